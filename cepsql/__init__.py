@@ -1,0 +1,1 @@
+"""Streaming SQL and complex event processing for Apache Spark."""

@@ -1,0 +1,133 @@
+"""The exceptions of cepsql (PEP 249 names) and the one place that renders them with a caret."""
+
+import difflib
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of a statement's text: character offsets, `end` exclusive."""
+
+    start: int
+    end: int
+
+
+class Error(Exception):
+    """Anything cepsql refuses or fails at.
+
+    message: what is wrong, one sentence without the position.
+    span:    where in `text`, or None.
+    hint:    what to do about it, or None.
+    text:    the SQL text that `span` points into, or None until known.
+    detail:  a longer technical account (a Java stack trace, say), shown only on request.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        hint: str | None = None,
+        text: str | None = None,
+        detail: str | None = None,
+    ):
+        super().__init__(message)
+        self.message, self.span, self.hint, self.text, self.detail = message, span, hint, text, detail
+
+    @property
+    def line(self) -> int | None:
+        """1-based line of the position, None if there is none."""
+        return self._place()[0]
+
+    @property
+    def column(self) -> int | None:
+        """1-based column of the position, None if there is none."""
+        return self._place()[1]
+
+    def _place(self) -> tuple[int, int] | tuple[None, None]:
+        if self.span is None or self.text is None:
+            return None, None
+        before = self.text[: self.span.start]
+        return before.count("\n") + 1, self.span.start - (before.rfind("\n") + 1) + 1
+
+    def __str__(self) -> str:
+        return render(self)
+
+    def __reduce__(self):
+        return type(self), (self.message, self.span, self.hint, self.text, self.detail)
+
+
+class InterfaceError(Error):
+    """The API was called in a way it does not offer."""
+
+
+class DatabaseError(Error):
+    """The parent of everything that concerns statements, data and the engine."""
+
+
+class DataError(DatabaseError):
+    """A value that cannot be processed where one is required."""
+
+
+class OperationalError(DatabaseError):
+    """The surroundings fail: Java, Spark, files, servers."""
+
+
+class InternalError(DatabaseError):
+    """A defect of cepsql."""
+
+
+class ProgrammingError(DatabaseError):
+    """The statement is wrong: syntax, names, types."""
+
+
+class NotSupportedError(DatabaseError):
+    """The statement is right but asks for what cepsql cannot do, or cannot do on a stream."""
+
+
+class ExitCode(enum.IntEnum):
+    """Exit codes of the command line."""
+
+    OK = 0
+    QUERY = 1
+    USAGE = 2
+    SESSION = 3
+    INTERRUPT = 130
+
+
+def render(error: Error) -> str:
+    """Write an error for people: message, source line, caret, hint.
+
+    >>> print(render(ProgrammingError("no column x", Span(7, 8), "columns: a, b", "SELECT x")))
+    no column x
+      line 1: SELECT x
+                     ^
+      hint: columns: a, b
+    """
+    lines = [error.message]
+    if error.line is not None and error.text is not None:
+        source = error.text.split("\n")[error.line - 1]
+        begin = error.column - 1
+        width = max(1, min(error.span.end - error.span.start, len(source) - begin))
+        label = f"  line {error.line}: "
+        # Tabs are copied so that the caret stays under the token.
+        pad = "".join("\t" if c == "\t" else " " for c in source[:begin])
+        lines += [f"{label}{source}", " " * len(label) + pad + "^" * width]
+    if error.hint:
+        lines.append(f"  hint: {error.hint}")
+    return "\n".join(lines)
+
+
+def suggestion(name: str, known: Iterable[str], what: str = "known") -> str:
+    """Make the hint for an unknown name: the nearest known one, then the list.
+
+    >>> suggestion("prise", ["price", "qty"], "columns")
+    'did you mean price? columns: price, qty'
+    """
+    known = list(known)
+    near = difflib.get_close_matches(name.lower(), [k.lower() for k in known], 1)
+    listed = f"{what}: {', '.join(known) if known else 'none'}"
+    if not near:
+        return listed
+    return f"did you mean {next(k for k in known if k.lower() == near[0])}? {listed}"

@@ -1,0 +1,180 @@
+"""What one MATCH_RECOGNIZE asks of the matcher: frozen, picklable data without SQL text to interpret and without Spark.
+
+Rows reach the matcher as an Arrow table with these columns:
+
+    k0, k1, ...   the PARTITION BY values
+    t             event time, BIGINT microseconds since the epoch (absent in a batch job without a time column)
+    o0, o1, ...   further ORDER BY values (streams only; a batch job has Spark sort)
+    v0, v1, ...   values that conditions or measures read
+    m             BIGINT: bit i is set where row predicate i is true (absent without predicates)
+
+Values are Spark's Arrow types. In scalar expressions TIMESTAMP and day-time INTERVAL are integer microseconds, DATE is
+integer days, DECIMAL is decimal.Decimal, NULL is None.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+from cepsql.pattern.ir import Pattern
+
+END_OF_TIME = 2**62
+"""A watermark after which nothing can follow."""
+
+MAX_PREDICATES = 62
+"""How many row predicates fit the mask column."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the packed rows: its name there and the Spark SQL that computes it from the input relation."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class OrderColumn:
+    """A further ORDER BY column of a stream."""
+
+    name: str
+    sql: str
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class Bit:
+    """Row predicate `index` of the row under test: true or false, never NULL."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Navigation:
+    """The value of `column` at a row of the match.
+
+    variables: indexes of pattern variables, None for every row of the match so far.
+    first:     count from the first such row, else from the last; `offset` such rows further in.
+    shift:     then so many rows of the ordered partition: negative for PREV, positive for NEXT.
+    In a condition the row under test is already part of the match, so variables=None, first=False, offset=0 is that row.
+    NULL where there is no such row.
+    """
+
+    column: str
+    variables: frozenset[int] | None = None
+    first: bool = False
+    offset: int = 0
+    shift: int = 0
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """count, sum, avg, min or max of `column` over the rows of `variables` (None: all rows of the match so far).
+
+    `column` None counts rows. No rows: count is 0, the others NULL. NULL values are passed over.
+    """
+
+    function: str
+    column: str | None
+    variables: frozenset[int] | None = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """The name of the variable that the row found as in Navigation was mapped to; NULL outside the match."""
+
+    variables: frozenset[int] | None = None
+    first: bool = False
+    offset: int = 0
+    shift: int = 0
+
+
+@dataclass(frozen=True)
+class MatchNumber:
+    """The number of the match in its partition, from 1."""
+
+
+@dataclass(frozen=True)
+class Complete:
+    """True for a match, false for a partial match that timed out (measures only)."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operation on scalars, with Spark's rules for NULL and NaN; `type` is its Spark SQL type, lower case.
+
+    operations: and, or, not, eq, ne, lt, le, gt, ge, nseq (<=>), add, sub, mul, div, mod, neg, abs, isnull,
+    coalesce, case (condition, value, ..., else), greatest, least, cast.
+    """
+
+    operation: str
+    arguments: tuple["Scalar", ...]
+    type: str
+
+
+Scalar = Literal | Bit | Navigation | Aggregate | Classifier | MatchNumber | Call
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One column that the matcher returns for a match; Spark computes the MEASURES expressions from such columns."""
+
+    name: str
+    source: Navigation | Aggregate | Classifier | MatchNumber | Complete
+
+
+@dataclass(frozen=True)
+class MatchProgram:
+    """A row pattern with all that is needed to find and measure its matches.
+
+    variables:  names; position is the index used everywhere else, and the label of a row.
+    conditions: one per variable, None where the variable has no DEFINE (always true).
+    predicates: Spark SQL of the row predicates; `Bit` indexes them.
+    skip:       "past last row" or "to next row".
+    within:     microseconds, or None: last row's time - first row's time < within.
+    timeouts:   also return partial matches whose deadline passed.
+    """
+
+    pattern: Pattern
+    variables: tuple[str, ...]
+    conditions: tuple[Scalar | None, ...]
+    keys: tuple[Column, ...]
+    time: Column | None
+    order: tuple[OrderColumn, ...]
+    values: tuple[Column, ...]
+    predicates: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    skip: str = "past last row"
+    within: int | None = None
+    timeouts: bool = False
+
+    def fingerprint(self) -> str:
+        """Return a hash that changes whenever stored state could mean something else."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+
+def leaves(expression: Scalar | None):
+    """Yield the leaves of a scalar expression, left to right."""
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from leaves(argument)
+    elif expression is not None:
+        yield expression
+
+
+def reads_row_only(leaf: Scalar) -> bool:
+    """Tell whether a leaf of a condition reads only the row under test or a fixed neighbour of it."""
+    match leaf:
+        case Literal() | Bit():
+            return True
+        case Navigation(_, variables, first, offset):
+            return variables is None and not first and offset == 0
+    return False

@@ -1,0 +1,59 @@
+"""Ordered rows of many partitions laid one after another, and the matches found in them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Rows sorted by partition and by order inside each; all arrays are int64, one entry a partition unless said.
+
+    rows:    columns as in `cepsql.pattern.program`, each one chunk.
+    starts:  where each partition's rows begin, plus the number of rows at the end (n + 1 entries).
+    scan:    the first row that may start a match; rows before it are there only for PREV.
+    ends:    one past the last row that may be read; rows from there on wait for the watermark.
+    numbers: how many matches the partition has had.
+    bound:   every row still to come has t > bound (END_OF_TIME: none comes).
+    """
+
+    rows: pa.Table
+    starts: np.ndarray
+    scan: np.ndarray
+    ends: np.ndarray
+    numbers: np.ndarray
+    bound: int
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Matches, ordered by partition and then by start; arrays have one entry a match unless said.
+
+    partition: index of the partition.
+    start:     index of the first row in `Partitions.rows`.
+    length:    number of rows.
+    number:    MATCH_NUMBER().
+    complete:  False for a partial match that timed out.
+    labels:    the variable index of every row of every match, concatenated (sum of length entries).
+    """
+
+    partition: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    number: np.ndarray
+    complete: np.ndarray
+    labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a scan found, and where the next one begins.
+
+    scan:    for each partition the first row that is not decided (the row that the next attempt starts at).
+    numbers: for each partition the number of matches so far.
+    """
+
+    matches: Matches
+    scan: np.ndarray
+    numbers: np.ndarray
