@@ -1,0 +1,73 @@
+"""Rows as JSON, one object a line."""
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.render.scalars import duration_text, float_text
+
+
+def json_rows(rows: pa.Table, names: Sequence[str], zone: str) -> Iterator[str]:
+    """Write each row as one JSON object without a line end."""
+    keys = [_string(name) + ":" for name in names]
+    columns = [_texts(column, zone) for column in rows.columns]
+    for row in zip(*columns, strict=True):
+        yield "{" + ",".join(key + text for key, text in zip(keys, row, strict=True)) + "}"
+
+
+def _texts(column: pa.ChunkedArray, zone: str) -> list[str]:
+    return [json_text(value, column.type, zone) for value in column.to_pylist()]
+
+
+def json_text(value: object, kind: pa.DataType, zone: str) -> str:
+    """Write one value of an Arrow type as JSON.
+
+    Decimals are numbers with all their digits, NaN and infinities strings, binary base64, timestamps ISO 8601 (with the
+    offset of `zone`, or none for TIMESTAMP_NTZ). A map is an object if its keys are strings, else a list of
+    [key, value] pairs.
+
+    >>> from decimal import Decimal
+    >>> json_text([Decimal("1.50"), None], pa.list_(pa.decimal128(5, 2)), "UTC")
+    '[1.50,null]'
+    """
+    if value is None:
+        return "null"
+    if pa.types.is_boolean(kind):
+        return "true" if value else "false"
+    if pa.types.is_integer(kind):
+        return str(value)
+    if pa.types.is_floating(kind):
+        text = float_text(value, np.float32 if pa.types.is_float32(kind) else float)
+        return f'"{text}"' if text[-1] in "Ny" else text
+    if pa.types.is_decimal(kind):
+        return format(value, "f")
+    if pa.types.is_timestamp(kind):
+        return f'"{(value if kind.tz is None else value.astimezone(ZoneInfo(zone))).isoformat()}"'
+    if pa.types.is_date(kind):
+        return f'"{value.isoformat()}"'
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return f'"{base64.b64encode(value).decode("ascii")}"'
+    if pa.types.is_duration(kind):
+        return f'"{duration_text(value)}"'
+    if pa.types.is_struct(kind):
+        return "{" + ",".join(_string(f.name) + ":" + json_text(value[f.name], f.type, zone) for f in kind) + "}"
+    if pa.types.is_map(kind):
+        return _map(value, kind, zone)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return "[" + ",".join(json_text(item, kind.value_type, zone) for item in value) + "]"
+    return _string(str(value))
+
+
+def _map(pairs: list[tuple[object, object]], kind: pa.MapType, zone: str) -> str:
+    texts = [(json_text(key, kind.key_type, zone), json_text(item, kind.item_type, zone)) for key, item in pairs]
+    if pa.types.is_string(kind.key_type) or pa.types.is_large_string(kind.key_type):
+        return "{" + ",".join(f"{key}:{item}" for key, item in texts) + "}"
+    return "[" + ",".join(f"[{key},{item}]" for key, item in texts) + "]"
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,99 @@
+"""Rows as a table for people, its columns aligned in terminal cells."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from wcwidth import wcswidth
+
+from cepsql.render.cells import cells
+
+_TYPE_WIDTHS = {
+    "boolean": 5,
+    "tinyint": 4,
+    "smallint": 6,
+    "int": 11,
+    "bigint": 14,
+    "float": 12,
+    "double": 14,
+    "date": 10,
+    "timestamp": 26,
+    "timestamp_ntz": 26,
+}
+_OTHER_WIDTH = 16
+_NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's name and its Spark SQL type."""
+
+    name: str
+    type: str
+
+    @property
+    def number(self) -> bool:
+        """Whether its values stand at the right."""
+        return self.type.split("(")[0].lower() in _NUMBERS
+
+
+def type_widths(columns: Sequence[Column]) -> tuple[int, ...]:
+    """Choose widths before data is known: the usual longest value of each type, or the name if it is wider."""
+    return tuple(max(_type_width(column.type.lower()), cell_width(printable(column.name))) for column in columns)
+
+
+def _type_width(kind: str) -> int:
+    if precision := re.match(r"decimal\((\d+)", kind):
+        return min(int(precision[1]) + 2, 20)
+    return _TYPE_WIDTHS.get(kind, _OTHER_WIDTH)
+
+
+def data_widths(columns: Sequence[Column], result: pa.Table, zone: str) -> tuple[int, ...]:
+    """Choose the widths that fit all rows of a result."""
+    return tuple(
+        max([cell_width(printable(column.name)), *(cell_width(_shown(text)) for text in cells(values, zone))])
+        for column, values in zip(columns, result.columns, strict=True)
+    )
+
+
+def table_header(columns: Sequence[Column], widths: Sequence[int]) -> tuple[str, str]:
+    """Write the line of names and the rule below it."""
+    names = [printable(column.name) for column in columns]
+    return _line(names, columns, widths), "+".join("-" * (width + 2) for width in widths)
+
+
+def table_rows(rows: pa.Table, columns: Sequence[Column], widths: Sequence[int], zone: str) -> Iterator[str]:
+    """Write each row; a value wider than its column is shown whole, and what follows it closes up as it can."""
+    for row in zip(*(cells(values, zone) for values in rows.columns), strict=True):
+        yield _line([_shown(text) for text in row], columns, widths)
+
+
+def _line(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    parts, debt = [], 0
+    for text, column, width in zip(texts, columns, widths, strict=True):
+        spare = width - cell_width(text)
+        pad = max(0, spare - debt)
+        debt = max(0, debt - spare)
+        parts.append(" " * pad + text if column.number else text + " " * pad)
+    return (" " + " | ".join(parts)).rstrip()
+
+
+def _shown(text: str | None) -> str:
+    return "NULL" if text is None else printable(text)
+
+
+def printable(text: str) -> str:
+    """Escape what would break the line or reach the terminal as a command.
+
+    >>> printable("two\\nlines\\x1b[2J")
+    'two\\\\nlines\\\\x1b[2J'
+    """
+    return _CONTROL.sub(lambda m: _ESCAPES.get(m[0]) or f"\\x{ord(m[0]):02x}", text)
+
+
+def cell_width(text: str) -> int:
+    """Count the terminal cells that a printable text takes."""
+    return len(text) if text.isascii() else max(wcswidth(text), 0)
