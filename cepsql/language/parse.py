@@ -1,0 +1,267 @@
+"""Text to Lark tree; also where statements end, whether one is finished, and what may come next.
+
+Every token of the text is offered to the LALR parser, which says what it accepts there. That decides whether a word is
+a keyword or a name, and where an island of plain SQL begins, so no word but MATCH_RECOGNIZE is reserved.
+"""
+
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedToken
+from sqlglot.tokens import TokenType
+
+from cepsql.errors import Error, ProgrammingError
+from cepsql.language.tokens import DIALECT, Text
+
+_PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
+_ISLANDS = ("TABLE_ALIAS", "RELATION", "EXPRESSION", "ORDERED", "TYPE", "OPTION_KEY", "VALUE", "PATTERN_TEXT", "SQL", "NAME")
+_QUERY_WORDS = {"SELECT", "WITH", "VALUES", "TABLE", "FROM"}
+_JOIN_WORDS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "OUTER"}
+_RELATION_ENDS = _JOIN_WORDS | {
+    "MATCH_RECOGNIZE", "ON", "USING", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT",
+    "MINUS", "WINDOW", "QUALIFY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "OFFSET", "SELECT",
+}  # fmt: skip
+_CLAUSE_STARTS = {
+    "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROWS", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
+    "SUBSET": None, "DEFINE": None,
+}  # fmt: skip
+_OPERATOR_WORDS = {"AND", "OR", "NOT", "IN", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "IS", "THEN", "ELSE", "WHEN", "CASE", "DIV"}
+_DESCRIBED = {
+    "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
+    "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
+    "OPTION_KEY": "a name", "LPAR": "(", "RPAR": ")", "COMMA": ",", "SEMICOLON": ";", "DOT": ".", "EQUAL": "=",
+    "$END": "the end", "PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY",
+}  # fmt: skip
+
+
+def grammar_text(name: str) -> str:
+    """Return a grammar file: from the installed package, or from the checkout that it runs in."""
+    packaged = resources.files("cepsql") / "grammar" / name
+    if packaged.is_file():
+        return packaged.read_text("utf-8")
+    return (Path(__file__).parents[2] / "grammar" / name).read_text("utf-8")
+
+
+@cache
+def _lark() -> Lark:
+    return Lark(grammar_text("cepsql.lark"), parser="lalr", start="script", maybe_placeholders=True)
+
+
+def parse(text: Text) -> Tree:
+    """Parse a text of one or more statements into a Lark tree.
+
+    The leaves are Lark tokens whose start_pos and end_pos are token indexes of `text`.
+    Raises ProgrammingError with position and what was expected.
+    """
+    text.closing  # noqa: B018 (brackets are checked first: their errors are clearer than the grammar's)
+    parser = _lark().parse_interactive()
+    at = 0
+    while at < len(text):
+        choices = set(parser.choices())
+        kind, end = _classify(text, at, choices)
+        try:
+            parser.feed_token(Token(kind, text.slice(at, end), start_pos=at, end_pos=end))
+        except UnexpectedToken:
+            raise _unexpected(text, at, parser.accepts()) from None
+        at = end
+    try:
+        return parser.feed_eof()
+    except UnexpectedToken:
+        raise _unexpected(text, at, parser.accepts()) from None
+
+
+def split(text: str) -> list[tuple[int, str]]:
+    """Split a script at its semicolons; return (character offset, statement without semicolon) pairs.
+
+    Strings, quoted names and comments may hold semicolons. Statements without any token are left out.
+    Raises ProgrammingError if a string or comment is not closed.
+    """
+    whole = Text(text)
+    parts, begin = [], 0
+    for i in range(len(whole) + 1):
+        if i == len(whole) or whole.tokens[i].token_type == TokenType.SEMICOLON:
+            if i > begin:
+                parts.append((whole.tokens[begin].start, whole.slice(begin, i)))
+            begin = i + 1
+    return parts
+
+
+def is_complete(text: str) -> bool:
+    """Tell whether the text is one or more statements, the last of them ended by a semicolon."""
+    try:
+        whole = Text(text)
+    except Error:
+        return False
+    return len(whole) > 0 and whole.tokens[-1].token_type == TokenType.SEMICOLON
+
+
+def expected(text: str) -> set[str]:
+    """Return the grammar terminals that may follow the text; empty if the text is wrong."""
+    try:
+        whole = Text(text)
+        parser = _lark().parse_interactive()
+        at = 0
+        while at < len(whole):
+            kind, at_end = _classify(whole, at, set(parser.choices()))
+            parser.feed_token(Token(kind, whole.slice(at, at_end), start_pos=at, end_pos=at_end))
+            at = at_end
+    except (ProgrammingError, UnexpectedToken):
+        return set()
+    return parser.accepts()
+
+
+@cache
+def keywords() -> frozenset[str]:
+    """Return all keywords: those of the grammar and those of plain SQL, upper case."""
+    own = {terminal.name for terminal in _lark().terminals} - set(_ISLANDS) - set(_PUNCTUATION.values())
+    plain = {word for words in DIALECT.tokenizer_class.KEYWORDS for word in words.split() if word.isalpha()}
+    return frozenset(own - {"PARTITION_BY", "ORDER_BY"} | plain)
+
+
+def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
+    """Choose the terminal that token `at` begins, and where it ends."""
+    raw, word = text.raw(at), text.word(at)
+    punctuation = _PUNCTUATION.get(raw)
+    if punctuation in choices and not (raw == "(" and "SQL" in choices and not _holds_match(text, at)):
+        return punctuation, at + 1
+    if word.replace(" ", "_") in choices and _is_keyword(text, at, choices):
+        return word.replace(" ", "_"), at + 1
+    if word == "MATCH_RECOGNIZE":
+        raise text.error("MATCH_RECOGNIZE must follow a table in FROM or JOIN", at)
+    for island in _ISLANDS:
+        if island in choices:
+            end = _island_end(text, at, island, choices)
+            if end > at:
+                return island, end
+    raise _unexpected(text, at, choices)
+
+
+def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
+    """Tell whether a word that may be a keyword here is one, where a name could stand too."""
+    word, following = text.word(at), text.word(at + 1)
+    match word:
+        case "WATERMARK":
+            return following == "FOR"
+        case "RUNNING" | "FINAL":
+            return bool(following) and following != "AS"
+        case "NEXT":
+            return following == "ROW"
+        case "FIRST" | "LAST":
+            return bool(following) and not (following == "PATTERN" and text.raw(at + 2) == "(") or "NAME" not in choices
+        case "FROM":
+            return not (text.word(at - 1) == "DISTINCT" and text.word(at - 2) in ("IS", "NOT"))
+        case "PATTERN" | "TABLE" if "SQL" in choices:
+            return word == "PATTERN" or "CREATE" not in choices
+    return True
+
+
+def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
+    """Return where an island that begins at token `at` ends, `at` itself if none can begin there."""
+    match island:
+        case "NAME":
+            return at + 1 if _is_name(text, at) else at
+        case "TABLE_ALIAS":
+            return _alias_end(text, at)
+        case "OPTION_KEY":
+            end = at + 1
+            while text.raw(end) in (".", "-") or (text.raw(end - 1) in (".", "-") and _is_name(text, end)):
+                end += 1
+            return end if _is_name(text, at) or _is_string(text, at) else at
+        case "PATTERN_TEXT":
+            return _run(text, at, lambda i: False)
+        case "TYPE":
+            return _type_end(text, at)
+        case "VALUE":
+            return _run(text, at, lambda i: text.raw(i) in (",", ";"))
+        case "EXPRESSION" | "ORDERED":
+            return _run(text, at, lambda i: text.raw(i) in (",", ";") or text.word(i) == "AS" or _starts_clause(text, i, at))
+        case "RELATION":
+            return _relation_end(text, at)
+    if "CREATE" in choices and text.word(at) not in _QUERY_WORDS and text.raw(at) != "(":
+        return at
+    return _run(text, at, lambda i: text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN", "MATCH_RECOGNIZE"), nested=True)
+
+
+def _run(text: Text, at: int, stops, nested: bool = False) -> int:
+    """Walk over balanced tokens until one stops the run or a bracket closes what was open before.
+
+    nested: stop at a parenthesis that holds a MATCH_RECOGNIZE.
+    """
+    i = at
+    while i < len(text):
+        if i in text.closing:
+            if nested and text.raw(i) == "(" and _holds_match(text, i):
+                break
+            i = text.closing[i] + 1
+        elif text.raw(i) in (")", "]", "}") or (stops(i) and not _distinct_from(text, i)):
+            break
+        else:
+            i += 1
+    return i
+
+
+def _distinct_from(text: Text, i: int) -> bool:
+    return text.word(i) == "FROM" and text.word(i - 1) == "DISTINCT" and text.word(i - 2) in ("IS", "NOT")
+
+
+def _relation_end(text: Text, at: int) -> int:
+    if text.word(at) in _RELATION_ENDS:
+        return at
+    values = text.word(at) == "VALUES"
+
+    def stops(i: int) -> bool:
+        if text.raw(i) == "," and not (values and text.raw(i + 1) == "("):
+            return True
+        # LATERAL VIEW ends a relation; JOIN LATERAL (...) begins one.
+        return i > at and (text.word(i) in _RELATION_ENDS or text.raw(i) in (";", "|>") or text.word(i) == "LATERAL")
+
+    return _run(text, at, stops, nested=True)
+
+
+def _type_end(text: Text, at: int) -> int:
+    depth, i = 0, at
+    while i < len(text) and (depth > 0 or not (text.raw(i) in (",", ")", ";") or text.word(i) == "AS")):
+        # Angle brackets nest: ARRAY<STRUCT<a: INT, b: STRING>>.
+        depth += text.raw(i).count("<") - text.raw(i).count(">")
+        i = text.closing.get(i, i) + 1
+    return i
+
+
+def _alias_end(text: Text, at: int) -> int:
+    name = at + 1 if text.word(at) == "AS" else at
+    if not _is_name(text, name) or (name == at and text.word(at) in _RELATION_ENDS | {"PIVOT", "LATERAL", "TABLESAMPLE"}):
+        return at
+    return text.closing[name + 1] + 1 if text.raw(name + 1) == "(" else name + 1
+
+
+def _starts_clause(text: Text, i: int, begin: int) -> bool:
+    word = text.word(i)
+    if i == begin or word not in _CLAUSE_STARTS or text.word(i - 1) in _OPERATOR_WORDS:
+        return False
+    before = text.raw(i - 1)
+    if not (text.word(i - 1) or before in (")", "]") or _is_name(text, i - 1) or _is_string(text, i - 1) or before[-1:].isdigit()):
+        return False
+    needed = _CLAUSE_STARTS[word]
+    return needed is None or text.raw(i + 1).upper() == needed
+
+
+def _is_name(text: Text, i: int) -> bool:
+    return bool(text.word(i)) or text.raw(i)[:1] == "`" or (text.raw(i)[:1] == '"' and len(text.raw(i)) > 2)
+
+
+def _is_string(text: Text, i: int) -> bool:
+    return text.raw(i)[:1] in ("'", '"')
+
+
+def _holds_match(text: Text, at: int) -> bool:
+    return any(text.word(i) == "MATCH_RECOGNIZE" for i in range(at, text.closing[at]))
+
+
+def _unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError:
+    names = sorted({_DESCRIBED.get(name, name) for name in accepted if name == "$END" or name.isupper()})
+    hint = f"expected {', '.join(names[:-1]) + ' or ' if len(names) > 1 else ''}{names[-1]}" if names else None
+    if at >= len(text):
+        return text.error("the statement ends too early", at, hint=hint)
+    return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)

@@ -1,0 +1,113 @@
+"""The text between the parentheses of PATTERN, read into the tree of `cepsql.pattern.ir`."""
+
+from functools import cache
+
+from lark import Lark, Transformer, v_args
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken, VisitError
+
+from cepsql.errors import ProgrammingError, Span
+from cepsql.language.parse import grammar_text
+from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable
+
+
+@cache
+def _lark() -> Lark:
+    return Lark(grammar_text("pattern.lark"), parser="lalr", start="pattern", maybe_placeholders=True)
+
+
+def parse_pattern(text: str, offset: int = 0) -> tuple[Pattern, dict[str, Span]]:
+    """Read a row pattern; return it and where each variable first stands (characters, plus `offset`).
+
+    Unquoted variables are folded to upper case.
+    Raises ProgrammingError with a span that includes `offset`.
+
+    >>> parse_pattern("a b*?")[0]
+    Concat(parts=(Variable(name='A'), Repeat(part=Variable(name='B'), low=0, high=None, greedy=False)))
+    """
+    try:
+        tree = _lark().parse(text)
+    except UnexpectedEOF:
+        raise ProgrammingError("the row pattern ends too early", Span(offset + len(text), offset + len(text) + 1)) from None
+    except UnexpectedToken as error:
+        at = len(text) if error.token.type == "$END" else error.token.start_pos
+        what = "ends too early" if error.token.type == "$END" else f"has an unexpected {error.token}"
+        raise ProgrammingError(f"the row pattern {what}", Span(offset + at, offset + at + 1)) from None
+    except UnexpectedCharacters as error:
+        at = error.pos_in_stream
+        raise ProgrammingError(
+            f"the row pattern has an unexpected {text[at]}",
+            Span(offset + at, offset + at + 1),
+            "a pattern is made of variables, ( ), |, quantifiers, ^, $, PERMUTE( ) and {- -}",
+        ) from None
+    reader = _Reader(offset)
+    try:
+        return reader.transform(tree), reader.spans
+    except VisitError as error:
+        raise error.orig_exc from None
+
+
+def fold(name: str) -> str:
+    """Return the name a variable is known by: quoted ones as they are, others in upper case."""
+    return name[1:-1] if name[:1] in ("`", '"') else name.upper()
+
+
+@v_args(inline=True)
+class _Reader(Transformer):
+    def __init__(self, offset: int):
+        super().__init__()
+        self.offset = offset
+        self.spans: dict[str, Span] = {}
+
+    def variable(self, token) -> Variable:
+        name = fold(token)
+        self.spans.setdefault(name, Span(self.offset + token.start_pos, self.offset + token.end_pos))
+        return Variable(name)
+
+    def alternation(self, *parts) -> Alternate:
+        return Alternate(parts)
+
+    def concatenation(self, *parts) -> Concat:
+        return Concat(parts)
+
+    def empty(self) -> Empty:
+        return Empty()
+
+    def exclude(self, part) -> Exclude:
+        return Exclude(part)
+
+    def permute(self, _, *parts) -> Permute:
+        return Permute(parts)
+
+    def anchor_start(self) -> Anchor:
+        return Anchor(end=False)
+
+    def anchor_end(self) -> Anchor:
+        return Anchor(end=True)
+
+    def repeat(self, part, bounds, reluctant) -> Repeat:
+        low, high, span = bounds
+        if high is not None and (low > high or high == 0):
+            wrong = "the upper bound of a quantifier must be at least 1 and not below the lower bound"
+            raise ProgrammingError(wrong, span)
+        return Repeat(part, low, high, reluctant is None)
+
+    def star(self):
+        return 0, None, None
+
+    def plus(self):
+        return 1, None, None
+
+    def optional(self, _):
+        return 0, 1, None
+
+    def exactly(self, count):
+        return int(count), int(count), self._span(count, count)
+
+    def at_least(self, low, high):
+        return int(low), None if high is None else int(high), self._span(low, high or low)
+
+    def at_most(self, high):
+        return 0, int(high), self._span(high, high)
+
+    def _span(self, first, last) -> Span:
+        return Span(self.offset + first.start_pos, self.offset + last.end_pos)

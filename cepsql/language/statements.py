@@ -1,0 +1,154 @@
+"""Statements as frozen data: the dialect's shape is ours, plain SQL inside is sqlglot expressions with positions."""
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from cepsql.catalog import ColumnDefinition
+from cepsql.errors import Span
+from cepsql.pattern.ir import Pattern
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name and where it stands."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class MeasureClause:
+    """`[RUNNING | FINAL] expression AS name`."""
+
+    expression: exp.Expr
+    name: Name
+    semantics: str | None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """ONE ROW or ALL ROWS PER MATCH; `empty` is "show", "omit" or "unmatched"."""
+
+    all: bool = False
+    empty: str | None = None
+    timeouts: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class Skip:
+    """AFTER MATCH SKIP: target is "past last row", "to next row", "to first" or "to last" (a variable)."""
+
+    target: str = "past last row"
+    variable: Name | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class MatchClause:
+    """One MATCH_RECOGNIZE.
+
+    name:   the placeholder table that stands for it in the query around it.
+    input:  SELECT * FROM the relation that it follows.
+    pattern_names, defines, subsets: keep the positions of variables.
+    """
+
+    name: str
+    input: exp.Query
+    partition_by: tuple[exp.Expr, ...]
+    order_by: tuple[exp.Ordered, ...]
+    measures: tuple[MeasureClause, ...]
+    rows: Rows
+    skip: Skip
+    pattern: Pattern
+    pattern_names: dict[str, Span] = field(compare=False)
+    within: exp.Expr | None
+    subsets: tuple[tuple[Name, tuple[Name, ...]], ...]
+    defines: tuple[tuple[Name, exp.Expr], ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query in which every MATCH_RECOGNIZE is a placeholder table; `matches` holds them, inner ones first."""
+
+    expression: exp.Query
+    matches: tuple[MatchClause, ...]
+    sql: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class CreateSource:
+    """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression)."""
+
+    name: Name
+    columns: tuple[ColumnDefinition, ...]
+    spans: dict[str, Span] = field(compare=False)
+    watermark: tuple[Name, exp.Expr] | None
+    format: str
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    streaming: bool
+    replace: bool
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
+class CreateView:
+    """CREATE VIEW name AS query; `sql` is the query's text."""
+
+    name: Name
+    query: Query
+    sql: str
+    replace: bool
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
+class Drop:
+    """DROP STREAM, TABLE or VIEW."""
+
+    kind: str
+    name: Name
+    if_exists: bool
+
+
+@dataclass(frozen=True)
+class Show:
+    """SHOW STREAMS, TABLES or VIEWS."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Describe:
+    """DESCRIBE a stream, table or view."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Explain:
+    """EXPLAIN a query; `part` is rewritten, logical, pattern or physical, None for all."""
+
+    query: Query
+    part: str | None
+
+
+@dataclass(frozen=True)
+class SetOption:
+    """SET key = value, SET key, or SET."""
+
+    key: str | None
+    value: str | None
+
+
+@dataclass(frozen=True)
+class ResetOption:
+    """RESET key or RESET."""
+
+    key: str | None
+
+
+Statement = Query | CreateSource | CreateView | Drop | Show | Describe | Explain | SetOption | ResetOption

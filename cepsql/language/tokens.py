@@ -1,0 +1,140 @@
+"""The tokens of a statement, made once by sqlglot's tokenizer and shared by Lark and sqlglot."""
+
+import re
+from functools import cached_property
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+
+DIALECT = Spark()
+
+_WORD = re.compile(r"[^\W\d]\w*(\s+\w+)*\Z")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+class Text:
+    """A text with its tokens; positions in this class are token indexes unless they are said to be characters."""
+
+    def __init__(self, sql: str):
+        self.sql = sql
+        self.tokens = _tokenize(sql)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def raw(self, i: int) -> str:
+        """Return token i as it is written, '' beyond the end."""
+        return self.sql[self.tokens[i].start : self.tokens[i].end + 1] if 0 <= i < len(self.tokens) else ""
+
+    def word(self, i: int) -> str:
+        """Return token i in upper case if it is an unquoted word, else ''; some are two words, like ORDER BY."""
+        raw = self.raw(i)
+        return " ".join(raw.upper().split()) if _WORD.match(raw) else ""
+
+    def span(self, i: int, j: int) -> Span:
+        """Return the character span of tokens i to j (exclusive); the end of the text beyond the last token."""
+        if i >= len(self.tokens):
+            return Span(len(self.sql), len(self.sql) + 1)
+        return Span(self.tokens[i].start, self.tokens[max(i, j - 1)].end + 1)
+
+    def slice(self, i: int, j: int) -> str:
+        """Return the text of tokens i to j (exclusive) as it is written."""
+        span = self.span(i, j)
+        return self.sql[span.start : span.end] if j > i else ""
+
+    def error(self, message: str, i: int, j: int | None = None, hint: str | None = None) -> ProgrammingError:
+        """Make an error that points at tokens i to j."""
+        return ProgrammingError(message, self.span(i, i + 1 if j is None else j), hint, self.sql)
+
+    @cached_property
+    def closing(self) -> dict[int, int]:
+        """The index of the bracket that closes each opening one.
+
+        Raises ProgrammingError at a bracket without partner.
+        """
+        pairs, open_at = {}, []
+        for i in range(len(self.tokens)):
+            raw = self.raw(i)
+            if raw in _CLOSING:
+                open_at.append(i)
+            elif raw in _CLOSING.values():
+                if not open_at or _CLOSING[self.raw(open_at[-1])] != raw:
+                    raise self.error(f"unexpected {raw}", i, hint="no bracket is open here that it could close")
+                pairs[open_at.pop()] = i
+        if open_at:
+            raise self.error(f"this {self.raw(open_at[-1])} is never closed", open_at[-1])
+        return pairs
+
+
+def _tokenize(sql: str) -> list[Token]:
+    try:
+        return _tokenizer().tokenize(sql)
+    except TokenError as error:
+        start = _unclosed(sql)
+        raise ProgrammingError(
+            "a quoted text or comment is not closed" if start is not None else "the text cannot be read as SQL",
+            Span(start or 0, (start or 0) + 1),
+            None,
+            sql,
+            str(error),
+        ) from error
+
+
+def _tokenizer():
+    tokenizer = DIALECT.tokenizer()
+    # sqlglot takes the rest of a SHOW or EXPLAIN for one opaque string; here the grammar reads those.
+    tokenizer._core.commands = set()
+    return tokenizer
+
+
+_QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``)*`""", re.S)
+
+
+def _unclosed(sql: str) -> int | None:
+    rest = _QUOTED.sub(lambda found: " " * len(found.group()), sql)
+    found = re.search(r"""['"`]|/\*""", rest)
+    return found.start() if found else None
+
+
+def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> exp.Expr:
+    """Let sqlglot parse tokens of `text` into an expression of class `into`, None for a statement.
+
+    Raises ProgrammingError with the position of what sqlglot does not accept.
+    """
+    parser = DIALECT.parser()
+    try:
+        trees = parser.parse_into(into, tokens, text.sql) if into else parser.parse(tokens, text.sql)
+    except ParseError as error:
+        raise _syntax_error(text, tokens, error) from None
+    span = Span(tokens[0].start, tokens[-1].end + 1)
+    if len(trees) != 1 or trees[0] is None:
+        raise ProgrammingError("one expression was expected here", span, None, text.sql)
+    opaque = trees[0].find(exp.Command)
+    if opaque is not None:
+        raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
+    return trees[0]
+
+
+def _syntax_error(text: Text, tokens: list[Token], error: ParseError) -> ProgrammingError:
+    cause = error
+    while not cause.errors and isinstance(cause.__cause__, ParseError):
+        cause = cause.__cause__
+    details = (cause.errors or error.errors or [{}])[-1]
+    at = next(
+        (t for t in tokens if (t.line, t.col) == (details.get("line"), details.get("col"))),
+        tokens[-1],
+    )
+    message = (details.get("description") or "this cannot be parsed").rstrip(".")
+    written = text.sql[at.start : at.end + 1]
+    if message == "Invalid expression / Unexpected token":
+        message = f"unexpected {written}"
+    return ProgrammingError(f"syntax error: {message[0].lower() + message[1:]}", Span(at.start, at.end + 1), None, text.sql)
+
+
+def made_token(kind: TokenType, text: str, at: Token) -> Token:
+    """Make a token that is not in the text, with the position of one that is."""
+    return Token(kind, text, line=at.line, col=at.col, start=at.start, end=at.end)

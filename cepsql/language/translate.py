@@ -1,0 +1,309 @@
+"""Lark trees to statements: clauses become dataclasses, islands of plain SQL become sqlglot expressions."""
+
+import ast
+
+from lark import Token, Tree
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from cepsql.catalog import ColumnDefinition
+from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.parse import parse
+from cepsql.language.pattern import fold, parse_pattern
+from cepsql.language.statements import (
+    CreateSource,
+    CreateView,
+    Describe,
+    Drop,
+    Explain,
+    MatchClause,
+    MeasureClause,
+    Name,
+    Query,
+    ResetOption,
+    Rows,
+    SetOption,
+    Show,
+    Skip,
+    Statement,
+)
+from cepsql.language.tokens import Text, made_token, parse_island
+
+
+def statements(sql: str) -> list[Statement]:
+    """Read all statements of a text.
+
+    Raises ProgrammingError, with position and hint, at the first that is wrong.
+    """
+    text = Text(sql)
+    try:
+        return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
+    except Error as error:
+        error.text = error.text or sql
+        raise
+
+
+class _Translator:
+    """Turns the trees of one statement; numbers its MATCH_RECOGNIZE clauses."""
+
+    def __init__(self, text: Text):
+        self.text = text
+        self.matches: list[MatchClause] = []
+
+    def statement(self, tree: Tree) -> Statement:
+        return getattr(self, tree.data)(tree)
+
+    # Definitions
+
+    def create_stream(self, tree: Tree) -> CreateSource:
+        return self._create_source(tree, streaming=True)
+
+    def create_table(self, tree: Tree) -> CreateSource:
+        return self._create_source(tree, streaming=False)
+
+    def _create_source(self, tree: Tree, streaming: bool) -> CreateSource:
+        columns, spans, watermark = [], {}, None
+        for column in _subtrees(tree, "column"):
+            name, kind, expression = _values(column)
+            written = self._name(name)
+            if written.text.lower() in spans:
+                raise self.text.error(f"column {written.text} is defined twice", name.start_pos)
+            parse_island(self.text, self._tokens(kind), exp.DataType)
+            if expression is not None:
+                parse_island(self.text, self._tokens(expression), exp.Condition)
+            spans[written.text.lower()] = written.span
+            columns.append(ColumnDefinition(written.text, str(kind), expression and str(expression)))
+        for clause in _subtrees(tree, "watermark"):
+            if watermark is not None:
+                raise self.text.error("a stream has one watermark", clause.children[0].start_pos)
+            column, delay = _values(clause)
+            watermark = (self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition))
+            if not streaming:
+                raise self.text.error(
+                    "a bounded table has no watermark", clause.children[0].start_pos, hint="CREATE STREAM has one"
+                )
+        using = _subtree(tree, "using")
+        options = tuple(
+            (_unquote(key).lower() if key[:1] not in "'\"" else _unquote(key), _unquote(value))
+            for key, value in (_values(option) for option in _subtrees(using, "option"))
+        )
+        return CreateSource(
+            self._qualified(_subtree(tree, "qualified_name")),
+            tuple(columns),
+            spans,
+            watermark,
+            _unquote(_values(using)[0]).lower(),
+            options,
+            streaming,
+            _subtree(tree, "or_replace") is not None,
+            _subtree(tree, "if_not_exists") is not None,
+        )
+
+    def create_view(self, tree: Tree) -> CreateView:
+        query = self.query(_subtree(tree, "query"))
+        return CreateView(
+            self._qualified(_subtree(tree, "qualified_name")),
+            query,
+            self.text.sql[query.span.start : query.span.end],
+            _subtree(tree, "or_replace") is not None,
+            _subtree(tree, "if_not_exists") is not None,
+        )
+
+    def drop(self, tree: Tree) -> Drop:
+        kind = next(t.type for t in tree.children if isinstance(t, Token) and t.type in ("STREAM", "TABLE", "VIEW"))
+        name = self._qualified(_subtree(tree, "qualified_name"))
+        return Drop(kind.lower(), name, _subtree(tree, "if_exists") is not None)
+
+    # Questions and settings
+
+    def show(self, tree: Tree) -> Show:
+        return Show(tree.children[1].type.lower())
+
+    def describe(self, tree: Tree) -> Describe:
+        return Describe(self._qualified(_subtree(tree, "qualified_name")))
+
+    def explain(self, tree: Tree) -> Explain:
+        part = tree.children[1]
+        return Explain(self.query(_subtree(tree, "query")), part.type.lower() if part else None)
+
+    def set(self, tree: Tree) -> SetOption:
+        key, value = (_values(tree) + [None, None])[:2]
+        return SetOption(key and _unquote(key), value and _unquote(value))
+
+    def reset(self, tree: Tree) -> ResetOption:
+        key = _values(tree)[0]
+        return ResetOption(key and _unquote(key))
+
+    # Queries
+
+    def query(self, tree: Tree) -> Query:
+        tokens = self._query_tokens(tree)
+        expression = parse_island(self.text, tokens)
+        span = Span(tokens[0].start, tokens[-1].end + 1)
+        if isinstance(expression, exp.Values | exp.Table):
+            expression = exp.select("*").from_(expression)
+        if not isinstance(expression, exp.Query):
+            raise NotSupportedError(f"{expression.key.upper()} is not supported", span, "a query is", self.text.sql)
+        return Query(expression, tuple(self.matches), self.text.sql, span)
+
+    def _query_tokens(self, tree: Tree) -> list:
+        """Return the tokens of a query with a placeholder table for every MATCH_RECOGNIZE."""
+        tokens = []
+        for part in tree.children:
+            tokens += self._part_tokens(part)
+        return tokens
+
+    def _part_tokens(self, part: Tree | Token) -> list:
+        if isinstance(part, Token):
+            return self._tokens(part)
+        match part.data:
+            case "nested":
+                inner = self._query_tokens(part.children[0])
+                # The parentheses are filtered from the tree: they stand beside what they hold.
+                before, after = self._bracket(inner[0], -1), self._bracket(inner[-1], 1)
+                return [made_token(TokenType.L_PAREN, "(", before), *inner, made_token(TokenType.R_PAREN, ")", after)]
+            case "from_item":
+                return self._from_item_tokens(part)
+        tokens = self._part_tokens(part.children[0])
+        for position, item in enumerate(part.children[1:]):
+            if position:
+                tokens.append(made_token(TokenType.COMMA, ",", tokens[-1]))
+            tokens += self._part_tokens(item)
+        return tokens
+
+    def _bracket(self, neighbour, step: int):
+        index = next(i for i, t in enumerate(self.text.tokens) if t.start == neighbour.start) + step
+        return self.text.tokens[min(max(index, 0), len(self.text) - 1)]
+
+    def _from_item_tokens(self, item: Tree) -> list:
+        tokens = []
+        for part in item.children:
+            if isinstance(part, Tree) and part.data == "match_recognize":
+                tokens = self._hoist(part, tokens)
+            elif part is not None:
+                tokens += self._part_tokens(part)
+        return tokens
+
+    def _hoist(self, tree: Tree, relation: list) -> list:
+        """Record a MATCH_RECOGNIZE over `relation`; return the tokens of the placeholder table that stands for it."""
+        keyword = tree.children[0]
+        at = self.text.tokens[keyword.start_pos]
+        select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
+        source = parse_island(self.text, [made_token(kind, word, relation[0]) for kind, word in select] + relation)
+        name = f"__match_{len(self.matches)}"
+        self.matches.append(self._match(tree, name, source))
+        alias = next((c for c in tree.children if isinstance(c, Token) and c.type == "TABLE_ALIAS"), None)
+        return [made_token(TokenType.VAR, name, at)] + (self._tokens(alias) if alias else [])
+
+    def _match(self, tree: Tree, name: str, source: exp.Query) -> MatchClause:
+        pattern_text = _subtree(tree, "pattern").children[-1]
+        pattern, names = parse_pattern(str(pattern_text), self._span(pattern_text).start)
+        within = _subtree(tree, "within")
+        define = _subtree(tree, "define")
+        subset = _subtree(tree, "subset")
+        return MatchClause(
+            name,
+            source,
+            tuple(self._expression(e) for e in _values(_subtree(tree, "partition_by"))),
+            tuple(parse_island(self.text, self._tokens(e), exp.Ordered) for e in _values(_subtree(tree, "order_by"))),
+            tuple(self._measure(m) for m in _subtrees(_subtree(tree, "measures"), "measure")),
+            self._rows(tree),
+            self._skip(_subtree(tree, "after_match")),
+            pattern,
+            names,
+            within and self._expression(_values(within)[0]),
+            tuple(
+                (self._variable(union), tuple(self._variable(v) for v in members))
+                for union, *members in (_values(item) for item in _subtrees(subset, "subset_item"))
+            ),
+            tuple(
+                (self._variable(variable), self._expression(condition))
+                for variable, condition in (_values(item) for item in _subtrees(define, "definition"))
+            ),
+            self._span(tree.children[0]),
+        )
+
+    def _measure(self, tree: Tree) -> MeasureClause:
+        semantics = next((t.type.lower() for t in tree.children if t is not None and t.type in ("RUNNING", "FINAL")), None)
+        expression, name = (t for t in tree.children if t is not None and t.type in ("EXPRESSION", "NAME"))
+        return MeasureClause(self._expression(expression), self._name(name), semantics)
+
+    def _rows(self, tree: Tree) -> Rows:
+        rows = _subtree(tree, "one_row") or _subtree(tree, "all_rows")
+        if rows is None:
+            return Rows()
+        empty = {"show_empty": "show", "omit_empty": "omit", "with_unmatched": "unmatched"}
+        kinds = [c.data for c in rows.children if isinstance(c, Tree)]
+        first = rows.children[0]
+        return Rows(
+            rows.data == "all_rows",
+            next((empty[kind] for kind in kinds if kind in empty), None),
+            "timeout_matches" in kinds,
+            self.text.span(first.start_pos, first.start_pos + 4),
+        )
+
+    def _skip(self, tree: Tree | None) -> Skip:
+        if tree is None:
+            return Skip()
+        target = tree.children[-1]
+        variable = next((self._variable(t) for t in _values(target)), None)
+        names = {"to_first": "to first", "to_last": "to last", "to_variable": "to last"}
+        kind = names.get(target.data) or target.data.replace("_", " ")
+        last = target.children[-1]
+        return Skip(kind, variable, self.text.span(tree.children[0].start_pos, last.end_pos))
+
+    # Leaves
+
+    def _tokens(self, island: Token) -> list:
+        return self.text.tokens[island.start_pos : island.end_pos]
+
+    def _span(self, token: Token) -> Span:
+        return self.text.span(token.start_pos, token.end_pos)
+
+    def _expression(self, island: Token) -> exp.Expr:
+        return parse_island(self.text, self._tokens(island), exp.Condition)
+
+    def _name(self, token: Token) -> Name:
+        return Name(_unquote(token), self._span(token))
+
+    def _variable(self, token: Token) -> Name:
+        return Name(fold(str(token)), self._span(token))
+
+    def _qualified(self, tree: Tree) -> Name:
+        parts = _values(tree)
+        span = Span(self._span(parts[0]).start, self._span(parts[-1]).end)
+        return Name(".".join(_unquote(part) for part in parts), span)
+
+
+_ISLAND_TYPES = {"NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT"}
+
+
+def _values(tree: Tree | None) -> list:
+    """Return the islands below a node, without its keywords; an optional island that is absent is None."""
+    if tree is None:
+        return []
+    found = [t for t in tree.children if t is None or (isinstance(t, Token) and t.type in _ISLAND_TYPES)]
+    keyword_gaps = {"column": 3}
+    wanted = keyword_gaps.get(tree.data)
+    if wanted:
+        return [t for t in found if t is not None] + [None] * (wanted - sum(t is not None for t in found))
+    return [t for t in found if t is not None] or ([None] if tree.data in ("set", "reset") else [])
+
+
+def _subtree(tree: Tree | None, kind: str) -> Tree | None:
+    return next(iter(_subtrees(tree, kind)), None)
+
+
+def _subtrees(tree: Tree | None, kind: str) -> list[Tree]:
+    return [c for c in tree.children if isinstance(c, Tree) and c.data == kind] if tree is not None else []
+
+
+def _unquote(token: str) -> str:
+    if token[:1] == "`":
+        return token[1:-1].replace("``", "`")
+    if token[:1] in ("'", '"'):
+        try:
+            return ast.literal_eval(token)
+        except (SyntaxError, ValueError):
+            return token[1:-1]
+    return str(token)
