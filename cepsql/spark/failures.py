@@ -1,0 +1,148 @@
+"""Turn exceptions of pyspark, py4j and Spark's Python workers into cepsql's errors, in one clear line."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+import py4j.protocol
+from pyspark.errors import (
+    AnalysisException,
+    ArithmeticException,
+    DateTimeException,
+    NumberFormatException,
+    ParseException,
+    PySparkException,
+    SparkRuntimeException,
+    StreamingQueryException,
+)
+
+from cepsql import errors
+from cepsql.errors import DataError, Error, InternalError, NotSupportedError, OperationalError, ProgrammingError
+
+_SECRET_NAME = re.compile(r"password|passwd|secret|token|credential|key", re.IGNORECASE)
+_SECRET_TEXT = re.compile(
+    r"""((?:password|passwd|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)\s*)"""
+    r"""("[^"]*"|'[^']*'|[^\s,;&)}\]]+)""",
+    re.IGNORECASE,
+)
+_OWN_ERROR = re.compile(r"^cepsql\.errors\.(\w+): (.*(?:\n  .*)*)", re.MULTILINE)
+_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)", re.MULTILINE)
+_HINT = "\n  hint: "
+_SURROUNDINGS = ("PATH_", "FAILED_READ_FILE", "DATA_SOURCE_NOT_FOUND", "STREAM_FAILED", "CANNOT_LOAD", "INVALID_URL")
+_UNSUPPORTED = ("UNSUPPORTED", "STREAMING_OUTPUT_MODE", "NON_TIME_WINDOW", "_LEGACY_ERROR_TEMP_3102")
+
+
+def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> Error:
+    """Return the cepsql error that says in one line what an exception of Spark's means.
+
+    An error of cepsql raised in a Python worker or a callback is found again; the Java trace goes to `detail` only.
+    secrets: values that must not be shown, besides whatever follows a name such as password.
+    """
+    if isinstance(exception, Error):
+        return exception
+    chain = list(_causes(exception))
+    texts = [_description(link) for link in chain]
+    for text in texts:
+        if own := _own_error(text):
+            return _redacted(own, _trace(exception), secrets)
+    kind, message = _classify(chain, texts)
+    return _redacted(kind(message), _trace(exception), secrets)
+
+
+def is_secret(option: str) -> bool:
+    """Tell whether the value of an option of that name must not be shown."""
+    return bool(_SECRET_NAME.search(option))
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """Replace the secret values, and what follows a name such as `password=`, by ***."""
+    for secret in filter(None, secrets):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+    return _SECRET_TEXT.sub(r"\1***", text)
+
+
+def _causes(exception: BaseException) -> Iterator[BaseException]:
+    """Yield the exception and its causes as far as they are known, outermost first."""
+    while exception is not None:
+        yield exception
+        exception = getattr(exception, "_cause", None) or exception.__cause__
+
+
+def _description(exception: BaseException) -> str:
+    """Return what an exception says, without a Java trace where that can be told apart."""
+    if isinstance(exception, py4j.protocol.Py4JJavaError):
+        return str(exception.java_exception)
+    if isinstance(exception, PySparkException):
+        return getattr(exception, "_desc", None) or str(exception)
+    return str(exception)
+
+
+def _trace(exception: BaseException) -> str:
+    if isinstance(exception, PySparkException):
+        return getattr(exception, "_stackTrace", None) or str(exception)
+    return str(exception)
+
+
+def _own_error(text: str) -> Error | None:
+    """Return the cepsql error that a Python traceback shows first: the innermost one."""
+    found = _OWN_ERROR.search(text)
+    kind = getattr(errors, found[1], None) if found else None
+    if not (isinstance(kind, type) and issubclass(kind, Error)):
+        return None
+    message, _, hint = found[2].partition(_HINT)
+    return kind(message, hint=hint or None)
+
+
+def _classify(chain: list[BaseException], texts: list[str]) -> tuple[type[Error], str]:
+    """Return the error class and the message of the innermost cause that says something."""
+    python = [text for text in texts if "Traceback (most recent call last)" in text]
+    if python:
+        found = _PYTHON_ERROR.findall(python[-1])
+        return (
+            InternalError,
+            f"Python code in Spark failed: {': '.join(found[-1]) if found else _first_line(python[-1])}",
+        )
+    link, text = next(
+        ((link, text) for link, text in zip(reversed(chain), reversed(texts), strict=True) if text.strip()),
+        (chain[0], type(chain[0]).__name__),
+    )
+    return _kind(link, _condition(link, text)), _first_line(text)
+
+
+def _condition(exception: BaseException, text: str) -> str:
+    """Return the name of Spark's error condition, empty if it has none."""
+    found = re.match(r"(?:[\w.$]+: )?\[([A-Z0-9_.]+)\]", text)
+    return found[1] if found else ""
+
+
+def _kind(exception: BaseException, condition: str) -> type[Error]:
+    if condition.startswith(_SURROUNDINGS):
+        return OperationalError
+    if condition.startswith(_UNSUPPORTED) or ".UNSUPPORTED" in condition:
+        return NotSupportedError
+    if isinstance(exception, ParseException | AnalysisException):
+        return ProgrammingError
+    if isinstance(exception, StreamingQueryException):
+        return OperationalError
+    if isinstance(exception, ArithmeticException | DateTimeException | NumberFormatException | SparkRuntimeException):
+        return DataError
+    return OperationalError
+
+
+def _first_line(text: str) -> str:
+    """Return the sentence for people in Spark's text: no condition name, Java class, SQLSTATE or plan.
+
+    >>> _first_line("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03; line 1")
+    'Path does not exist: file:/x'
+    """
+    line = next((line.strip() for line in text.splitlines() if line.strip()), text)
+    line = re.sub(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*: ", "", line)
+    line = re.sub(r"^\[[A-Z0-9_.]+\] ", "", line)
+    return re.split(r" SQLSTATE: ", line)[0].rstrip(" .;")
+
+
+def _redacted(error: Error, detail: str, secrets: Iterable[str]) -> Error:
+    secrets = tuple(secrets)
+    error.message = redact(error.message, secrets)
+    error.hint = error.hint and redact(error.hint, secrets)
+    error.detail = redact(detail, secrets)
+    return error

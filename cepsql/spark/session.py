@@ -1,0 +1,109 @@
+"""The Spark session that cepsql runs in: the caller's, the active one, or a quiet one of its own."""
+
+import atexit
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from cepsql.errors import OperationalError
+from cepsql.spark.failures import translate_failure
+from cepsql.spark.java import ensure_java
+
+ROWS_PER_ARROW_BATCH = 100_000
+"""Rows that travel together between the JVM and Python: packing works column-wise and likes few large batches."""
+
+
+def session(
+    spark: SparkSession | None = None, master: str | None = None, conf: dict[str, str] | None = None
+) -> SparkSession:
+    """Return `spark`, else the active session, else a new one.
+
+    master: Spark master URL of a new session; default CEPSQL_MASTER, then local[*].
+    conf:   Spark settings of a new session; they win over cepsql's own.
+    A new session writes nothing to stdout or stderr (its log is a temporary file), leaves no files in the working
+    folder, evaluates SQL without ANSI errors, takes its time zone from CEPSQL_TIMEZONE or the machine, and leaves
+    Ctrl-C to the caller: pyspark's own handler would cancel the jobs of every query.
+    Raises OperationalError if there is no Java, or Spark does not start.
+    """
+    found = spark or SparkSession.getActiveSession()
+    if found is not None:
+        return found
+    ensure_java()
+    master = master or os.environ.get("CEPSQL_MASTER") or "local[*]"
+    _name_python(master)
+    folder = Path(tempfile.mkdtemp(prefix="cepsql-spark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    # pyspark prints every SQL error as JSON with its Java trace; ours are raised.
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        return _start(_settings(master, folder) | (conf or {}), folder / "spark.log")
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
+def _name_python(master: str) -> None:
+    """Let local workers run in this interpreter; those of a cluster may have another path, which the user sets."""
+    if master.startswith("local"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+
+def _settings(master: str, folder: Path) -> dict[str, str]:
+    cores = max(2, os.cpu_count() or 2)
+    settings = {
+        "spark.master": master,
+        "spark.app.name": "cepsql",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_ARROW_BATCH),
+        "spark.sql.shuffle.partitions": str(cores),
+        # Every batch rewrites the rows of our state that changed: a hundred old versions would fill a disk.
+        "spark.sql.streaming.minBatchesToRetain": "10",
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    }
+    if master.startswith("local"):
+        # Without this, a machine whose name does not resolve cannot start Spark at all.
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        settings |= {"spark.driver.memory": "2g"}
+    if zone := os.environ.get("CEPSQL_TIMEZONE"):
+        settings["spark.sql.session.timeZone"] = zone
+    return settings
+
+
+def _start(settings: dict[str, str], log: Path) -> SparkSession:
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    try:
+        with log.open("wb") as output:
+            # A session of its own for the JVM: Ctrl-C in the terminal must not reach the Python workers below it.
+            channels = {"stdout": output, "stderr": output, "start_new_session": True}
+            if SparkContext._gateway is None:
+                SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
+            return SparkSession.builder.config(map=settings).getOrCreate()
+    except PySparkException as exception:
+        raise OperationalError(
+            "Spark did not start", hint=_last_complaint(log), detail=log.read_text(errors="replace")
+        ) from exception
+    except Exception as exception:
+        raise translate_failure(exception) from exception
+
+
+def _last_complaint(log: Path) -> str | None:
+    """Return the log line that most likely says why the JVM ended."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    return next((line for line in lines if "Exception" in line or line.startswith("Error")), None)

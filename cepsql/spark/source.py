@@ -1,0 +1,124 @@
+"""Read a declared source with Spark, as a stream or a bounded table, so that malformed rows are known."""
+
+import os
+import re
+from urllib.parse import urlparse
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cepsql.catalog import ColumnDefinition, Source
+from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
+from cepsql.spark.failures import is_secret, translate_failure
+
+MALFORMED = "__malformed"
+"""BOOLEAN column that marks rows that could not be read as declared."""
+
+_CORRUPT = "__corrupt"
+_SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
+_CORRUPTION_KNOWN = {"csv", "json"}
+
+
+def read_source(spark: SparkSession, source: Source) -> DataFrame:
+    """Return the rows of a source: the declared columns in order, computed ones included.
+
+    CSV and JSON also give the BOOLEAN column `__malformed`, unless OPTIONS name a `mode` or a corrupt-record column.
+    Formats with a schema of their own (rate, kafka, socket ...) are cast to the declared columns.
+    Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
+    """
+    options = dict(source.options)
+    secrets = [value for name, value in options.items() if is_secret(name)]
+    try:
+        return _declared(source, _load(spark, source, _located(source, options)))
+    except (PySparkException, Error) as exception:
+        error = translate_failure(exception, secrets)
+        raise error if error is exception else _explained(source, error) from exception
+
+
+def malformed_known(source: Source) -> bool:
+    """Tell whether `read_source` can mark malformed rows."""
+    names = {name.lower() for name, _ in source.options}
+    return source.format.lower() in _CORRUPTION_KNOWN and not names & {"mode", "columnnameofcorruptrecord"}
+
+
+def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
+    reader = (spark.readStream if source.streaming else spark.read).format(source.format).options(**options)
+    if source.format.lower() not in _SCHEMA_ACCEPTED:
+        return reader.load()
+    columns = [f"{_quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
+    if not malformed_known(source):
+        return reader.schema(", ".join(columns)).load()
+    reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _CORRUPT)
+    return reader.schema(", ".join([*columns, f"{_CORRUPT} STRING"])).load()
+
+
+def _declared(source: Source, frame: DataFrame) -> DataFrame:
+    """Select the declared columns from what was loaded."""
+    names = {name.lower() for name in frame.columns}
+    for column in source.columns:
+        if column.expression is None and column.name.lower() not in names:
+            raise ProgrammingError(
+                f"the {source.format} source of {source.name} has no column {column.name}",
+                hint=suggestion(column.name, frame.columns, "columns"),
+            )
+    kept_types = source.format.lower() in _SCHEMA_ACCEPTED
+    selected = [_selected(column, kept_types) for column in source.columns]
+    if _CORRUPT in frame.columns:
+        selected.append(_malformed(source))
+    return frame.selectExpr(*selected)
+
+
+def _selected(column: ColumnDefinition, kept_type: bool) -> str:
+    name = _quoted(column.name)
+    if column.expression is not None:
+        return f"CAST(({column.expression}) AS {column.type}) AS {name}"
+    return name if kept_type else f"CAST({name} AS {column.type}) AS {name}"
+
+
+def _malformed(source: Source) -> str:
+    """Return the SQL of the `__malformed` column.
+
+    It reads every column, for Spark judges only those that are read, and a row must not be malformed for one query and
+    well-formed for another. A hash is never below the least integer, but the optimizer does not know it.
+    """
+    nulls = [f"{_quoted(column.name)} IS NULL" for column in source.columns if column.expression is None]
+    return f"({_CORRUPT} IS NOT NULL AND hash({', '.join(nulls)}) >= -2147483648) AS {MALFORMED}"
+
+
+def _located(source: Source, options: dict[str, str]) -> dict[str, str]:
+    """Return the options with a local path made absolute; a stream over one file lists its folder.
+
+    Raises OperationalError if a local path does not exist.
+    """
+    name = next((name for name in options if name.lower() == "path"), None)
+    if name is None or urlparse(options[name]).scheme not in ("", "file"):
+        return options
+    path = os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", options[name])))
+    if not os.path.exists(path) and not re.search(r"[*?\[{]", path):
+        raise OperationalError(f"{source.name} reads {path}, which does not exist")
+    if source.streaming and os.path.isfile(path):
+        folder, file = os.path.split(path)
+        return options | {name: folder, "pathGlobFilter": re.sub(r"([*?\[\]{}\\])", r"\\\1", file)}
+    return options | {name: path}
+
+
+def _explained(source: Source, error: Error) -> Error:
+    """Name the source in the error, and say how a missing connector is added."""
+    message = f"{source.name} cannot be read: {error.message}"
+    if "find data source" not in error.message.lower():
+        return type(error)(message, hint=error.hint, detail=error.detail)
+    hint = f"the {source.format} connector must be on Spark's class path, for example by spark.jars.packages"
+    return OperationalError(message, hint=hint, detail=error.detail)
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def observe_source(frame: DataFrame, name: str) -> DataFrame:
+    """Return the frame's well-formed rows; the observation `name` counts `read` and `malformed` rows of each batch."""
+    if MALFORMED not in frame.columns:
+        return frame.observe(name, F.count(F.lit(1)).alias("read"), F.lit(0).cast("bigint").alias("malformed"))
+    counted = frame.observe(name, F.count(F.lit(1)).alias("read"), F.count_if(MALFORMED).alias("malformed"))
+    return counted.where(f"NOT {MALFORMED}").drop(MALFORMED)

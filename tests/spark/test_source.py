@@ -1,0 +1,85 @@
+"""Sources: declared columns, malformed rows, computed columns, paths."""
+
+import pytest
+
+from cepsql.catalog import ColumnDefinition, Source
+from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.spark.source import observe_source, read_source
+
+COLUMNS = (ColumnDefinition("id", "BIGINT"), ColumnDefinition("ts", "TIMESTAMP"), ColumnDefinition("price", "DOUBLE"))
+CSV = "1,2026-01-01 00:00:00,1.5\nx,2026-01-01 00:00:01,2\n3,2026-01-01 00:00:02\n,,\n5,2026-01-01 00:00:04,5\n"
+JSON = '{"id":1,"price":1.5}\n{"id":"x","price":2}\nnonsense\n{}\n{"id":5,"price":5}\n'
+
+
+def source(path, format="csv", columns=COLUMNS, streaming=False, **options):
+    return Source("events", columns, format, (("path", str(path)), *options.items()), streaming)
+
+
+def played(spark, frame):
+    """Run a stream over what is there now; return its rows."""
+    query = frame.writeStream.format("memory").queryName("played").trigger(availableNow=True).start()
+    query.awaitTermination()
+    return spark.table("played").collect()
+
+
+@pytest.mark.parametrize(("format", "text"), [("csv", CSV), ("json", JSON)])
+@pytest.mark.parametrize("streaming", [False, True])
+def test_malformed_rows_are_marked(spark, tmp_path, format, text, streaming):
+    file = tmp_path / "odd [1] name.txt"
+    file.write_text(text)
+    (tmp_path / "other.txt").write_text(text)
+    path = file if streaming else str(file).replace("[", "\\[").replace("]", "\\]")
+    frame = read_source(spark, source(path, format, streaming=streaming))
+    rows = played(spark, frame) if streaming else frame.collect()
+    assert frame.columns == ["id", "ts", "price", "__malformed"]
+    malformed = [row["__malformed"] for row in rows]
+    assert malformed == ([False, True, True, False, False])
+    assert [row["id"] for row in rows if not row["__malformed"]] == [1, None, 5]
+
+
+def test_only_counting_still_knows_malformed_rows(spark, tmp_path):
+    (tmp_path / "a.csv").write_text(CSV)
+    frame = read_source(spark, source(tmp_path))
+    assert frame.where("NOT __malformed").count() == 3
+    observed = observe_source(frame, "events")
+    assert observed.columns == ["id", "ts", "price"]
+    assert observed.count() == 3
+
+
+def test_an_explicit_mode_is_kept(spark, tmp_path):
+    (tmp_path / "a.csv").write_text(CSV)
+    frame = read_source(spark, source(tmp_path, mode="DROPMALFORMED"))
+    assert frame.columns == ["id", "ts", "price"]
+    assert len(frame.collect()) == 3
+
+
+def test_computed_columns_read_declared_ones(spark, tmp_path):
+    (tmp_path / "a.csv").write_text("2,7\n")
+    columns = (
+        ColumnDefinition("twice", "STRING", "2 * `a b`"),
+        ColumnDefinition("a b", "INT"),
+        ColumnDefinition("c", "INT"),
+        ColumnDefinition("again", "INT", "twice + c"),
+    )
+    frame = read_source(spark, source(tmp_path, columns=columns)).drop("__malformed")
+    assert [tuple(row) for row in frame.collect()] == [("4", 2, 7, 11)]
+    assert [field.dataType.simpleString() for field in frame.schema] == ["string", "int", "int", "int"]
+
+
+def test_formats_with_a_schema_of_their_own_are_cast(spark):
+    columns = (ColumnDefinition("value", "INT"), ColumnDefinition("kind", "STRING", "value % 4"))
+    rate = Source("ticks", columns, "rate", (("rowsPerSecond", "1"),))
+    assert read_source(spark, rate).schema.simpleString() == "struct<value:int,kind:string>"
+    with pytest.raises(ProgrammingError, match="has no column price"):
+        read_source(spark, Source("ticks", (ColumnDefinition("price", "DOUBLE"),), "rate"))
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_missing_things_are_named(spark, tmp_path, streaming):
+    with pytest.raises(OperationalError, match="nowhere, which does not exist"):
+        read_source(spark, source(tmp_path / "nowhere", streaming=streaming))
+    secret = Source("k", COLUMNS, "kafka", (("kafka.ssl.key.password", "hunter2"), ("topic", "hunter2")), streaming)
+    with pytest.raises(OperationalError, match="k cannot be read: Failed to find data source") as caught:
+        read_source(spark, secret)
+    assert "spark.jars.packages" in caught.value.hint
+    assert "hunter2" not in f"{caught.value} {caught.value.detail}"
