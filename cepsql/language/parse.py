@@ -16,18 +16,44 @@ from cepsql.errors import Error, ProgrammingError
 from cepsql.language.tokens import DIALECT, Text
 
 _PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
-_ISLANDS = ("TABLE_ALIAS", "RELATION", "EXPRESSION", "ORDERED", "TYPE", "OPTION_KEY", "VALUE", "PATTERN_TEXT", "SQL", "NAME")
+_ISLANDS = (
+    "TABLE_ALIAS",
+    "RELATION",
+    "EXPRESSION",
+    "ORDERED",
+    "TYPE",
+    "OPTION_KEY",
+    "VALUE",
+    "PATTERN_TEXT",
+    "SQL",
+    "NAME",
+)
 _QUERY_WORDS = {"SELECT", "WITH", "VALUES", "TABLE", "FROM"}
 _JOIN_WORDS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "OUTER"}
 _RELATION_ENDS = _JOIN_WORDS | {
-    "MATCH_RECOGNIZE", "ON", "USING", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT", "EXCEPT",
-    "MINUS", "WINDOW", "QUALIFY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "OFFSET", "SELECT",
+    "MATCH_RECOGNIZE", "ON", "USING", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT",
+    "EXCEPT",    "MINUS", "WINDOW", "QUALIFY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "OFFSET", "SELECT",
 }  # fmt: skip
 _CLAUSE_STARTS = {
     "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROWS", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
     "SUBSET": None, "DEFINE": None,
 }  # fmt: skip
-_OPERATOR_WORDS = {"AND", "OR", "NOT", "IN", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "IS", "THEN", "ELSE", "WHEN", "CASE", "DIV"}
+_OPERATOR_WORDS = {
+    "AND",
+    "OR",
+    "NOT",
+    "IN",
+    "LIKE",
+    "ILIKE",
+    "RLIKE",
+    "BETWEEN",
+    "IS",
+    "THEN",
+    "ELSE",
+    "WHEN",
+    "CASE",
+    "DIV",
+}
 _DESCRIBED = {
     "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
     "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
@@ -144,12 +170,12 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
     match word:
         case "WATERMARK":
             return following == "FOR"
-        case "RUNNING" | "FINAL":
-            return bool(following) and following != "AS"
         case "NEXT":
             return following == "ROW"
         case "FIRST" | "LAST":
-            return bool(following) and not (following == "PATTERN" and text.raw(at + 2) == "(") or "NAME" not in choices
+            return (
+                bool(following) and not (following == "PATTERN" and text.raw(at + 2) == "(")
+            ) or "NAME" not in choices
         case "FROM":
             return not (text.word(at - 1) == "DISTINCT" and text.word(at - 2) in ("IS", "NOT"))
         case "PATTERN" | "TABLE" if "SQL" in choices:
@@ -176,12 +202,16 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
         case "VALUE":
             return _run(text, at, lambda i: text.raw(i) in (",", ";"))
         case "EXPRESSION" | "ORDERED":
-            return _run(text, at, lambda i: text.raw(i) in (",", ";") or text.word(i) == "AS" or _starts_clause(text, i, at))
+            return _run(
+                text, at, lambda i: text.raw(i) in (",", ";") or text.word(i) == "AS" or _starts_clause(text, i, at)
+            )
         case "RELATION":
             return _relation_end(text, at)
     if "CREATE" in choices and text.word(at) not in _QUERY_WORDS and text.raw(at) != "(":
         return at
-    return _run(text, at, lambda i: text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN", "MATCH_RECOGNIZE"), nested=True)
+    return _run(
+        text, at, lambda i: text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN", "MATCH_RECOGNIZE"), nested=True
+    )
 
 
 def _run(text: Text, at: int, stops, nested: bool = False) -> int:
@@ -231,7 +261,9 @@ def _type_end(text: Text, at: int) -> int:
 
 def _alias_end(text: Text, at: int) -> int:
     name = at + 1 if text.word(at) == "AS" else at
-    if not _is_name(text, name) or (name == at and text.word(at) in _RELATION_ENDS | {"PIVOT", "LATERAL", "TABLESAMPLE"}):
+    if not _is_name(text, name) or (
+        name == at and text.word(at) in _RELATION_ENDS | {"PIVOT", "LATERAL", "TABLESAMPLE"}
+    ):
         return at
     return text.closing[name + 1] + 1 if text.raw(name + 1) == "(" else name + 1
 
@@ -241,7 +273,13 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
     if i == begin or word not in _CLAUSE_STARTS or text.word(i - 1) in _OPERATOR_WORDS:
         return False
     before = text.raw(i - 1)
-    if not (text.word(i - 1) or before in (")", "]") or _is_name(text, i - 1) or _is_string(text, i - 1) or before[-1:].isdigit()):
+    if not (
+        text.word(i - 1)
+        or before in (")", "]")
+        or _is_name(text, i - 1)
+        or _is_string(text, i - 1)
+        or before[-1:].isdigit()
+    ):
         return False
     needed = _CLAUSE_STARTS[word]
     return needed is None or text.raw(i + 1).upper() == needed

@@ -27,7 +27,9 @@ def parse_pattern(text: str, offset: int = 0) -> tuple[Pattern, dict[str, Span]]
     try:
         tree = _lark().parse(text)
     except UnexpectedEOF:
-        raise ProgrammingError("the row pattern ends too early", Span(offset + len(text), offset + len(text) + 1)) from None
+        raise ProgrammingError(
+            "the row pattern ends too early", Span(offset + len(text), offset + len(text) + 1)
+        ) from None
     except UnexpectedToken as error:
         at = len(text) if error.token.type == "$END" else error.token.start_pos
         what = "ends too early" if error.token.type == "$END" else f"has an unexpected {error.token}"

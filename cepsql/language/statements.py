@@ -8,6 +8,9 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span
 from cepsql.pattern.ir import Pattern
 
+NAVIGATION = {"FIRST": "__FIRST", "LAST": "__LAST", "RUNNING": "__RUNNING", "FINAL": "__FINAL"}
+"""How calls of the match clause are spelled in its expressions."""
+
 
 @dataclass(frozen=True)
 class Name:
@@ -19,11 +22,10 @@ class Name:
 
 @dataclass(frozen=True)
 class MeasureClause:
-    """`[RUNNING | FINAL] expression AS name`."""
+    """`expression AS name`."""
 
     expression: exp.Expr
     name: Name
-    semantics: str | None
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class Skip:
 @dataclass(frozen=True)
 class MatchClause:
     """One MATCH_RECOGNIZE.
+
+    In its expressions FIRST, LAST, RUNNING and FINAL are the functions named in NAVIGATION, since sqlglot's own FIRST
+    and LAST lose the offset.
 
     name:   the placeholder table that stands for it in the query around it.
     input:  SELECT * FROM the relation that it follows.

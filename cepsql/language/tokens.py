@@ -106,6 +106,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     Raises ProgrammingError with the position of what sqlglot does not accept.
     """
     parser = DIALECT.parser()
+    tokens = [_function_name(token, after) for token, after in zip(tokens, [*tokens[1:], None], strict=True)]
     try:
         trees = parser.parse_into(into, tokens, text.sql) if into else parser.parse(tokens, text.sql)
     except ParseError as error:
@@ -117,6 +118,13 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     if opaque is not None:
         raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
     return trees[0]
+
+
+def _function_name(token: Token, following: Token | None) -> Token:
+    """Make window( a plain name: sqlglot takes it for the WINDOW clause at the head of GROUP BY."""
+    if token.token_type == TokenType.WINDOW and following is not None and following.token_type == TokenType.L_PAREN:
+        return made_token(TokenType.VAR, token.text, token)
+    return token
 
 
 def _syntax_error(text: Text, tokens: list[Token], error: ParseError) -> ProgrammingError:
@@ -132,7 +140,9 @@ def _syntax_error(text: Text, tokens: list[Token], error: ParseError) -> Program
     written = text.sql[at.start : at.end + 1]
     if message == "Invalid expression / Unexpected token":
         message = f"unexpected {written}"
-    return ProgrammingError(f"syntax error: {message[0].lower() + message[1:]}", Span(at.start, at.end + 1), None, text.sql)
+    return ProgrammingError(
+        f"syntax error: {message[0].lower() + message[1:]}", Span(at.start, at.end + 1), None, text.sql
+    )
 
 
 def made_token(kind: TokenType, text: str, at: Token) -> Token:

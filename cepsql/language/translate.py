@@ -11,6 +11,7 @@ from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
 from cepsql.language.statements import (
+    NAVIGATION,
     CreateSource,
     CreateView,
     Describe,
@@ -127,7 +128,7 @@ class _Translator:
         return Explain(self.query(_subtree(tree, "query")), part.type.lower() if part else None)
 
     def set(self, tree: Tree) -> SetOption:
-        key, value = (_values(tree) + [None, None])[:2]
+        key, value = [*_values(tree), None, None][:2]
         return SetOption(key and _unquote(key), value and _unquote(value))
 
     def reset(self, tree: Tree) -> ResetOption:
@@ -139,12 +140,19 @@ class _Translator:
     def query(self, tree: Tree) -> Query:
         tokens = self._query_tokens(tree)
         expression = parse_island(self.text, tokens)
-        span = Span(tokens[0].start, tokens[-1].end + 1)
+        span = Span(tokens[0].start, self._statement_end(tokens[-1].start))
         if isinstance(expression, exp.Values | exp.Table):
             expression = exp.select("*").from_(expression)
         if not isinstance(expression, exp.Query):
             raise NotSupportedError(f"{expression.key.upper()} is not supported", span, "a query is", self.text.sql)
         return Query(expression, tuple(self.matches), self.text.sql, span)
+
+    def _statement_end(self, start: int) -> int:
+        """Return the character where the statement that holds character `start` ends; a query always ends it."""
+        following = [
+            i for i, t in enumerate(self.text.tokens) if t.start > start and t.token_type == TokenType.SEMICOLON
+        ]
+        return self.text.span(0, following[0] if following else len(self.text)).end
 
     def _query_tokens(self, tree: Tree) -> list:
         """Return the tokens of a query with a placeholder table for every MATCH_RECOGNIZE."""
@@ -224,9 +232,8 @@ class _Translator:
         )
 
     def _measure(self, tree: Tree) -> MeasureClause:
-        semantics = next((t.type.lower() for t in tree.children if t is not None and t.type in ("RUNNING", "FINAL")), None)
-        expression, name = (t for t in tree.children if t is not None and t.type in ("EXPRESSION", "NAME"))
-        return MeasureClause(self._expression(expression), self._name(name), semantics)
+        expression, name = _values(tree)
+        return MeasureClause(self._expression(expression), self._name(name))
 
     def _rows(self, tree: Tree) -> Rows:
         rows = _subtree(tree, "one_row") or _subtree(tree, "all_rows")
@@ -261,7 +268,26 @@ class _Translator:
         return self.text.span(token.start_pos, token.end_pos)
 
     def _expression(self, island: Token) -> exp.Expr:
-        return parse_island(self.text, self._tokens(island), exp.Condition)
+        """Read an expression of the match clause; see `NAVIGATION`."""
+        return parse_island(self.text, self._navigation(island.start_pos, island.end_pos), exp.Condition)
+
+    def _navigation(self, i: int, end: int) -> list:
+        tokens = []
+        while i < end:
+            word, called = self.text.word(i), self.text.raw(i + 1) == "("
+            if word in ("FIRST", "LAST") and called:
+                tokens.append(made_token(TokenType.VAR, NAVIGATION[word], self.text.tokens[i]))
+            elif word in ("RUNNING", "FINAL") and self.text.word(i + 1) and self.text.raw(i + 2) == "(":
+                close = self.text.closing[i + 2]
+                at = self.text.tokens[i]
+                tokens += [made_token(TokenType.VAR, NAVIGATION[word], at), made_token(TokenType.L_PAREN, "(", at)]
+                tokens += self._navigation(i + 1, close + 1)
+                tokens.append(made_token(TokenType.R_PAREN, ")", self.text.tokens[close]))
+                i = close
+            else:
+                tokens.append(self.text.tokens[i])
+            i += 1
+        return tokens
 
     def _name(self, token: Token) -> Name:
         return Name(_unquote(token), self._span(token))

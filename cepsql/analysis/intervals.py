@@ -1,0 +1,81 @@
+"""Constant day-time intervals in microseconds."""
+
+import re
+
+from sqlglot import exp
+
+from cepsql.errors import ProgrammingError, Span
+
+_UNITS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}
+
+
+def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
+    """Return the length of a constant interval, or sum of intervals, in microseconds.
+
+    Raises ProgrammingError if it is not constant, or has years or months, whose length differs.
+
+    >>> from sqlglot import parse_one
+    >>> interval_micros(parse_one("INTERVAL '1' HOUR + INTERVAL '30' SECONDS", dialect="spark"))
+    3630000000
+    """
+    match expression:
+        case exp.Paren():
+            return interval_micros(expression.this, span)
+        case exp.Add():
+            return interval_micros(expression.this, span) + interval_micros(expression.expression, span)
+        case exp.Neg():
+            return -interval_micros(expression.this, span)
+        case exp.Interval():
+            micros = _literal(expression)
+            if micros is not None:
+                return micros
+    raise ProgrammingError(
+        "a constant interval is needed here",
+        span,
+        "for example INTERVAL '15' MINUTES; units from microseconds to weeks",
+    )
+
+
+def _literal(interval: exp.Interval) -> int | None:
+    value, unit = interval.this, interval.args.get("unit")
+    if isinstance(value, exp.Neg):
+        inner = _literal(exp.Interval(this=value.this, unit=unit))
+        return None if inner is None else -inner
+    if not isinstance(value, exp.Literal):
+        return None
+    if isinstance(unit, exp.IntervalSpan):
+        return _span(str(value.this), unit.this.name.upper(), unit.expression.name.upper())
+    if unit is not None:
+        return _amount(str(value.this), unit.name)
+    parts = re.findall(r"([+-]?[\d.]+)\s*([A-Za-z]+)", str(value.this))
+    amounts = [_amount(number, name) for number, name in parts]
+    return sum(amounts) if amounts and None not in amounts else None
+
+
+def _amount(number: str, unit: str) -> int | None:
+    size = _UNITS.get(unit.upper().removesuffix("S") if unit.upper() != "S" else unit)
+    try:
+        return None if size is None else round(float(number) * size)
+    except ValueError:
+        return None
+
+
+def _span(text: str, first: str, last: str) -> int | None:
+    """Read '1 02:03:04.5' DAY TO SECOND and its shorter forms."""
+    order = ["DAY", "HOUR", "MINUTE", "SECOND"]
+    if first not in order or last not in order:
+        return None
+    sign = -1 if text.strip().startswith("-") else 1
+    numbers = re.findall(r"[\d.]+", text)
+    units = order[order.index(first) : order.index(last) + 1]
+    if len(numbers) != len(units):
+        return None
+    return sign * sum(_amount(number, unit) for number, unit in zip(numbers, units, strict=True))

@@ -1,0 +1,268 @@
+"""A MATCH_RECOGNIZE clause, its names resolved, becomes a match program and the SQL around it."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cepsql.analysis.conditions import Traveling, compares_with_itself, lower_condition
+from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.measures import Atoms, lower_measure
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.scope import MatchScope, navigation_name
+from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.language.statements import MatchClause, Name
+from cepsql.language.tokens import DIALECT
+from cepsql.pattern import ir
+from cepsql.pattern.program import Column, MatchProgram, OrderColumn, Scalar
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """A column that the clause gives: Spark SQL over the matcher's columns."""
+
+    name: str
+    sql: str
+    type: str
+
+
+@dataclass(frozen=True)
+class MatchPlan:
+    """What is executed for one MATCH_RECOGNIZE.
+
+    input:     the query that gives its rows.
+    order:     ORDER BY as Spark SQL (a batch job sorts by it).
+    watermark: event-time column of the input and delay in microseconds; None for a bounded input.
+    notices:   what the user should know before it runs for months.
+    """
+
+    clause: MatchClause
+    input: exp.Query
+    program: MatchProgram
+    order: tuple[str, ...]
+    output: tuple[OutputColumn, ...]
+    watermark: Watermark | None
+    notices: tuple[str, ...]
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the rows are a stream."""
+        return self.watermark is not None
+
+
+def plan_match(
+    clause: MatchClause, columns: tuple[ColumnDefinition, ...], streaming: bool, watermark: Watermark | None
+) -> MatchPlan:
+    """Plan a clause over an input with these columns.
+
+    Raises ProgrammingError for what is wrong and NotSupportedError for what is not executed, with positions.
+    """
+    _refuse_unsupported(clause, streaming)
+    scope = _scope(clause, columns)
+    time, order_columns, order = _order(clause, scope, streaming, watermark)
+    within = _within(clause, time)
+    traveling = Traveling(time if time and scope.type_of(exp.column(time, quoted=True)) == "timestamp" else None)
+    keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
+    conditions = _conditions(clause, scope, traveling)
+    atoms = Atoms()
+    output = _output(clause, scope, traveling, atoms)
+    program = MatchProgram(
+        pattern=clause.pattern,
+        variables=scope.variables,
+        conditions=conditions,
+        keys=keys,
+        time=Column("t", _quoted(time)) if time else None,
+        order=order_columns if streaming else (),
+        values=tuple(traveling.values),
+        predicates=tuple(traveling.predicates),
+        measures=tuple(atoms.measures),
+        skip=clause.skip.target,
+        within=within,
+        timeouts=clause.rows.timeouts,
+    )
+    notices = _notices(clause, scope, program, streaming)
+    return MatchPlan(clause, clause.input, program, order, output, watermark if streaming else None, notices)
+
+
+def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
+    if clause.rows.all:
+        raise NotSupportedError("ALL ROWS PER MATCH is not supported", clause.rows.span, "ONE ROW PER MATCH is")
+    if clause.skip.variable is not None:
+        raise NotSupportedError(
+            "AFTER MATCH SKIP TO a pattern variable is not supported",
+            clause.skip.span,
+            "SKIP PAST LAST ROW and SKIP TO NEXT ROW are",
+        )
+    anchors = [node for node in ir.walk(clause.pattern) if isinstance(node, ir.Anchor)]
+    if anchors and streaming:
+        mark = "$" if anchors[0].end else "^"
+        raise NotSupportedError(f"the anchor {mark} in a pattern over a stream is not supported", clause.span)
+    if not clause.partition_by and not clause.measures:
+        raise ProgrammingError("MATCH_RECOGNIZE gives no column", clause.span, "add MEASURES or PARTITION BY")
+
+
+def _scope(clause: MatchClause, columns: tuple[ColumnDefinition, ...]) -> MatchScope:
+    variables = ir.variables(clause.pattern)
+    known = {c.name.lower(): (c.name, c.type.lower()) for c in columns}
+    unions: dict[str, frozenset[int]] = {}
+    for union, members in clause.subsets:
+        if union.text in variables or union.text in unions:
+            raise ProgrammingError(f"SUBSET {union.text} is named like another variable", union.span)
+        for member in members:
+            _known_variable(member, variables, "SUBSET")
+        unions[union.text] = frozenset(variables.index(member.text) for member in members)
+    table = clause.input.find(exp.From).this
+    return MatchScope(known, variables, unions, table.alias_or_name.lower() or None, clause.span)
+
+
+def _known_variable(name: Name, variables: tuple[str, ...], where: str) -> None:
+    if name.text not in variables:
+        raise ProgrammingError(
+            f"{where} names {name.text}, which is not in PATTERN",
+            name.span,
+            suggestion(name.text, variables, "variables"),
+        )
+
+
+def _order(
+    clause: MatchClause, scope: MatchScope, streaming: bool, watermark: Watermark | None
+) -> tuple[str | None, tuple[OrderColumn, ...], tuple[str, ...]]:
+    """Return the time column (None without one), the further order columns, and Spark's ORDER BY."""
+    items = clause.order_by
+    sql = tuple(_order_sql(item, scope) for item in items)
+    if streaming:
+        _check_stream_order(clause, scope, watermark)
+        further = tuple(
+            OrderColumn(f"o{i}", scope.row_sql(item.this), bool(item.args.get("desc")), _nulls_first(item))
+            for i, item in enumerate(items[1:])
+        )
+        return scope.columns[watermark.column.lower()][0], further, sql
+    if not items:
+        raise ProgrammingError("MATCH_RECOGNIZE needs ORDER BY", clause.span, "a pattern is about the order of rows")
+    first = items[0]
+    timely = isinstance(first.this, exp.Column) and not first.args.get("desc")
+    if timely and scope.type_of(first.this).split("(")[0] in ("timestamp", "timestamp_ntz", "timestampntz", "date"):
+        return scope.columns[first.this.name.lower()][0], (), sql
+    return None, (), sql
+
+
+def _check_stream_order(clause: MatchClause, scope: MatchScope, watermark: Watermark | None) -> None:
+    if watermark is None:
+        raise ProgrammingError(
+            "MATCH_RECOGNIZE over a stream needs a stream with a watermark",
+            clause.span,
+            "say WATERMARK FOR ts AS ts - INTERVAL '10' SECONDS in CREATE STREAM, and keep that column in the subquery",
+        )
+    hint = f"ORDER BY {watermark.column}, which is the event time of the stream"
+    if not clause.order_by:
+        raise ProgrammingError("MATCH_RECOGNIZE over a stream needs ORDER BY", clause.span, hint)
+    first = clause.order_by[0]
+    if not isinstance(first.this, exp.Column) or first.this.name.lower() != watermark.column.lower():
+        if isinstance(first.this, exp.Column):
+            scope.resolve(first.this)
+        raise ProgrammingError(
+            "over a stream ORDER BY must begin with the event time", span_of(first, clause.span), hint
+        )
+    if first.args.get("desc"):
+        raise ProgrammingError(
+            "over a stream the event time must be in ascending order", span_of(first, clause.span), hint
+        )
+
+
+def _order_sql(item: exp.Ordered, scope: MatchScope) -> str:
+    direction = "DESC" if item.args.get("desc") else "ASC"
+    return f"{scope.row_sql(item.this)} {direction} NULLS {'FIRST' if _nulls_first(item) else 'LAST'}"
+
+
+def _nulls_first(item: exp.Ordered) -> bool:
+    return bool(item.args.get("nulls_first"))
+
+
+def _within(clause: MatchClause, time: str | None) -> int | None:
+    if clause.within is None:
+        if clause.rows.timeouts:
+            raise ProgrammingError(
+                "SHOW TIMEOUT MATCHES needs WITHIN",
+                clause.rows.span,
+                "a partial match times out when its WITHIN has passed",
+            )
+        return None
+    span = span_of(clause.within, clause.span)
+    micros = interval_micros(clause.within, span)
+    if micros <= 0:
+        raise ProgrammingError("WITHIN must be longer than zero", span)
+    if time is None:
+        raise ProgrammingError(
+            "WITHIN needs rows in ascending order of time", clause.span, "ORDER BY a TIMESTAMP column first"
+        )
+    return micros
+
+
+def _conditions(clause: MatchClause, scope: MatchScope, traveling: Traveling) -> tuple[Scalar | None, ...]:
+    found: dict[str, Scalar] = {}
+    for name, condition in clause.defines:
+        if name.text in scope.unions:
+            raise ProgrammingError(f"{name.text} is a SUBSET, which cannot be defined", name.span)
+        _known_variable(name, scope.variables, "DEFINE")
+        if name.text in found:
+            raise ProgrammingError(f"{name.text} is defined twice", name.span)
+        index = scope.variables.index(name.text)
+        found[name.text] = lower_condition(condition, index, scope.at(name.span), traveling)
+    return tuple(found.get(name) for name in scope.variables)
+
+
+def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms: Atoms) -> tuple[OutputColumn, ...]:
+    output, spans = [], {}
+    for i, key in enumerate(clause.partition_by):
+        if not isinstance(key, exp.Column):
+            raise NotSupportedError(
+                "PARTITION BY takes columns", span_of(key, clause.span), "compute the value in a subquery before"
+            )
+        variables, plain = scope.resolve(key)
+        if variables is not None or not isinstance(plain, exp.Column):
+            raise ProgrammingError("PARTITION BY takes columns of the input", span_of(key, clause.span))
+        _add(OutputColumn(scope.columns[key.name.lower()][0], f"k{i}", scope.type_of(key)), span_of(key), output, spans)
+    for measure in clause.measures:
+        place = scope.at(measure.name.span)
+        lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows.timeouts)
+        kind = _measure_type(measure.expression, place)
+        _add(OutputColumn(measure.name.text, lowered.sql(dialect=DIALECT), kind), measure.name.span, output, spans)
+    return tuple(output)
+
+
+def _add(column: OutputColumn, span: Span | None, output: list, spans: dict) -> None:
+    if column.name.lower() in spans:
+        raise ProgrammingError(
+            f"two columns of the result are named {column.name}", span, "give the measure another name"
+        )
+    spans[column.name.lower()] = span
+    output.append(column)
+
+
+def _measure_type(expression: exp.Expr, scope: MatchScope) -> str:
+    if any(navigation_name(node) == "MATCH_TIMEOUT" for node in expression.walk()):
+        return "boolean"
+    return scope.type_of(expression)
+
+
+def _notices(clause: MatchClause, scope: MatchScope, program: MatchProgram, streaming: bool) -> tuple[str, ...]:
+    notices = []
+    for name, condition in clause.defines:
+        if compares_with_itself(condition, scope.variables.index(name.text), scope):
+            notices.append(
+                f"{name.text} compares the row under test with itself, which never differs: in DEFINE, "
+                f"LAST({name.text}.x) is the candidate row and LAST({name.text}.x, 1) the {name.text} before it"
+            )
+    if streaming and program.within is None:
+        loops = [
+            ir.variables(node.part)
+            for node in ir.walk(program.pattern)
+            if isinstance(node, ir.Repeat) and node.high is None
+        ]
+        which = f"{loops[0][0]} can repeat for ever" if loops and loops[0] else "it waits for its next row for ever"
+        notices.append(f"without WITHIN a partial match is kept until it is decided: {which}")
+    return tuple(notices)
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)

@@ -1,0 +1,13 @@
+"""Where a sqlglot expression stands in the text."""
+
+from sqlglot import exp
+
+from cepsql.errors import Span
+
+
+def span_of(expression: exp.Expr, default: Span | None = None) -> Span | None:
+    """Return the characters that the names in an expression cover, `default` if it has no name."""
+    places = [node.meta for node in expression.find_all(exp.Identifier) if "start" in node.meta]
+    if not places:
+        return default
+    return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)

@@ -1,0 +1,226 @@
+"""Tables and columns of a plain query, resolved against the catalog with sqlglot's qualifier."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
+from sqlglot.schema import MappingSchema
+
+from cepsql.analysis.positions import span_of
+from cepsql.catalog import ColumnDefinition, Relation, Watermark
+from cepsql.errors import ProgrammingError, suggestion
+from cepsql.language.tokens import DIALECT
+
+Lookup = Callable[[exp.Table], Relation]
+"""Finds the relation that a table name means, or raises ProgrammingError."""
+
+# sqlglot cannot tell all names inside these; Spark checks them.
+_OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What is known of a query without running it.
+
+    columns:   name and Spark type ("unknown" where sqlglot cannot tell).
+    relations: by lower-case name as written.
+    watermark: the output column that is the event time of the one stream below, and its delay; None if there is none.
+    """
+
+    columns: tuple[ColumnDefinition, ...]
+    relations: dict[str, Relation]
+    watermark: Watermark | None
+
+    @property
+    def streaming(self) -> bool:
+        """Whether any relation is a stream."""
+        return any(relation.streaming for relation in self.relations.values())
+
+
+def table_name(table: exp.Table) -> str:
+    """Return the name of a table as written, with dots, lower case."""
+    return ".".join(part.name for part in table.parts).lower()
+
+
+def catalog_tables(query: exp.Expr) -> list[exp.Table]:
+    """Return the tables of a query that are neither CTEs nor functions."""
+    found = []
+    for table in query.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not _is_cte(table):
+            found.append(table)
+    return found
+
+
+def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
+    """Return the CTEs that a table at `node` may name, outer ones first."""
+    found: list[exp.CTE] = []
+    below = node
+    parent = node.parent
+    while parent is not None:
+        clause = parent.args.get("with_")
+        if clause is not None:
+            ctes = clause.expressions
+            found = [*ctes, *found]
+        if isinstance(below, exp.CTE) and isinstance(parent, exp.With):
+            # A CTE sees only those before it.
+            found = [*parent.expressions[: below.index], *found]
+            below, parent = parent.parent, parent.parent.parent
+            continue
+        below, parent = parent, parent.parent
+    return found
+
+
+def _is_cte(table: exp.Table) -> bool:
+    return len(table.parts) == 1 and any(cte.alias.lower() == table.name.lower() for cte in visible_ctes(table))
+
+
+def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
+    """Resolve the tables and columns of a query and find the types of its columns.
+
+    Raises ProgrammingError, with position and hint, for unknown tables and columns.
+    """
+    relations = {}
+    for table in catalog_tables(query):
+        relations[table_name(table)] = lookup(table)
+    flat = flatten_names(query)
+    schema = MappingSchema(
+        {_flat(name): {c.name: _known_type(c.type) for c in relation.columns} for name, relation in relations.items()},
+        dialect=DIALECT,
+    )
+    try:
+        qualified = qualify(
+            flat,
+            schema=schema,
+            dialect=DIALECT,
+            validate_qualify_columns=False,
+            quote_identifiers=False,
+            identify=False,
+        )
+    except OptimizeError as error:
+        raise _qualify_error(query, str(error).split("\n")[0], relations) from None
+    _check_columns(qualified, relations)
+    annotate_types(qualified, schema=schema, dialect=DIALECT)
+    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in qualified.selects)
+    flat_relations = {_flat(name): relation for name, relation in relations.items()}
+    return Resolved(columns, relations, _watermark(build_scope(qualified), flat_relations))
+
+
+def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:
+    """Return a copy in which every catalog table has a one-part name, its own name staying as alias.
+
+    names: gives the new name for a written one; by default dots are replaced.
+    """
+    copy = query.copy()
+    for table in catalog_tables(copy):
+        alias = table.alias or table.name
+        fresh = exp.to_identifier((names or _flat)(table_name(table)))
+        fresh.meta.update(table.this.meta)
+        for part in ("db", "catalog"):
+            table.set(part, None)
+        table.set("this", fresh)
+        if not table.args.get("alias"):
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    return copy
+
+
+def used_ctes(query: exp.Query) -> exp.Query:
+    """Return a copy without the CTEs that nothing in it reads."""
+    copy = query.copy()
+    changed = True
+    while changed:
+        changed = False
+        for cte in list(copy.find_all(exp.CTE)):
+            name = cte.alias.lower()
+            if not any(t.name.lower() == name and len(t.parts) == 1 for t in copy.find_all(exp.Table)):
+                clause = cte.parent
+                cte.pop()
+                if not clause.expressions:
+                    clause.pop()
+                changed = True
+    return copy
+
+
+def _qualify_error(query: exp.Query, message: str, relations: dict[str, Relation]) -> ProgrammingError:
+    prefix = "Unknown column: "
+    if message.startswith(prefix):
+        name = message.removeprefix(prefix).lower()
+        column = next((c for c in query.find_all(exp.Column) if c.name.lower() == name), query)
+        known = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
+        return ProgrammingError(f"there is no column {name}", span_of(column), suggestion(name, known, "columns"))
+    return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
+
+
+def _flat(name: str) -> str:
+    return name.replace(".", "__")
+
+
+def _known_type(name: str) -> str:
+    return "unknown" if name.lower().startswith("void") else name
+
+
+def _type_name(expression: exp.Expr) -> str:
+    kind = expression.type
+    name = kind.sql(dialect=DIALECT).lower() if kind is not None else "unknown"
+    return "unknown" if name in ("null", "") else name
+
+
+def _check_columns(qualified: exp.Query, relations: dict[str, Relation]) -> None:
+    if qualified.find(*_OPAQUE):
+        return
+    for scope in traverse_scope(qualified):
+        columns = {}
+        for name, source in scope.sources.items():
+            if isinstance(source, exp.Table):
+                relation = next((r for key, r in relations.items() if _flat(key) == source.name.lower()), None)
+                if relation is None:
+                    return
+                columns[name.lower()] = [c.name for c in relation.columns]
+            elif isinstance(source, Scope) and isinstance(source.expression, exp.Query):
+                columns[name.lower()] = [e.alias_or_name for e in source.expression.selects]
+        if scope.is_correlated_subquery:
+            continue
+        everything = [name for names in columns.values() for name in names]
+        for column in scope.columns:
+            if isinstance(column.this, exp.Star):
+                continue
+            _check_column(column, columns, everything)
+
+
+def _check_column(column: exp.Column, columns: dict[str, list[str]], everything: list[str]) -> None:
+    table, name = column.table.lower(), column.name
+    if table and table not in columns:
+        # It may be a field of a struct column.
+        if table in (c.lower() for c in everything):
+            return
+        raise ProgrammingError(
+            f"there is no table {column.table} in this query",
+            span_of(column),
+            suggestion(column.table, columns, "tables"),
+        )
+    known = columns[table] if table else everything
+    if name.lower() not in (c.lower() for c in known):
+        where = f"{column.table} has" if table and len(columns) > 1 else "there is"
+        raise ProgrammingError(f"{where} no column {name}", span_of(column.this), suggestion(name, known, "columns"))
+
+
+def _watermark(scope: Scope | None, relations: dict[str, Relation]) -> Watermark | None:
+    """Follow the event-time column of the query's stream to the output; None if it is computed or gone."""
+    if scope is None or not isinstance(scope.expression, exp.Select):
+        return None
+    for selected in scope.expression.selects:
+        source_column = selected.unalias()
+        if not isinstance(source_column, exp.Column):
+            continue
+        source = scope.sources.get(source_column.table)
+        below = None
+        if isinstance(source, Scope):
+            below = _watermark(source, relations)
+        elif isinstance(source, exp.Table) and source.name.lower() in relations:
+            below = relations[source.name.lower()].watermark
+        if below is not None and below.column.lower() == source_column.name.lower():
+            return Watermark(selected.alias_or_name, below.delay)
+    return None

@@ -1,0 +1,240 @@
+"""What the expressions of a MATCH_RECOGNIZE may name, and which row of the match an expression reads."""
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.schema import MappingSchema
+
+from cepsql.analysis.positions import span_of
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.language.statements import NAVIGATION
+from cepsql.language.tokens import DIALECT
+
+FIRST, LAST, RUNNING, FINAL = (NAVIGATION[word] for word in ("FIRST", "LAST", "RUNNING", "FINAL"))
+
+
+@dataclass(frozen=True)
+class RowRef:
+    """One row of a match, as in `cepsql.pattern.program.Navigation`."""
+
+    variables: frozenset[int] | None = None
+    first: bool = False
+    offset: int = 0
+    shift: int = 0
+
+
+LAST_ROW = RowRef()
+"""The last row of the match so far; in a condition, the row under test."""
+
+
+@dataclass(frozen=True)
+class MatchScope:
+    """The names of one MATCH_RECOGNIZE.
+
+    columns:   of the input: lower-case name to (name as defined, Spark type or "unknown").
+    variables: primary variables; their position is their index.
+    unions:    SUBSET names to the indexes of their members.
+    alias:     of the input relation, lower case.
+    place:     where to point if an expression has no position of its own.
+    """
+
+    columns: dict[str, tuple[str, str]]
+    variables: tuple[str, ...]
+    unions: dict[str, frozenset[int]]
+    alias: str | None
+    place: Span
+
+    def at(self, place: Span) -> "MatchScope":
+        """Return the same names for an expression that stands at `place`."""
+        return replace(self, place=place)
+
+    def find_variables(self, identifier: exp.Identifier) -> frozenset[int] | None:
+        """Return the variables that a name stands for, None if it is no pattern variable."""
+        name = identifier.this if identifier.quoted else identifier.this.upper()
+        if name in self.variables:
+            return frozenset([self.variables.index(name)])
+        return self.unions.get(name)
+
+    def resolve(self, column: exp.Column) -> tuple[frozenset[int] | None, exp.Column | exp.Dot]:
+        """Split a column into its pattern variable (None for none) and the column of the input, with fields.
+
+        Raises ProgrammingError for unknown variables and columns.
+        """
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        variables = None
+        if len(parts) > 1 and self._is_qualifier(parts[0], parts[1]):
+            variables = self.find_variables(parts[0])
+            if variables is None and parts[0].this.lower() != self.alias:
+                known = [*self.variables, *self.unions]
+                raise ProgrammingError(
+                    f"there is no pattern variable {parts[0].this}",
+                    span_of(parts[0]),
+                    suggestion(parts[0].this, known, "variables"),
+                )
+            parts = parts[1:]
+        if parts[0].this.lower() not in self.columns:
+            raise ProgrammingError(
+                f"the input has no column {parts[0].this}",
+                span_of(parts[0], self.place),
+                suggestion(parts[0].this, [name for name, _ in self.columns.values()], "columns"),
+            )
+        plain = exp.column(parts[0].copy())
+        for field in parts[1:]:
+            plain = exp.Dot(this=plain, expression=field.copy())
+        return variables, plain
+
+    def _is_qualifier(self, first: exp.Identifier, second: exp.Identifier) -> bool:
+        """Tell `variable.column` from `column.field` where a variable and a column have one name."""
+        if first.this.lower() not in self.columns:
+            return True
+        return self.find_variables(first) is not None and second.this.lower() in self.columns
+
+    def type_of(self, expression: exp.Expr) -> str:
+        """Return the Spark type of an expression, lower case, "unknown" where it cannot be told."""
+        plain = self.row_expression(expression)
+        for call in list(plain.find_all(exp.Anonymous)):
+            kind = {"CLASSIFIER": "string", "MATCH_NUMBER": "bigint", "MATCH_ROWTIME": "timestamp"}.get(
+                call.name.upper()
+            )
+            if kind:
+                typed = exp.cast(exp.null(), kind, dialect=DIALECT)
+                plain = typed if call is plain else plain
+                call.replace(typed)
+        schema = MappingSchema({"__t": dict(self.columns.values())}, dialect=DIALECT)
+        query = exp.select(exp.alias_(plain, "e")).from_("__t")
+        for column in query.find_all(exp.Column):
+            column.set("table", exp.to_identifier("__t"))
+        try:
+            typed = annotate_types(query, schema=schema, dialect=DIALECT).expressions[0].type
+        except (OptimizeError, KeyError, TypeError, AttributeError):
+            return "unknown"
+        name = "unknown" if typed is None else typed.sql(dialect=DIALECT).lower()
+        return name if name not in ("null", "") else "unknown"
+
+    def row_expression(self, expression: exp.Expr) -> exp.Expr:
+        """Return the expression with pattern variables and navigation taken off: what is computed from one row."""
+
+        def strip(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+                return self.resolve(node)[1]
+            if navigation_name(node) in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL) and node.expressions:
+                return strip(node.expressions[0].copy()) if node.expressions else node
+            return node
+
+        # Calls nest (PREV(LAST(x))): each pass takes one layer off.
+        stripped = expression.copy()
+        for _ in range(4):
+            stripped = stripped.transform(strip)
+        return stripped
+
+    def row_sql(self, expression: exp.Expr) -> str:
+        """Return the Spark SQL of an expression that reads one row, over the columns of the input."""
+        return self.row_expression(expression).sql(dialect=DIALECT)
+
+
+def navigation_name(node: exp.Expr) -> str | None:
+    """Return the upper-case name of a call that sqlglot does not know, None for anything else."""
+    return node.name.upper() if isinstance(node, exp.Anonymous) else None
+
+
+def row_of(expression: exp.Expr, scope: MatchScope) -> RowRef | None:
+    """Return the row that a navigation call or a column reads.
+
+    None if the expression is neither. Raises ProgrammingError for nesting that the standard forbids, mixed variables
+    and wrong offsets.
+    """
+    if isinstance(expression, exp.Column):
+        if isinstance(expression.this, exp.Star):
+            raise ProgrammingError("a star may stand only in COUNT", span_of(expression, scope.place))
+        return RowRef(scope.resolve(expression)[0])
+    name = navigation_name(expression)
+    if name in (RUNNING, FINAL):
+        return row_of(expression.expressions[0], scope)
+    if name in (FIRST, LAST):
+        return replace(_argument_row(expression, scope), first=name == FIRST, offset=_offset(expression, 0, scope))
+    if name in ("PREV", "NEXT"):
+        inner = expression.expressions[0] if expression.expressions else None
+        logical = inner is not None and navigation_name(inner) in (FIRST, LAST, RUNNING, FINAL)
+        base = row_of(inner, scope) if logical else _argument_row(expression, scope)
+        amount = _offset(expression, 1, scope)
+        return replace(base, shift=-amount if name == "PREV" else amount)
+    return None
+
+
+def _argument_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
+    """Return the row of a navigation's argument: an expression over one variable, without navigation."""
+    spoken = call.name.strip("_").upper()
+    if not call.expressions:
+        raise ProgrammingError(f"{spoken} needs an argument", span_of(call, scope.place))
+    argument = call.expressions[0]
+    if navigation_name(argument) == "CLASSIFIER":
+        return classifier_row(argument, scope)
+    for node in argument.walk():
+        nested = navigation_name(node)
+        if nested in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL):
+            inside = nested.strip("_")
+            raise ProgrammingError(
+                f"{spoken} may not hold {inside}",
+                span_of(call, scope.place),
+                "only PREV and NEXT may hold FIRST or LAST, directly",
+            )
+        if nested == "CLASSIFIER" or isinstance(node, exp.AggFunc):
+            raise NotSupportedError(
+                f"{spoken} over a computed CLASSIFIER or aggregate is not supported", span_of(call, scope.place)
+            )
+    return RowRef(one_variable(argument, scope, spoken))
+
+
+def classifier_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
+    """Return the row that CLASSIFIER() or CLASSIFIER(variable) names the variable of."""
+    if not call.expressions:
+        return LAST_ROW
+    argument = call.expressions[0]
+    variables = scope.find_variables(argument.this) if isinstance(argument, exp.Column) else None
+    if variables is None or len(call.expressions) > 1:
+        raise ProgrammingError(
+            "CLASSIFIER takes one pattern variable or union of them",
+            span_of(call, scope.place),
+            f"variables: {', '.join([*scope.variables, *scope.unions])}",
+        )
+    return RowRef(variables)
+
+
+def one_variable(expression: exp.Expr, scope: MatchScope, call: str) -> frozenset[int] | None:
+    """Return the variable that all columns of a call's argument belong to.
+
+    Raises ProgrammingError if they belong to different ones.
+    """
+    found = {scope.resolve(c)[0] for c in expression.find_all(exp.Column) if not isinstance(c.this, exp.Star)}
+    found |= {_star_variables(c, scope) for c in expression.find_all(exp.Column) if isinstance(c.this, exp.Star)}
+    if len(found) > 1:
+        raise ProgrammingError(
+            f"{call} reads rows of one pattern variable, not of several",
+            span_of(expression, scope.place),
+            "qualify every column in it with the same variable",
+        )
+    return found.pop() if found else None
+
+
+def _star_variables(star: exp.Column, scope: MatchScope) -> frozenset[int]:
+    table = star.args["table"]
+    variables = scope.find_variables(table)
+    if variables is None:
+        raise ProgrammingError(f"there is no pattern variable {table.this}", span_of(table, scope.place))
+    return variables
+
+
+def _offset(call: exp.Anonymous, default: int, scope: MatchScope) -> int:
+    spoken = call.name.strip("_").upper()
+    if len(call.expressions) > 2:
+        raise ProgrammingError(f"{spoken} takes one or two arguments", span_of(call, scope.place))
+    if len(call.expressions) < 2:
+        return default
+    offset = call.expressions[1]
+    if isinstance(offset, exp.Literal) and not offset.is_string and offset.this.isdigit():
+        return int(offset.this)
+    raise ProgrammingError(
+        f"the offset of {spoken} must be a constant whole number, 0 or more", span_of(call, scope.place)
+    )
