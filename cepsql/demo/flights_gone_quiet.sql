@@ -1,0 +1,33 @@
+-- Which aircraft left New York four hours late or more, and then did not leave New York again for two days?
+--
+-- Absence has no row of its own: the partial match DEPARTED, still waiting for AGAIN, is reported when event time has
+-- passed its deadline. At the end of a drained stream time runs out for all, so the last two days of the data report
+-- aircraft that may well have left again after the data ends.
+
+CREATE OR REPLACE STREAM flights (
+  scheduled TIMESTAMP,
+  departed TIMESTAMP,
+  delay INT,
+  arrival_delay INT,
+  carrier STRING,
+  flight INT,
+  tailnum STRING,
+  origin STRING,
+  dest STRING,
+  WATERMARK FOR departed AS departed - INTERVAL '1' HOUR
+) USING csv OPTIONS (path 'cepsql/demo/flights', header 'true', maxFilesPerTrigger '1');
+
+SELECT tailnum, carrier, flight, origin, dest, departed, delay
+FROM flights
+MATCH_RECOGNIZE (
+  PARTITION BY tailnum
+  ORDER BY departed
+  MEASURES
+    DEPARTED.carrier AS carrier, DEPARTED.flight AS flight, DEPARTED.origin AS origin, DEPARTED.dest AS dest,
+    DEPARTED.departed AS departed, DEPARTED.delay AS delay, MATCH_TIMEOUT() AS gone_quiet
+  ONE ROW PER MATCH SHOW TIMEOUT MATCHES
+  AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (DEPARTED AGAIN) WITHIN INTERVAL '2' DAYS
+  DEFINE DEPARTED AS DEPARTED.delay >= 240
+) AS m
+WHERE gone_quiet;

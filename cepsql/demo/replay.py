@@ -1,0 +1,83 @@
+"""Lay the flights out as files that a stream reads one by one, with some rows late and some malformed."""
+
+import csv
+import gzip
+import os
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+SLICE = Path(__file__).parent / "flights"
+"""The folder of the compressed CSV files that come with the package."""
+
+DEPARTED, DELAY = 1, 2
+_LATE_EVERY, _MALFORMED_EVERY = 173, 419
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What was laid out: the folder, and how many rows of each kind, each row counted once.
+
+    cancelled rows have no event time, late ones come a file after the file that they belong to, malformed ones have a
+    delay that is no number.
+    """
+
+    folder: Path
+    files: int
+    rows: int
+    late: int
+    malformed: int
+    cancelled: int
+
+
+def lay_out(folder: Path, files: int = 8, limit: int | None = None) -> Replay:
+    """Write the first `limit` flights (None: all) into `files` CSV files of equal length, in event-time order.
+
+    Every 173rd departure is held back to the next file if that makes it more than a day late, and every 419th gets a
+    delay that does not parse. The files' modification times follow their order, since Spark reads them by that.
+    """
+    header, rows = _read(limit)
+    size = -(-len(rows) // files)
+    parts = [rows[i : i + size] for i in range(0, len(rows), size)]
+    held, late, malformed, cancelled = [], 0, 0, 0
+    start = datetime.now().timestamp() - len(parts)
+    for number, part in enumerate(parts):
+        last = max((r[DEPARTED] for r in part if r[DEPARTED]), default="")
+        kept, holding = [], []
+        for row in part:
+            order = row.pop()
+            if not row[DEPARTED]:
+                cancelled += 1
+            elif order % _MALFORMED_EVERY == 0:
+                row[DELAY] = f"{row[DELAY]} minutes"
+                malformed += 1
+            elif order % _LATE_EVERY == 0 and number + 1 < len(parts) and _days(row[DEPARTED], last) > 1:
+                holding.append(row)
+                continue
+            kept.append(row)
+        late += len(held)
+        _write(folder / f"{number:03}.csv", header, kept + held, start + number)
+        held = holding
+    return Replay(folder, len(parts), len(rows), late, malformed, cancelled)
+
+
+def _read(limit: int | None) -> tuple[list[str], list[list]]:
+    """Return the header and the rows, each with its number appended."""
+    rows = []
+    for path in sorted(SLICE.glob("*.csv.gz")):
+        with gzip.open(path, "rt", newline="") as file:
+            reader = csv.reader(file)
+            header = next(reader)
+            rows += reader
+    rows = rows[:limit]
+    return header, [[*row, number] for number, row in enumerate(rows, 1)]
+
+
+def _days(earlier: str, later: str) -> float:
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)) / timedelta(days=1)
+
+
+def _write(path: Path, header: list[str], rows: list[list[str]], modified: float) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    os.utime(path, (modified, modified))
