@@ -74,6 +74,10 @@ class OperationalError(DatabaseError):
     """The surroundings fail: Java, Spark, files, servers."""
 
 
+class SessionError(OperationalError):
+    """Spark cannot be started."""
+
+
 class InternalError(DatabaseError):
     """A defect of cepsql."""
 

