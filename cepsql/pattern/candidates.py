@@ -25,7 +25,7 @@ def candidates(pattern: Pattern, classes: Mapping[str, bytes], text: np.ndarray)
     accepts = {}
     for name, codes in classes.items():
         accepts[name] = np.zeros(256, bool)
-        accepts[name][list(codes) + [FUTURE]] = True
+        accepts[name][[*codes, FUTURE]] = True
     begin = np.any([accepts[automaton.names[p]] for p in first], axis=0)
     begin[FUTURE] = False
     found = np.flatnonzero(begin[text])

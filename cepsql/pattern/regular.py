@@ -1,7 +1,6 @@
 """Matches of patterns whose conditions read rows only: a regular expression scans the rows, one byte each."""
 
 from functools import lru_cache
-from itertools import chain
 
 import numpy as np
 import re2
@@ -86,7 +85,8 @@ def _search(expression, layout: Layout, skip: str) -> np.ndarray:
         start, end = spans[0]
         if end < 0:
             return _stacked(found, expression.groups)
-        found.append(spans)
+        for span in spans:
+            found += span
         if text[end - 1] == FUTURE:
             position = text.index(SEPARATOR, end)
         else:
@@ -109,7 +109,8 @@ def _search_within(
         end = spans[0][1]
         if end < 0:
             continue
-        found.append(spans)
+        for span in spans:
+            found += span
         if text[end - 1] == FUTURE:
             resume = text.index(SEPARATOR, end)
         elif program.skip == "past last row":
@@ -117,9 +118,8 @@ def _search_within(
     return _stacked(found, compiled.groups)
 
 
-def _stacked(found: list, groups: int) -> np.ndarray:
-    numbers = chain.from_iterable(chain.from_iterable(found))
-    return np.fromiter(numbers, np.int64, len(found) * (groups + 1) * 2).reshape(-1, groups + 1, 2)
+def _stacked(found: list[int], groups: int) -> np.ndarray:
+    return np.array(found, np.int64).reshape(-1, groups + 1, 2)
 
 
 def _final(
