@@ -1,1 +1,63 @@
-"""Streaming SQL and complex event processing for Apache Spark."""
+"""Streaming SQL and complex event processing for Apache Spark: MATCH_RECOGNIZE over unbounded streams.
+
+    import cepsql
+    engine = cepsql.connect()
+    engine.sql("CREATE STREAM ...")
+    engine.sql("SELECT ... FROM ticks MATCH_RECOGNIZE (...)").start(print)
+
+Importing this starts nothing; Spark is loaded when a statement needs it.
+"""
+
+from typing import TYPE_CHECKING
+
+from cepsql.errors import (
+    DatabaseError,
+    DataError,
+    Error,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+)
+
+if TYPE_CHECKING:
+    from cepsql.clause import match_recognize
+    from cepsql.engine import Answer, Engine, Query, connect
+    from cepsql.spark.query import StandingQuery
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "DataError",
+    "DatabaseError",
+    "Engine",
+    "Error",
+    "InterfaceError",
+    "InternalError",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Query",
+    "StandingQuery",
+    "connect",
+    "match_recognize",
+]
+
+_HOMES = {
+    "Answer": "cepsql.engine",
+    "Engine": "cepsql.engine",
+    "Query": "cepsql.engine",
+    "connect": "cepsql.engine",
+    "match_recognize": "cepsql.clause",
+    "StandingQuery": "cepsql.spark.query",
+}
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module cepsql has no attribute {name}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

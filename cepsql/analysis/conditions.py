@@ -44,9 +44,8 @@ _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "nseq"}
 _STRICT = (
     exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.TryCast, exp.Abs, exp.Interval,
     exp.Literal, exp.Identifier, exp.DataType, exp.Var, exp.Upper, exp.Lower, exp.Length, exp.Round, exp.Floor,
-   
-    exp.Ceil,    exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Trim, exp.Substring, exp.Date, exp.Year, exp.Month, exp.Day, exp.Extract,
-    exp.DateDiff, exp.TimestampTrunc, exp.TsOrDsAdd, exp.Bracket, exp.Dot, exp.IntervalSpan,
+    exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Trim, exp.Substring, exp.Date, exp.Year, exp.Month, exp.Day,
+    exp.Extract, exp.DateDiff, exp.TimestampTrunc, exp.TsOrDsAdd, exp.Bracket, exp.Dot, exp.IntervalSpan,
 )  # fmt: skip
 AGGREGATES = {
     exp.Sum: "sum",

@@ -1,0 +1,191 @@
+"""Plans as text: what EXPLAIN shows and golden tests compare."""
+
+from sqlglot import exp
+
+from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.plan import Plan
+from cepsql.catalog import Relation, Source, View
+from cepsql.language.tokens import DIALECT
+from cepsql.ordered.reach import reach
+from cepsql.pattern.compile import compile_pattern
+from cepsql.pattern.compile import dump as dump_code
+from cepsql.pattern.ir import dump as dump_pattern
+from cepsql.pattern.program import (
+    Aggregate,
+    Bit,
+    Call,
+    Classifier,
+    Complete,
+    Literal,
+    MatchNumber,
+    MatchProgram,
+    Navigation,
+    Scalar,
+    leaves,
+    reads_row_only,
+)
+
+_SIGNS = {
+    "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%",
+}  # fmt: skip
+
+
+def explain_rewritten(plan: Plan) -> str:
+    """Return the SQL that Spark runs: before each match, of each match's columns, and around the matches."""
+    lines = []
+    for match in plan.matches:
+        lines.append(f"{match.clause.name} reads")
+        lines.append(f"  {match.input.sql(dialect=DIALECT)}")
+        lines.append(f"{match.clause.name} gives")
+        lines += [f"  {column.sql} AS {column.name}" for column in match.output]
+    lines.append(plan.expression.sql(dialect=DIALECT))
+    return "\n".join(lines)
+
+
+def explain_logical(plan: Plan) -> str:
+    """Return the logical plan as a tree, with event time, watermark, and what each match keeps in state."""
+    lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {_columns(plan)}"]
+    if plan.limit is not None:
+        lines.append(f"  Limit {plan.limit}")
+    below = set()
+    for match in reversed(plan.matches):
+        lines += [f"  {line}" for line in _match_lines(match)]
+        below |= {table.name.lower() for table in match.input.find_all(exp.Table)}
+    lines += [f"  {'  ' if name in below else ''}{_relation(relation)}" for name, relation in plan.relations.items()]
+    lines += [f"  notice: {notice}" for notice in plan.notices]
+    return "\n".join(lines)
+
+
+def explain_pattern(plan: Plan) -> str:
+    """Return each compiled pattern: variables with their conditions, measures, and the automaton."""
+    return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
+
+
+def _columns(plan: Plan) -> str:
+    return ", ".join(f"{column.name} {column.type}" for column in plan.columns)
+
+
+def _match_lines(match: MatchPlan) -> list[str]:
+    program = match.program
+    lines = [
+        f"Match {match.clause.name}  PATTERN ({dump_pattern(program.pattern)})  SKIP {program.skip.upper()}",
+        f"  partition by: {', '.join(column.sql for column in program.keys) or 'nothing (one partition)'}",
+        f"  order by: {', '.join(match.order)}",
+    ]
+    if match.watermark is not None:
+        lines.append(f"  watermark: {match.watermark.column} - {_duration(match.watermark.delay)}")
+        lines.append(f"  state: {_state(program)}")
+    if program.predicates:
+        lines.append(f"  computed before the shuffle: {'; '.join(program.predicates)}")
+    traveling = [*(c.sql for c in program.keys), *(c.sql for c in program.order), *(c.sql for c in program.values)]
+    lines.append(f"  columns that travel: {', '.join(dict.fromkeys(traveling)) or 'none'}")
+    lines.append(f"  route: {_route(program)}")
+    return lines
+
+
+def _state(program: MatchProgram) -> str:
+    parts = ["rows not yet released by the watermark", "rows from the start of the oldest undecided match"]
+    if program.within is not None:
+        parts[1] += f", at most {_duration(program.within)}"
+    before = reach(program)
+    if before:
+        parts.append(f"{before} row{'s' if before > 1 else ''} before it for PREV")
+    if any(isinstance(measure.source, MatchNumber) for measure in program.measures):
+        parts.append("the number of matches of every key")
+    return "; ".join(parts)
+
+
+def _route(program: MatchProgram) -> str:
+    if all(reads_row_only(leaf) for condition in program.conditions for leaf in leaves(condition)):
+        return "regular: every condition reads the row or its neighbours only"
+    return "search: a condition reads the match so far"
+
+
+def _relation(relation: Relation) -> str:
+    kind = "Stream" if relation.streaming else "Table"
+    if isinstance(relation, View):
+        kind = "View"
+    form = f"  {relation.format}" if isinstance(relation, Source) else ""
+    time = ""
+    if relation.watermark is not None:
+        time = f"  watermark {relation.watermark.column} - {_duration(relation.watermark.delay)}"
+    return f"{kind} {relation.name}{form}{time}"
+
+
+def _pattern(match: MatchPlan) -> str:
+    program = match.program
+    lines = [f"{match.clause.name}: {dump_pattern(program.pattern)}"]
+    for name, condition in zip(program.variables, program.conditions, strict=True):
+        lines.append(f"  {name} AS {'TRUE' if condition is None else _scalar(condition, program)}")
+    for measure in program.measures:
+        lines.append(f"  {measure.name} = {_leaf(measure.source, program)}")
+    if program.within is not None:
+        lines.append(f"  WITHIN {_duration(program.within)}")
+    lines += [
+        "  automaton",
+        *(f"    {line}" for line in dump_code(compile_pattern(program.pattern, program.variables)).splitlines()),
+    ]
+    return "\n".join(lines)
+
+
+def _scalar(node: Scalar, program: MatchProgram, nested: bool = False) -> str:
+    if not isinstance(node, Call):
+        return _leaf(node, program)
+    arguments = [_scalar(argument, program, True) for argument in node.arguments]
+    sign = _SIGNS.get(node.operation)
+    if sign is None:
+        return f"{node.operation}({', '.join(arguments)})"
+    text = f" {sign} ".join(arguments)
+    return f"({text})" if nested else text
+
+
+def _leaf(leaf: object, program: MatchProgram) -> str:
+    sources = {column.name: column.sql for column in program.values}
+    if program.time is not None:
+        sources["t"] = program.time.sql
+    match leaf:
+        case Bit(index):
+            return f"[{program.predicates[index]}]"
+        case Literal(value):
+            return "NULL" if value is None else repr(value)
+        case MatchNumber():
+            return "MATCH_NUMBER()"
+        case Complete():
+            return "complete"
+        case Classifier(variables, first, offset, shift):
+            return _row("CLASSIFIER()", variables, first, offset, shift, program)
+        case Navigation(column, variables, first, offset, shift):
+            return _row(sources[column], variables, first, offset, shift, program)
+        case Aggregate(function, column, variables, distinct):
+            inner = "*" if column is None else sources[column]
+            if variables is not None:
+                inner = f"{_names(variables, program)}: {inner}"
+            return f"{function.upper()}({'DISTINCT ' if distinct else ''}{inner})"
+    raise TypeError(leaf)
+
+
+def _row(
+    value: str, variables: frozenset[int] | None, first: bool, offset: int, shift: int, program: MatchProgram
+) -> str:
+    if variables is not None:
+        value = f"{_names(variables, program)}: {value}"
+    further = f", {offset}" if offset else ""
+    text = (
+        value if variables is None and not first and not offset else f"{'FIRST' if first else 'LAST'}({value}{further})"
+    )
+    if shift:
+        return f"{'PREV' if shift < 0 else 'NEXT'}({text}{f', {abs(shift)}' if abs(shift) > 1 else ''})"
+    return text
+
+
+def _names(variables: frozenset[int], program: MatchProgram) -> str:
+    return "|".join(program.variables[i] for i in sorted(variables))
+
+
+def _duration(micros: int) -> str:
+    for size, unit in ((86_400_000_000, "day"), (3_600_000_000, "hour"), (60_000_000, "minute"), (1_000_000, "second")):
+        if micros >= size and micros % size == 0:
+            count = micros // size
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return f"{micros / 1_000_000:g} seconds"

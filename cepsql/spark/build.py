@@ -1,0 +1,122 @@
+"""A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
+
+import itertools
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
+
+from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.plan import Plan
+from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
+from cepsql.catalog import Registered, Relation, Source, View
+from cepsql.language.tokens import DIALECT
+from cepsql.spark.failures import translate_failure
+from cepsql.spark.match import match_stream, match_table
+from cepsql.spark.source import MALFORMED, observe_source, read_source
+
+MATCH_OBSERVATION = "cepsql_match"
+"""The observation of a match operator's counts."""
+
+SOURCE_OBSERVATION = "cepsql_source"
+"""What the observations of plain streams begin with."""
+
+_numbers = itertools.count()
+
+
+def build(
+    spark: SparkSession,
+    plan: Plan,
+    view_plan: Callable[[View], Plan],
+    control: str | None = None,
+    buckets: int | None = None,
+    replaced: dict[str, DataFrame] | None = None,
+) -> DataFrame:
+    """Return the DataFrame of a plan: streaming if the plan is.
+
+    view_plan: plans a view's query.
+    control:   folder through which the input of a match over a stream can be ended.
+    buckets:   groups that the keys of a match are spread over; default one a shuffle partition.
+    replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
+    Raises OperationalError and ProgrammingError for what Spark refuses.
+    """
+    return _Builder(spark, view_plan, control, buckets, replaced or {}).query(plan)
+
+
+class _Builder:
+    """Builds one query; every relation that several parts read is read once."""
+
+    def __init__(self, spark, view_plan, control, buckets, replaced):
+        self.spark, self.view_plan, self.control, self.buckets = spark, view_plan, control, buckets
+        self.replaced = {name.lower(): frame for name, frame in replaced.items()}
+
+    def query(self, plan: Plan) -> DataFrame:
+        frames: dict[str, DataFrame] = {}
+        for match in plan.matches:
+            frames[match.clause.name] = self._match(match, plan, frames)
+        return self._sql(plan.expression, plan, frames)
+
+    def _match(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
+        rows = self._match_input(match, plan, frames)
+        if match.streaming:
+            found = match_stream(
+                rows, match.program, match.watermark.delay, MATCH_OBSERVATION, self.control, self.buckets
+            )
+        else:
+            found = match_table(rows, match.program, list(match.order))
+        output = [f"{column.sql} AS {_quoted(column.name)}" for column in match.output]
+        try:
+            return found.selectExpr(*output)
+        except Exception as failure:
+            raise translate_failure(failure) from failure
+
+    def _match_input(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
+        """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
+        tables = catalog_tables(match.input)
+        plain = exp.select("*").from_(tables[0].copy()) == match.input if len(tables) == 1 else False
+        if plain and table_name(tables[0]) in plan.relations:
+            relation = plan.relations[table_name(tables[0])]
+            if isinstance(relation, Source | Registered):
+                return self._read(relation)
+        return self._sql(match.input, plan, frames)
+
+    def _sql(self, query: exp.Query, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
+        """Run plain SQL over relations and matches, each under a temporary view of a name of its own."""
+        views: dict[str, str] = {}
+        for table in catalog_tables(query):
+            name = table_name(table)
+            if name not in views:
+                frame = frames[name] if name in frames else self._relation(plan.relations[name])
+                views[name] = f"__cepsql_{next(_numbers)}"
+                frame.createOrReplaceTempView(views[name])
+        sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)
+        try:
+            return self.spark.sql(sql)
+        except Exception as failure:
+            raise translate_failure(failure) from failure
+        finally:
+            for view in views.values():
+                self.spark.catalog.dropTempView(view)
+
+    def _relation(self, relation: Relation) -> DataFrame:
+        """Return a relation for plain SQL: without malformed rows, which are counted, and with Spark's watermark."""
+        if isinstance(relation, View):
+            return self.query(self.view_plan(relation))
+        frame = self._read(relation)
+        if not relation.streaming:
+            return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
+        frame = observe_source(frame, f"{SOURCE_OBSERVATION}_{next(_numbers)}")
+        if relation.watermark is None:
+            return frame
+        return frame.withWatermark(relation.watermark.column, f"{relation.watermark.delay} microseconds")
+
+    def _read(self, relation: Source | Registered) -> DataFrame:
+        if relation.name.lower() in self.replaced:
+            return self.replaced[relation.name.lower()]
+        if isinstance(relation, Registered):
+            return relation.frame
+        return read_source(self.spark, relation)
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
