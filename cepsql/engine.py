@@ -358,17 +358,19 @@ class Query:
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
+        from cepsql.spark.checkpoint import discard, open_checkpoint
         from cepsql.spark.query import start
+        from cepsql.spark.row_queue import RowQueue
+        from cepsql.spark.sink import RowSink
 
-        standing = start(
-            self._engine.spark,
-            lambda control: self.build(control),
-            on_rows,
-            drain=drain,
-            checkpoint=checkpoint,
-            trigger=trigger,
-            fingerprint=self.fingerprint(),
-        )
+        folder = open_checkpoint(checkpoint, self.fingerprint())
+        try:
+            frame = self.build(folder.control)
+        except BaseException:
+            discard(folder)
+            raise
+        sink = RowQueue() if on_rows is None else RowSink(on_rows)
+        standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets())
         self._engine._standing.append(standing)
         return standing
 
@@ -378,6 +380,12 @@ class Query:
         matches = [f"{match.program.fingerprint()} {match.watermark}" for match in self.plan.matches]
         plain = [] if matches else [self.plan.expression.sql()]
         return "; ".join([*matches, *plain, f"buckets {buckets}"])
+
+    def _secrets(self) -> list[str]:
+        from cepsql.spark.failures import is_secret
+
+        options = [o for r in self.plan.relations.values() if isinstance(r, Source) for o in r.options]
+        return [value for name, value in options if is_secret(name)]
 
     def explain_spark(self) -> str:
         """Return Spark's plans of the query as text. Starts Spark."""

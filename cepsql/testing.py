@@ -1,0 +1,163 @@
+"""Feed fixed batches of rows through the real stream operator and see what comes out after each."""
+
+import datetime
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from cepsql.catalog import Source
+from cepsql.engine import Query, connect
+from cepsql.errors import InterfaceError, suggestion
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from cepsql.engine import Engine
+
+Batch = Sequence[Sequence | Mapping[str, object]]
+"""The rows of one micro-batch: values in the order of the stream's columns that are not computed, or by name."""
+
+
+def play(
+    sql: str,
+    batches: Sequence[Batch | Mapping[str, Batch]],
+    *,
+    restart: bool = False,
+    args: Mapping[str, object] | None = None,
+    spark: "SparkSession | None" = None,
+) -> "list[list[Row]]":
+    """Run a streaming query over fixed batches, then end its input.
+
+    sql:     definitions and, last, a query over one or more streams. The streams' own sources are not read.
+    batches: one item a micro-batch: its rows, or rows by stream name where the query reads several. Values may be
+             Python values or text; text that does not parse as the column's type makes the row malformed.
+    restart: stop the query after every batch and start it again from its checkpoint.
+    Returns the rows that came out after each batch, and those that the end of the input decided: one list more than
+    there are batches. Raises Error as the query itself would.
+
+    >>> play("CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts) USING csv;"
+    ...      "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES B.x AS x PATTERN (A B) DEFINE B AS B.x > A.x)",
+    ...      [[("2026-01-01 00:00:01", 1)], [("2026-01-01 00:00:02", 5)]])  # doctest: +SKIP
+    [[], [Row(x=5)], []]
+    """
+    engine = connect(spark)
+    query = engine.sql(sql, args)
+    if not isinstance(query, Query) or not query.streaming:
+        raise InterfaceError("play() needs a text whose last statement is a query over a stream")
+    sources = [r for r in _relations(query, engine) if isinstance(r, Source) and r.streaming]
+    folder = Path(tempfile.mkdtemp(prefix="cepsql-play-"))
+    try:
+        return _play(query, engine, sources, [_by_stream(batch, sources) for batch in batches], folder, restart)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _play(
+    query: Query, engine: "Engine", sources: list[Source], batches: list[dict[str, Batch]], folder: Path, restart: bool
+) -> "list[list[Row]]":
+    from cepsql.spark.checkpoint import open_checkpoint
+    from cepsql.spark.replay import Replay, write_batch
+
+    frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
+    checkpoint = open_checkpoint(folder / "checkpoint", query.fingerprint())
+    frame = query.build(checkpoint.control, frames)
+    seen = []
+    with Replay(frame, checkpoint) as replay:
+        for batch in batches:
+            for source in sources:
+                if source.name in batch:
+                    write_batch(folder / source.name, _texts(source, batch[source.name]))
+            seen.append(_rows(replay.advance()))
+            if restart:
+                replay.restart()
+        seen.append(_rows(replay.end()))
+    return seen
+
+
+def _relations(query: Query, engine: "Engine") -> list:
+    """Return all relations below a query, those of its views too."""
+    found, plans = [], [query.plan]
+    while plans:
+        for relation in plans.pop().relations.values():
+            if hasattr(relation, "sql"):
+                plans.append(engine.view_plan(relation))
+            else:
+                found.append(relation)
+    return found
+
+
+def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dict[str, Batch]:
+    if not isinstance(batch, Mapping):
+        if len(sources) != 1:
+            raise InterfaceError("the query reads several streams: give each batch as rows by stream name")
+        return {sources[0].name: batch}
+    names = {source.name.lower(): source.name for source in sources}
+    for name in batch:
+        if name.lower() not in names:
+            raise InterfaceError(f"the query reads no stream {name}", hint=suggestion(name, names.values(), "streams"))
+    return {names[name.lower()]: rows for name, rows in batch.items()}
+
+
+def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
+    """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
+    from cepsql.spark.replay import replay_source
+    from cepsql.spark.source import MALFORMED
+
+    read = [column for column in source.columns if column.expression is None]
+    frame = replay_source(spark, folder, ", ".join(f"`{column.name}` STRING" for column in read))
+    parsed = {c.name: _parsed(c.name, c.type) for c in read}
+    wrong = " OR ".join(f"(`{c.name}` IS NOT NULL AND {parsed[c.name]} IS NULL)" for c in read)
+    typed = frame.selectExpr(*(f"{sql} AS `{name}`" for name, sql in parsed.items()), f"({wrong}) AS {MALFORMED}")
+    columns = [f"`{c.name}`" if c.expression is None else f"({c.expression}) AS `{c.name}`" for c in source.columns]
+    return typed.selectExpr(*columns, MALFORMED)
+
+
+def _parsed(name: str, kind: str) -> str:
+    if kind.lower().startswith(("array", "map", "struct")):
+        return f"from_json(`{name}`, '{kind}')"
+    return f"try_cast(`{name}` AS {kind})"
+
+
+def _texts(source: Source, batch: Batch) -> pa.Table:
+    names = [column.name for column in source.columns if column.expression is None]
+    columns: dict[str, list] = {name: [] for name in names}
+    for row in batch:
+        values = [row.get(name) for name in names] if isinstance(row, Mapping) else list(row)
+        if len(values) != len(names):
+            raise InterfaceError(f"a row of {source.name} has {len(names)} values: {', '.join(names)}")
+        for name, value in zip(names, values, strict=True):
+            columns[name].append(_text(value))
+    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+
+
+def _text(value: object) -> str | None:
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case datetime.datetime():
+            return value.isoformat(" ")
+        case dict() | list():
+            return json.dumps(value)
+    return str(value)
+
+
+def _rows(table: pa.Table | None) -> "list[Row]":
+    from pyspark.sql import Row
+
+    if table is None:
+        return []
+    return [Row(**{name: _local(value) for name, value in row.items()}) for row in table.to_pylist()]
+
+
+def _local(value: object) -> object:
+    """Return times as `collect` does: without zone, in local time."""
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone().replace(tzinfo=None)
+    return value
