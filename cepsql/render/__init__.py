@@ -6,9 +6,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepsql.errors import InterfaceError
+from cepsql.render.cells import cells
 from cepsql.render.delimited import delimited_header, delimited_rows
 from cepsql.render.jsonlines import json_rows
+from cepsql.render.scalars import canonical_zone
 from cepsql.render.table import Column, data_widths, table_header, table_rows, type_widths
+
+__all__ = ["FORMATS", "Renderer", "canonical_zone", "cells", "renderer"]
 
 FORMATS = ("table", "csv", "json")
 
@@ -34,6 +38,7 @@ def renderer(
 
     Raises InterfaceError for an unknown format.
     """
+    zone = canonical_zone(zone)
     if format == "table":
         laid = tuple(Column(name, kind) for name, kind in columns)
         widths = type_widths(laid) if result is None else data_widths(laid, result, zone)

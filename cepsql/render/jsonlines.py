@@ -3,12 +3,11 @@
 import base64
 import json
 from collections.abc import Iterator, Sequence
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 
-from cepsql.render.scalars import duration_text, float_text
+from cepsql.render.scalars import duration_text, float_text, zone_info
 
 
 def json_rows(rows: pa.Table, names: Sequence[str], zone: str) -> Iterator[str]:
@@ -46,7 +45,7 @@ def json_text(value: object, kind: pa.DataType, zone: str) -> str:
     if pa.types.is_decimal(kind):
         return format(value, "f")
     if pa.types.is_timestamp(kind):
-        return f'"{(value if kind.tz is None else value.astimezone(ZoneInfo(zone))).isoformat()}"'
+        return f'"{(value if kind.tz is None else value.astimezone(zone_info(zone))).isoformat()}"'
     if pa.types.is_date(kind):
         return f'"{value.isoformat()}"'
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

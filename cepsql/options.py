@@ -1,0 +1,97 @@
+"""The options of the command line."""
+
+import argparse
+import re
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?\Z")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of the options; `scripts` has the (text, file name or None) of each -c and -f in order."""
+    options = argparse.ArgumentParser(
+        prog="cepsql",
+        description="Streaming SQL with MATCH_RECOGNIZE on Apache Spark.",
+        epilog="Without -c and -f, SQL is read from standard input; on a terminal the shell opens. "
+        "`cepsql demo` plays an example. Exit codes: 0 done, 1 a statement failed, 2 wrong usage, "
+        "3 Spark cannot start, 130 interrupted.",
+        usage="cepsql [options]\n       cepsql demo [options]",
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    add = options.add_argument
+    add("-c", "--command", dest="scripts", action="append", type=_command, metavar="SQL",
+        help="execute these statements")  # fmt: skip
+    add("-f", "--file", dest="scripts", action="append", type=read_script, metavar="FILE",
+        help="execute this script; - is standard input")  # fmt: skip
+    add("-i", "--interactive", action="store_true", help="open the shell after -c and -f")
+    add("-v", "--variable", action="append", type=_variable, default=[], metavar="NAME=VALUE",
+        help="bind :NAME; a number or true, false, null as such, anything else as text")  # fmt: skip
+    add("--format", choices=("table", "csv", "json"), default="table", help="how rows are written (default: table)")
+    add("--limit", type=_count, metavar="N", help="write at most N rows of each result")
+    add("--timeout", type=_seconds, metavar="SECONDS", help="end a streaming SELECT after so long")
+    add("--drain", action="store_true",
+        help="end a streaming SELECT once all input there is has been processed and decided")  # fmt: skip
+    add("--master", metavar="URL", help="Spark master (default: local[*])")
+    add("--conf", action="append", type=_setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
+    add("--errverbose", action="store_true", help="write technical details of errors, such as Java stack traces")
+    add("--version", action="store_true", help="write the version and end")
+    return options
+
+
+class _Help(argparse.HelpFormatter):
+    """The same text on every terminal and Python version."""
+
+    def __init__(self, prog: str):
+        super().__init__(prog, max_help_position=30, width=100)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        names = ", ".join(action.option_strings)
+        return names if action.nargs == 0 else f"{names} {action.metavar or '{' + ','.join(action.choices) + '}'}"
+
+
+def _command(text: str) -> tuple[str, str | None]:
+    return text, None
+
+
+def read_script(name: str) -> tuple[str, str | None]:
+    """Read a script file, `-` for standard input; return its text and the name for messages."""
+    if name == "-":
+        return sys.stdin.read(), "standard input"
+    try:
+        return Path(name).read_text("utf-8-sig"), name
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _variable(text: str) -> tuple[str, object]:
+    name, given, value = text.partition("=")
+    if not given or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    constants = {"true": True, "false": False, "null": None}
+    if value.lower() in constants:
+        return name, constants[value.lower()]
+    if _NUMBER.match(value):
+        return name, Decimal(value) if "." in value else int(value)
+    return name, value
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, given, value = text.partition("=")
+    if not given or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"\d+(\.\d+)?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return float(text)

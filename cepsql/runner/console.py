@@ -1,0 +1,76 @@
+"""Where output goes: rows to one text stream, everything else to another, from any thread."""
+
+import os
+import threading
+from collections.abc import Iterable
+from typing import TextIO
+
+_CLEAR = "\r\x1b[K"
+
+
+class Console:
+    """Standard output for rows and standard error for messages, with at most one status line at the end of the latter.
+
+    closed: set once the reader of the rows is gone (`| head`); rows are dropped from then on.
+    """
+
+    def __init__(self, out: TextIO, err: TextIO):
+        self.out, self.err = out, err
+        self.closed = threading.Event()
+        self._lock = threading.RLock()
+        self._status = ""
+
+    @property
+    def color(self) -> bool:
+        """Whether messages may be coloured."""
+        return self.live and not os.environ.get("NO_COLOR")
+
+    @property
+    def live(self) -> bool:
+        """Whether a status line can be rewritten in place."""
+        return self.err.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+    def rows(self, lines: Iterable[str]) -> None:
+        """Write lines of a result at once; quietly nothing if nobody reads them any more."""
+        with self._lock:
+            self.clear()
+            if self.closed.is_set():
+                return
+            try:
+                self.out.write("".join(f"{line}\n" for line in lines))
+                self.out.flush()
+            except BrokenPipeError:
+                self.closed.set()
+
+    def say(self, text: str) -> None:
+        """Write a message, in place of the status line if there is one."""
+        with self._lock:
+            self.clear()
+            print(text, file=self.err, flush=True)
+
+    def status(self, text: str) -> None:
+        """Show the status line; where it cannot be rewritten it is a message like others."""
+        with self._lock:
+            if not self.live:
+                self.say(text)
+            elif text != self._status:
+                width = os.get_terminal_size(self.err.fileno()).columns
+                # One cell is kept free: a full line would wrap and could not be taken back.
+                self.err.write(_CLEAR + text[: max(width - 1, 0)])
+                self.err.flush()
+                self._status = text
+
+    def clear(self) -> None:
+        """Take the status line away."""
+        with self._lock:
+            if self._status:
+                self.err.write(_CLEAR)
+                self.err.flush()
+                self._status = ""
+
+    def echoed(self) -> None:
+        """Take away the `^C` that the terminal has echoed."""
+        if self.live:
+            self.err.write(_CLEAR)
+        elif self.err.isatty():
+            self.err.write("\n")

@@ -1,0 +1,45 @@
+"""Errors as the user reads them."""
+
+import traceback
+
+from cepsql.errors import Error, ExitCode, InternalError, SessionError, Span, render
+from cepsql.runner.console import Console
+
+_RED, _PLAIN = "\x1b[1;31m", "\x1b[0m"
+
+
+def report(error: Exception, console: Console, verbose: bool = False, file: str | None = None) -> None:
+    """Write an error once: what is wrong, where, what to do; with `verbose` also the technical account.
+
+    file: the script it stands in, written before the message with the line.
+    """
+    if not isinstance(error, Error):
+        error = _internal(error)
+    place = "" if file is None else f"{file}: " if error.line is None else f"{file}:{error.line}: "
+    label = f"{_RED}error:{_PLAIN}" if console.color else "error:"
+    console.say(f"{label} {place}{render(error)}")
+    if error.detail and verbose:
+        console.say(error.detail.rstrip())
+
+
+def exit_code(error: Exception) -> ExitCode:
+    """Choose the command's exit code after an error."""
+    return ExitCode.SESSION if isinstance(error, SessionError) else ExitCode.QUERY
+
+
+def anchored(error: Error, text: str, offset: int, statement: str) -> Error:
+    """Move an error's position from one statement to the whole text in which it stands at `offset`."""
+    if error.text != statement or error.span is None:
+        return error
+    span = Span(error.span.start + offset, error.span.end + offset)
+    return type(error)(error.message, span, error.hint, text, error.detail)
+
+
+def _internal(error: Exception) -> InternalError:
+    account = "".join(traceback.format_exception(error))
+    said = str(error).split("\n")[0]
+    return InternalError(
+        f"cepsql failed: {type(error).__name__}: {said}",
+        hint="--errverbose or \\errverbose shows where",
+        detail=account,
+    )

@@ -1,0 +1,23 @@
+"""What the user chose for the statements to come."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How statements are executed and their results are written.
+
+    args:    values of the named parameters (`:name`).
+    timeout: seconds after which a streaming SELECT ends, None for never.
+    drain:   end a streaming SELECT once all input that is there is processed and decided.
+    limit:   greatest number of rows to write of each result.
+    footer:  write the number of rows and the time after each bounded result.
+    """
+
+    format: str = "table"
+    args: Mapping[str, object] = field(default_factory=dict)
+    timeout: float | None = None
+    drain: bool = False
+    limit: int | None = None
+    footer: bool = False

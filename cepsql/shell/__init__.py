@@ -1,0 +1,5 @@
+"""The interactive prompt: a thin front over cepsql.runner."""
+
+from cepsql.shell.shell import run
+
+__all__ = ["run"]

@@ -1,0 +1,70 @@
+"""The line editor: several lines, history, suggestions, keys."""
+
+import os
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.filters import has_focus, is_searching
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
+from prompt_toolkit.output import Output
+
+from cepsql.language.parse import is_complete
+from cepsql.shell.highlight import STYLE, SqlLexer
+
+PROMPT, CONTINUATION = "cepsql> ", "   ...> "
+
+
+def prompt_session(
+    input: Input | None = None, output: Output | None = None, history: History | None = None
+) -> PromptSession:
+    """Make the editor; input and output are the terminal unless given."""
+    return PromptSession(
+        PROMPT,
+        multiline=True,
+        prompt_continuation=CONTINUATION,
+        lexer=SqlLexer(),
+        style=STYLE,
+        history=history or file_history(),
+        auto_suggest=AutoSuggestFromHistory(),
+        input_processors=[HighlightMatchingBracketProcessor(chars="()[]{}")],
+        key_bindings=_keys(),
+        input=input,
+        output=output,
+    )
+
+
+def file_history() -> History:
+    """Open the user's history, readable by them alone; if that cannot be, keep one in memory."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    path = Path(state) / "cepsql" / "history"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND, 0o600))
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(path)
+
+
+def is_finished(text: str) -> bool:
+    """Tell whether Enter hands the text over: nothing, a backslash command, or finished statements."""
+    text = text.strip()
+    return not text or text.startswith("\\") or is_complete(text)
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter", filter=has_focus("DEFAULT_BUFFER") & ~is_searching)
+    def enter(event) -> None:
+        buffer = get_app().current_buffer
+        if is_finished(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.insert_text("\n")
+
+    return keys

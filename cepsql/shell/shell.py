@@ -1,0 +1,50 @@
+"""Read, execute, print, again."""
+
+from dataclasses import replace
+
+from prompt_toolkit import PromptSession
+
+from cepsql import __version__
+from cepsql.engine import Engine
+from cepsql.errors import ExitCode
+from cepsql.runner import Console, Settings, execute, interruptible, report
+from cepsql.shell.commands import command
+from cepsql.shell.prompt import prompt_session
+
+
+def run(
+    engine: Engine, settings: Settings, console: Console, verbose: bool = False, session: PromptSession | None = None
+) -> int:
+    """Prompt for statements and execute them until Ctrl-D or \\q; return the exit code.
+
+    settings, verbose: at the start; the shell's commands change them.
+    session:           the editor, one on the terminal if it is not given.
+    """
+    session = session or prompt_session()
+    settings = replace(settings, footer=True)
+    console.say(f"cepsql {__version__} · \\? help")
+    while True:
+        try:
+            text = session.prompt().strip()
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return ExitCode.OK
+        if text.startswith("\\"):
+            change = command(text, settings, verbose)
+            if change.leave:
+                return ExitCode.OK
+            if change.message:
+                console.say(change.message)
+            settings, verbose, text = change.settings, change.verbose, change.sql
+        if text:
+            _execute(engine, text, settings, console, verbose)
+
+
+def _execute(engine: Engine, text: str, settings: Settings, console: Console, verbose: bool) -> None:
+    try:
+        interruptible(lambda stop: execute(engine, text, settings, console, stop), engine.cancel)
+    except KeyboardInterrupt:
+        console.say("abandoned: the query may run on until the shell ends")
+    except Exception as error:
+        report(error, console, verbose)

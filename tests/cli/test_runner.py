@@ -1,0 +1,172 @@
+"""Statements through the runner, against an engine without Spark."""
+
+import io
+import signal
+import threading
+
+import pytest
+from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
+
+from cepsql.engine import Answer
+from cepsql.errors import DataError, ProgrammingError, Span
+from cepsql.runner import Console, Settings, execute, interruptible
+from cepsql.runner import view as view_module
+
+
+def play(prepared, text, **settings):
+    engine = FakeEngine(prepared)
+    console = Console(io.StringIO(), io.StringIO())
+    execute(engine, text, Settings(**{"format": "csv", **settings}), console, threading.Event())
+    return console.out.getvalue(), console.err.getvalue(), engine
+
+
+def test_rows_go_to_one_stream_and_all_else_to_the_other():
+    prepared = {
+        "create": message("stream s created"),
+        "show": Answer(("name", "kind"), (("s", None),), ""),
+        "select": FakeQuery([("n", "bigint")], [numbers(1, 2)], streaming=False, notices=["slow"]),
+    }
+    out, err, _ = play(prepared, "create; show; select", footer=True)
+    assert out == "name,kind\ns,\nn\n1\n2\n"
+    assert err.splitlines()[:2] == ["stream s created", "notice: slow"]
+    assert err.splitlines()[2].startswith("2 rows, ")
+
+
+def test_parameters_reach_the_engine():
+    _, _, engine = play({"a": message("")}, "a", args={"x": 1})
+    assert engine.args == [{"x": 1}]
+
+
+def test_a_drained_stream_ends_by_itself():
+    out, err, engine = play({"s": stream(numbers(1, 2), numbers(), numbers(3))}, "s", drain=True)
+    assert out == "n\n1\n2\n3\n"
+    assert err.startswith("ended: 3 rows, 3 batches, ")
+    assert err.splitlines()[1] == "read 3, late 0, malformed 0, null time 0, null key 0, matches 0"
+    assert engine.prepared["s"].started[0].stopped.is_set()
+
+
+@pytest.mark.parametrize(("own", "given", "rows"), [(3, None, 3), (None, 2, 2), (4, 2, 2), (2, 4, 2), (0, None, 0)])
+def test_the_smaller_limit_ends_a_stream(own, given, rows):
+    query = stream(numbers(1), numbers(2, 3, 4, 5), limit=own)
+    out, err, _ = play({"s": query}, "s", limit=given)
+    assert out.split() == ["n", *map(str, range(1, rows + 1))]
+    assert err.startswith(f"limit reached: {rows} rows, ")
+    assert query.started[0].stopped.is_set()
+
+
+def test_a_limit_cuts_a_bounded_result():
+    query = FakeQuery([("n", "bigint")], [numbers(1, 2, 3)], streaming=False)
+    assert play({"s": query}, "s", limit=2)[0] == "n\n1\n2\n"
+
+
+def test_a_timeout_ends_a_stream():
+    out, err, _ = play({"s": stream(numbers(1))}, "s", timeout=0.3)
+    assert out == "n\n1\n"
+    assert err.startswith("timeout: 1 row, 1 batch, ")
+
+
+def test_a_stream_that_fails_is_stopped_and_the_rest_not_executed():
+    query = stream(numbers(1), failure=DataError("bad row"))
+    engine = FakeEngine({"a": query, "b": message("")})
+    console = Console(io.StringIO(), io.StringIO())
+    with pytest.raises(DataError, match="bad row"):
+        execute(engine, "a; b", Settings(), console, threading.Event())
+    assert engine.seen == ["a"]
+    assert query.started[0].stopped.is_set()
+
+
+def test_errors_point_into_the_whole_script():
+    script = "good;\n\n  -- why\n  bad x ;"
+
+    def failing(text):
+        return ProgrammingError("no x", Span(4, 5), "hint", text)
+
+    with pytest.raises(ProgrammingError) as caught:
+        play({"good": message(""), "bad x": failing}, script)
+    assert (caught.value.line, caught.value.column) == (4, 7)
+    assert caught.value.hint == "hint"
+
+
+class Gone(io.StringIO):
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def test_a_reader_that_leaves_ends_stream_and_script_quietly():
+    engine = FakeEngine({"a": stream(numbers(1)), "b": message("b was executed")})
+    console = Console(Gone(), io.StringIO())
+    execute(engine, "a; b", Settings(), console, threading.Event())
+    assert console.closed.is_set()
+    assert engine.seen == ["a"]
+
+
+def press(handled: threading.Event | None = None, times: int = 1) -> None:
+    """Send SIGINT to this process from another thread, as a terminal would."""
+
+    def target():
+        if handled is not None:
+            handled.wait()
+        for _ in range(times):
+            signal.raise_signal(signal.SIGINT)
+
+    threading.Thread(target=target, daemon=True).start()
+
+
+def test_ctrl_c_stops_the_view_and_the_script():
+    query = endless()
+    engine = FakeEngine({"a": query, "b": message("b was executed")})
+    console = Console(io.StringIO(), io.StringIO())
+    seen = threading.Event()
+    write = console.rows
+    console.rows = lambda lines: (write(lines), console.out.getvalue().count("\n") > 3 and seen.set())
+    press(seen)
+    assert interruptible(lambda stop: execute(engine, "a; b", Settings(), console, stop), engine.cancel)
+    assert console.err.getvalue().startswith("stopped: ")
+    assert engine.seen == ["a"]
+    assert query.started[0].stopped.is_set()
+
+
+def test_ctrl_c_cancels_what_blocks():
+    blocked = threading.Event()
+    started = threading.Event()
+
+    def work(stop):
+        started.set()
+        blocked.wait()
+
+    press(started)
+    assert interruptible(work, blocked.set)
+
+
+def test_a_second_ctrl_c_abandons_the_work():
+    cancelled, never = threading.Event(), threading.Event()
+    press(cancelled)
+    press()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(lambda stop: never.wait(), cancelled.set)
+    never.set()
+
+
+def test_an_error_in_the_work_is_raised_and_the_handler_put_back():
+    before = signal.getsignal(signal.SIGINT)
+
+    def work(stop):
+        raise DataError("bad")
+
+    with pytest.raises(DataError):
+        interruptible(work, lambda: None)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert interruptible(lambda stop: None, lambda: None) is False
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_silent_stream_says_why_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(view_module, "SILENCE", 0.0)
+    monkeypatch.setenv("TERM", "dumb")
+    console = Console(io.StringIO(), Terminal())
+    execute(FakeEngine({"s": stream()}), "s", Settings(timeout=0.5), console, threading.Event())
+    assert "s no rows · read 0 · late 0 · watermark none yet" in console.err.getvalue()
