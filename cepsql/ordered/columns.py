@@ -1,0 +1,86 @@
+"""Arrow columns in the plain form that the ordered stage works on."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.errors import OperationalError
+
+
+def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch with plain types, so that rows of any task, batch and session can be laid together.
+
+    Every field may be NULL and carries no metadata, time zones are UTC, strings and binaries have 32-bit offsets.
+    """
+    return batch.cast(pa.schema([pa.field(f.name, _plain(f.type)) for f in batch.schema]))
+
+
+def one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    """Return the column as one array, copied only if it is in pieces.
+
+    Raises OperationalError where strings or lists outgrow one array (2 GiB).
+    """
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    whole = column.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        raise OperationalError("a bucket holds more than 2 GiB in one column", hint="use more buckets")
+    return whole
+
+
+def compact(table: pa.Table) -> pa.Table:
+    """Return the table with one chunk a column."""
+    return pa.Table.from_arrays([one_chunk(c) for c in table.columns], schema=table.schema)
+
+
+def stack(tables: list[pa.Table]) -> pa.Table:
+    """Lay tables of the same columns one after another, one chunk a column.
+
+    Raises OperationalError if the columns changed their types since an earlier table was stored.
+    """
+    try:
+        return compact(pa.concat_tables(tables))
+    except pa.ArrowInvalid as error:
+        raise OperationalError(
+            "the input's columns have other types than the stored rows",
+            hint="start with a new checkpoint and replay the input",
+            detail=str(error),
+        ) from error
+
+
+def take_rows(table: pa.Table, places: np.ndarray) -> pa.Table:
+    """Return the rows at these positions, in this order, of a table with one chunk a column."""
+    # Table.take with its checks takes twice as long.
+    chosen = pa.array(places)
+    return pa.Table.from_arrays([c.chunk(0).take(chosen) for c in table.columns], schema=table.schema)
+
+
+def integers(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    """Return a column of integers without NULL as a NumPy array."""
+    return (one_chunk(column) if isinstance(column, pa.ChunkedArray) else column).to_numpy(zero_copy_only=False)
+
+
+def canonical(column: pa.Array) -> pa.Array:
+    """Return the column with one zero and one NaN, as Spark compares them; other types are returned as they are."""
+    if not pa.types.is_floating(column.type):
+        return column
+    positive = pc.add(column, pa.scalar(0.0, column.type))
+    return pc.if_else(pc.is_nan(positive), pa.scalar(np.nan, column.type), positive)
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_):
+        return _plain(type_.value_type)
+    if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return pa.string()
+    if pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_):
+        return pa.binary()
+    if pa.types.is_timestamp(type_) and type_.tz is not None:
+        return pa.timestamp(type_.unit, "UTC")
+    if pa.types.is_map(type_):
+        return pa.map_(_plain(type_.key_type), _plain(type_.item_type))
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return pa.list_(_plain(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([pa.field(f.name, _plain(f.type)) for f in type_])
+    return type_

@@ -1,0 +1,73 @@
+"""Partition keys: which rows have the same, where NULL equals NULL, NaN equals NaN and -0.0 equals 0.0."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.ordered.columns import canonical
+from cepsql.ordered.ordinal import is_nested, nested_key
+
+
+def key_codes(columns: list[pa.Array], rows: int) -> tuple[np.ndarray, int]:
+    """Number the distinct keys from 0 in order of first appearance; no columns are one key.
+
+    columns: the key columns, each of `rows` values.
+    Returns each row's number, and how many there are.
+    """
+    codes, count = np.zeros(rows, np.int64), min(rows, 1)
+    for column in columns:
+        more, distinct = _column_codes(column)
+        if count <= 1:
+            codes, count = more, distinct
+        else:
+            # Both factors are below 2**31, and numbering the pairs anew keeps them there: no overflow, no collision.
+            codes, count = _column_codes(pa.array(codes.astype(np.int64) * distinct + more))
+    return codes, count
+
+
+def key_changes(columns: list[pa.Array], rows: int) -> np.ndarray:
+    """Return the positions of the rows whose key differs from that of the row before."""
+    codes, _ = key_codes(columns, rows)
+    return np.flatnonzero(codes[1:] != codes[:-1]) + 1
+
+
+def find_keys(left: list[pa.Array], left_rows: int, right: list[pa.Array], right_rows: int) -> np.ndarray:
+    """Return for every left key the position of a right key that equals it, or -1.
+
+    Costs little where the right side is much smaller than the left.
+    """
+    if right_rows == 0:
+        return np.full(left_rows, -1, np.int64)
+    left, right = [canonical(c) for c in left], [canonical(c) for c in right]
+    if len(left) == 1 and not is_nested(left[0].type):
+        return pc.index_in(left[0], value_set=right[0]).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    candidates = _candidates(left, left_rows, right)
+    places = pa.array(candidates)
+    both = [pa.concat_arrays([r, el.take(places)]) for el, r in zip(left, right, strict=True)]
+    codes, count = key_codes(both, right_rows + len(candidates))
+    place = np.full(count, -1, np.int64)
+    place[codes[:right_rows]] = np.arange(right_rows)
+    found = np.full(left_rows, -1, np.int64)
+    found[candidates] = place[codes[right_rows:]]
+    return found
+
+
+def _candidates(left: list[pa.Array], rows: int, right: list[pa.Array]) -> np.ndarray:
+    """Return the left rows each of whose values appears somewhere in the same column on the right."""
+    possible = np.ones(rows, bool)
+    for a, b in zip(left, right, strict=True):
+        if not is_nested(a.type):
+            possible &= pc.is_in(a, value_set=b).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(possible)
+
+
+def _column_codes(column: pa.Array) -> tuple[np.ndarray, int]:
+    if is_nested(column.type):
+        column = pa.array(_numbered([nested_key(v, equal_zeros=True) for v in column.to_pylist()]), pa.int64())
+    encoded = canonical(column).dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
+
+
+def _numbered(keys: list) -> list[int]:
+    numbers: dict = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]

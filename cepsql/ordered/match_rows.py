@@ -1,0 +1,46 @@
+"""Functions on ordered rows: what they return, and the one that matches row patterns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.pattern.matcher import find_matches
+from cepsql.pattern.measures import measure_table
+from cepsql.pattern.program import MatchProgram
+from cepsql.pattern.rows import Partitions
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a function made of ordered rows.
+
+    output:   rows to give out.
+    scan:     for each partition the first row that the function must see again.
+    numbers:  for each partition the number of matches so far.
+    matches:  how many matches are in the output.
+    timeouts: how many timed-out partial matches are.
+    """
+
+    output: pa.Table
+    scan: np.ndarray
+    numbers: np.ndarray
+    matches: int
+    timeouts: int
+
+
+OrderedFunction = Callable[[MatchProgram, Partitions], Scanned]
+
+
+def match_rows(program: MatchProgram, partitions: Partitions) -> Scanned:
+    """Find and measure the matches of the program's row pattern."""
+    found = find_matches(program, partitions)
+    matches = int(np.count_nonzero(found.matches.complete))
+    return Scanned(
+        output=measure_table(program, partitions, found.matches),
+        scan=found.scan,
+        numbers=found.numbers,
+        matches=matches,
+        timeouts=len(found.matches.complete) - matches,
+    )

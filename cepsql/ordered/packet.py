@@ -1,0 +1,186 @@
+"""Packets: the rows of one task for one bucket as bytes, with the greatest event time that the task saw."""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.errors import OperationalError
+from cepsql.ordered.columns import canonical, integers, one_chunk, plain_batch
+from cepsql.ordered.counts import Counts
+from cepsql.pattern.program import END_OF_TIME
+
+PACKET_DDL = "bucket INT, packet BINARY"
+"""The Spark schema of packed rows."""
+
+PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
+"""The Arrow schema of packed rows."""
+
+BEGINNING = -END_OF_TIME
+"""The greatest event time of no row at all."""
+
+MAX_ROWS, MAX_BYTES = 2_000_000, 256 * 2**20
+"""How much a task gathers before it gives out its packets."""
+
+_PIECE_ROWS = 131_072
+_MAGIC, _VERSION = b"CEPP", 1
+_HEADER = struct.Struct("<4sHxxqqqqq16x")
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A packet that was read.
+
+    greatest: the greatest event time that the task saw in all buckets, END_OF_TIME after a control row.
+    counts:   read, malformed, null_time and null_key of this bucket's rows.
+    rows:     the rows, or None.
+    """
+
+    greatest: int
+    counts: Counts
+    rows: pa.Table | None
+
+
+def pack(
+    batches: Iterable[pa.RecordBatch], buckets: int, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES
+) -> Iterator[pa.RecordBatch]:
+    """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
+
+    batches: a program's columns (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps `malformed` BOOLEAN.
+    Rows that are malformed or have no event time are counted and dropped. A row with t = END_OF_TIME is no row but
+    the sign that nothing follows. A task without any row gives nothing; one with more than `max_rows` or `max_bytes`
+    gives several packets a bucket. Yields batches of PACKET_SCHEMA.
+    """
+    task = _Task(buckets)
+    for piece in _pieces(batches):
+        task.add(piece)
+        if task.rows >= max_rows or task.bytes >= max_bytes:
+            yield task.flush()
+    if task.pending:
+        yield task.flush()
+
+
+def open_packet(data: bytes) -> Packet:
+    """Read a packet; its rows share the memory of `data`.
+
+    Raises OperationalError if another version of cepsql wrote it.
+    """
+    magic, version, greatest, read, malformed, null_time, null_key = _HEADER.unpack_from(data)
+    if (magic, version) != (_MAGIC, _VERSION):
+        raise OperationalError(
+            f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
+            hint="install the same version of cepsql on all workers",
+        )
+    counts = Counts(read=read, malformed=malformed, null_time=null_time, null_key=null_key)
+    body = pa.py_buffer(data).slice(_HEADER.size)
+    return Packet(greatest, counts, pa.ipc.open_stream(body).read_all() if body.size else None)
+
+
+class _Task:
+    """What a task has gathered since it last gave out packets, and the greatest event time since it began."""
+
+    def __init__(self, buckets: int):
+        self.buckets, self.greatest = buckets, BEGINNING
+        self._clear()
+
+    def _clear(self) -> None:
+        self.rows, self.bytes, self.pending = 0, 0, False
+        self.parts: list[list[pa.RecordBatch]] = [[] for _ in range(self.buckets)]
+        self.read, self.malformed, self.null_time, self.null_key = np.zeros((4, self.buckets), np.int64)
+
+    def add(self, piece: pa.RecordBatch) -> None:
+        self.pending = True
+        ends = _flags(pc.equal(piece["t"], END_OF_TIME))
+        if ends.any():
+            self.greatest = END_OF_TIME
+            piece = piece.filter(pa.array(~ends))
+        bucket = integers(piece["bucket"])
+        malformed = np.zeros(len(bucket), bool)
+        if "malformed" in piece.schema.names:
+            malformed = _flags(piece["malformed"])
+        timeless = _flags(pc.is_null(piece["t"])) & ~malformed
+        self.read += self._tally(bucket)
+        self.malformed += self._tally(bucket[malformed])
+        self.null_time += self._tally(bucket[timeless])
+        dropped = malformed | timeless
+        if dropped.any():
+            piece, bucket = piece.filter(pa.array(~dropped)), bucket[~dropped]
+        if len(bucket):
+            self._split(_canonical_keys(piece.drop_columns([n for n in _EXTRA if n in piece.schema.names])), bucket)
+
+    def _split(self, piece: pa.RecordBatch, bucket: np.ndarray) -> None:
+        self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
+        self.null_key += self._tally(bucket[_null_key(piece)])
+        sizes = self._tally(bucket)
+        order = np.argsort(bucket.astype(np.min_scalar_type(self.buckets - 1)), kind="stable")
+        piece = piece.take(pa.array(order))
+        for b, begin in enumerate(np.cumsum(sizes) - sizes):
+            if sizes[b]:
+                self.parts[b].append(piece.slice(begin, sizes[b]))
+        self.rows += piece.num_rows
+        self.bytes += piece.nbytes
+
+    def _tally(self, bucket: np.ndarray) -> np.ndarray:
+        return np.bincount(bucket, minlength=self.buckets)
+
+    def flush(self) -> pa.RecordBatch:
+        sink, ends = pa.BufferOutputStream(), [0]
+        for b, parts in enumerate(self.parts):
+            counts = (int(n[b]) for n in (self.read, self.malformed, self.null_time, self.null_key))
+            sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts))
+            if parts:
+                with pa.ipc.new_stream(sink, parts[0].schema) as writer:
+                    for part in parts:
+                        writer.write_batch(part)
+            ends.append(sink.tell())
+        packets = pa.Array.from_buffers(
+            pa.binary(), self.buckets, [None, pa.py_buffer(np.array(ends, np.int32)), sink.getvalue()]
+        )
+        self._clear()
+        return pa.RecordBatch.from_arrays([pa.array(range(self.buckets), pa.int32()), packets], schema=PACKET_SCHEMA)
+
+
+_EXTRA = ("bucket", "malformed")
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Gather small batches into larger ones, whose columns still fit the processor's cache."""
+    gathered, rows = [], 0
+    for batch in batches:
+        if batch.num_rows:
+            gathered.append(plain_batch(batch))
+            rows += batch.num_rows
+        if rows >= _PIECE_ROWS:
+            yield _concatenated(gathered)
+            gathered, rows = [], 0
+    if gathered:
+        yield _concatenated(gathered)
+
+
+def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    table = pa.Table.from_batches(batches)
+    return pa.RecordBatch.from_arrays([one_chunk(c) for c in table.columns], schema=table.schema)
+
+
+def _flags(column: pa.Array) -> np.ndarray:
+    return column.fill_null(False).to_numpy(zero_copy_only=False)
+
+
+def _is_key(name: str) -> bool:
+    return name.startswith("k")
+
+
+def _null_key(piece: pa.RecordBatch) -> np.ndarray:
+    null = np.zeros(piece.num_rows, bool)
+    for name in filter(_is_key, piece.schema.names):
+        if piece[name].null_count:
+            null |= piece[name].is_null().to_numpy(zero_copy_only=False)
+    return null
+
+
+def _canonical_keys(piece: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [canonical(c) if _is_key(n) else c for n, c in zip(piece.schema.names, piece.columns, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=piece.schema)

@@ -1,0 +1,103 @@
+"""Sort rows by partition, event time and tie-breakers, so that the order does not depend on how rows arrived."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.ordered.columns import compact, integers, take_rows
+from cepsql.ordered.keys import key_codes
+from cepsql.ordered.ordinal import ordinals
+from cepsql.pattern.program import OrderColumn
+
+
+def partition_rows(
+    rows: pa.Table, keys: Sequence[str], time: str, order: Sequence[OrderColumn], rest: Sequence[str]
+) -> tuple[pa.Table, np.ndarray]:
+    """Sort rows by key, then by time; ties by the order columns, then by the rest, ascending with NULL first.
+
+    keys:  columns whose equal values make a partition; partitions stand in order of first appearance.
+    time:  a BIGINT column without NULL.
+    Returns the sorted rows, one chunk a column, and where the partitions begin, with the number of rows at the end
+    (int64). Only rows that tie on key and time are compared by further columns; rows equal in all of them keep their
+    order.
+    """
+    rows = compact(rows)
+    times = integers(rows[time])
+    codes, count = key_codes([rows[k].chunk(0) for k in keys], rows.num_rows)
+    if count <= 1:
+        codes = np.zeros(rows.num_rows, np.uint8)
+    places = None if _ascending(times) else _stable_order(times)
+    places = places if _ascending(codes) and places is None else _stable_order(codes, places)
+    if places is not None:
+        times, codes = times[places], codes[places]
+    changes = codes[1:] != codes[:-1]
+    tied = ~changes & (times[1:] == times[:-1])
+    if tied.any():
+        places = np.arange(rows.num_rows) if places is None else places
+        _break_ties(rows, places, tied, _tie_breakers(order, rest))
+    starts = np.flatnonzero(np.concatenate([[True], changes])) if rows.num_rows else np.zeros(0, np.int64)
+    starts = np.append(starts, rows.num_rows).astype(np.int64)
+    return (rows if places is None else take_rows(rows, places)), starts
+
+
+def _ascending(values: np.ndarray) -> bool:
+    return bool((values[1:] >= values[:-1]).all())
+
+
+def _stable_order(values: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
+    """Return `places` (default: all in order) sorted stably by the values there.
+
+    NumPy sorts 64-bit integers several times faster than it finds the order of them, so each value carries its place
+    in its low bits where there is room.
+    """
+    if places is not None:
+        return places[_stable_order(values[places])]
+    if len(values) == 0:
+        return np.arange(0)
+    low, high = int(values.min()), int(values.max())
+    bits = len(values).bit_length()
+    if (high - low).bit_length() + bits > 64:
+        return np.argsort(values, kind="stable")
+    keys = (values.astype(np.int64) - low).astype(np.uint64) << np.uint64(bits)
+    keys |= np.arange(len(values), dtype=np.uint64)
+    keys.sort()
+    return (keys & np.uint64(2**bits - 1)).astype(np.int64)
+
+
+def _tie_breakers(order: Sequence[OrderColumn], rest: Sequence[str]) -> list[tuple[str, bool, bool, bool]]:
+    """List by what ties are broken: column, descending, NULL first, and whether -0.0 equals 0.0."""
+    # The order columns come again at the end because -0.0 and 0.0 tie in ORDER BY but are not the same row.
+    names = [*rest, *(column.name for column in order)]
+    return [(c.name, c.descending, c.nulls_first, True) for c in order] + [(n, False, True, False) for n in names]
+
+
+def _break_ties(
+    rows: pa.Table, places: np.ndarray, tied: np.ndarray, breakers: list[tuple[str, bool, bool, bool]]
+) -> None:
+    """Sort, in place, each run of tied rows by further columns, until no two rows of a run are equal so far.
+
+    tied: whether each row but the first ties with the one before it.
+    """
+    at, run = _runs(np.arange(len(places)), tied)
+    for name, descending, nulls_first, equal_zeros in breakers:
+        if len(at) == 0:
+            return
+        column = rows[name].chunk(0).take(pa.array(places[at]))
+        null = pc.is_null(column).to_numpy(zero_copy_only=False)
+        value = np.where(null, 0, ordinals(column, equal_zeros))
+        if descending:
+            value = ~value
+        side = (null != nulls_first).astype(np.uint8)
+        step = _stable_order(run, _stable_order(side, _stable_order(value)))
+        places[at] = places[at][step]
+        side, value = side[step], value[step]
+        at, run = _runs(at, (run[1:] == run[:-1]) & (side[1:] == side[:-1]) & (value[1:] == value[:-1]))
+
+
+def _runs(at: np.ndarray, tied: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions that tie with a neighbour, and the number of the run that each is in."""
+    continues = np.concatenate([[False], tied])
+    member = continues | np.concatenate([tied, [False]])
+    return at[member], np.cumsum(~continues[member])

@@ -1,0 +1,121 @@
+"""One micro-batch of one bucket: release rows in event-time order, scan them, keep what is undecided."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.ordered.columns import stack
+from cepsql.ordered.counts import Counts
+from cepsql.ordered.held import context_sizes, divide, open_held, retain, to_scan
+from cepsql.ordered.match_numbers import asks_for_number, read_numbers, write_numbers
+from cepsql.ordered.match_rows import OrderedFunction, Scanned, match_rows
+from cepsql.ordered.packet import BEGINNING, Packet, open_packet
+from cepsql.ordered.reach import reach
+from cepsql.ordered.sort import partition_rows
+from cepsql.ordered.state import State, decode, encode
+from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.rows import Partitions
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """What a micro-batch gave.
+
+    output: the function's output; a table without columns if there was nothing to scan.
+    state:  the bucket's new state.
+    counts: this batch's counts.
+    bound:  rows at or below this event time were released (BEGINNING: none yet).
+    """
+
+    output: pa.Table
+    state: bytes
+    counts: Counts
+    bound: int
+
+
+def advance(
+    program: MatchProgram,
+    delay: int,
+    state: bytes | None,
+    packets: Iterable[bytes],
+    function: OrderedFunction = match_rows,
+) -> Advanced:
+    """Take one micro-batch of a bucket.
+
+    delay: how many microseconds rows may come after later ones; the bound is the greatest event time less the delay.
+    state: what the bucket's last call returned, None at first.
+    Rows at or below the new bound are released and scanned at once; rows at or below the old one are late, counted
+    and dropped; the others wait. The output depends only on the rows and on which of them are late, not on how they
+    were split into batches and packets.
+    Raises OperationalError if the state is not of this program or not of this version.
+    """
+    fingerprint = program.fingerprint()
+    before = State() if state is None else decode(state, fingerprint)
+    opened = [open_packet(packet) for packet in packets]
+    bound = max(before.bound, _bound(opened, delay))
+    arrived = [packet.rows for packet in opened if packet.rows is not None]
+    on_time = _where_time(arrived, lambda t: pc.greater(t, before.bound))
+    candidates = ([] if before.waiting is None else [before.waiting]) + on_time
+    ready = _where_time(candidates, lambda t: pc.less_equal(t, bound))
+    waiting = _where_time(candidates, lambda t: pc.greater(t, bound))
+    counts = sum((packet.counts for packet in opened), Counts())
+    used = sum(table.num_rows for table in on_time)
+    counts += Counts(used=used, late=sum(table.num_rows for table in arrived) - used)
+
+    scanned, held, numbers = _scan(program, before, stack(ready) if ready else None, bound, function)
+    if scanned is not None:
+        counts += Counts(matches=scanned.matches, timeouts=scanned.timeouts)
+    after = State(bound, before.counts + counts, held, stack(waiting) if waiting else None, numbers)
+    return Advanced(scanned.output if scanned else pa.table({}), encode(after, fingerprint), counts, bound)
+
+
+def _bound(packets: list[Packet], delay: int) -> int:
+    greatest = max((packet.greatest for packet in packets), default=BEGINNING)
+    return greatest if greatest == END_OF_TIME else greatest - delay
+
+
+def _where_time(tables: list[pa.Table], test: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> list[pa.Table]:
+    """Return the tables with only the rows whose time passes the test, without those that become empty."""
+    kept = []
+    for table in tables:
+        passes = test(table["t"])
+        if pc.all(passes).as_py():
+            kept.append(table)
+        elif pc.any(passes).as_py():
+            kept.append(table.filter(passes))
+    return kept
+
+
+def _scan(
+    program: MatchProgram, before: State, ready: pa.Table | None, bound: int, function: OrderedFunction
+) -> tuple[Scanned | None, pa.Table | None, pa.Table | None]:
+    """Scan the released rows with the held rows of the partitions concerned; return what is held afterwards, too."""
+    keys = [column.name for column in program.keys]
+    again, resting = None, None
+    if before.held is not None:
+        held = open_held(before.held)
+        again, resting = divide(held, to_scan(held, keys, ready, program.within, before.bound, bound))
+    parts = [] if again is None else [again]
+    if ready is not None:
+        parts.append(ready.append_column("context", pa.repeat(False, ready.num_rows)))
+    if not parts:
+        return (None, None, None) if bound == END_OF_TIME else (None, resting, before.numbers)
+
+    rows, starts = partition_rows(stack(parts), keys, "t", program.order, _rest(program))
+    pending = starts[:-1] + context_sizes(rows, starts)
+    rows = rows.drop_columns(["context"])
+    distinct = [rows[key].chunk(0).take(pa.array(starts[:-1])) for key in keys]
+    numbers = read_numbers(before.numbers, keys, distinct, len(pending))
+    scanned = function(program, Partitions(rows, starts, pending, starts[1:], numbers, bound))
+    if bound == END_OF_TIME:
+        return scanned, None, None
+    stored = write_numbers(before.numbers, keys, distinct, scanned.numbers) if asks_for_number(program) else None
+    kept = retain(rows, starts, scanned.scan, reach(program))
+    tables = [table for table in (resting, kept) if table is not None]
+    return scanned, stack(tables) if tables else None, stored
+
+
+def _rest(program: MatchProgram) -> list[str]:
+    return [column.name for column in program.values] + (["m"] if program.predicates else [])

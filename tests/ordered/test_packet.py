@@ -1,0 +1,94 @@
+"""What packets carry, and what they leave out."""
+
+import math
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ordered_samples import INPUT_SCHEMA, SCHEMA, packets
+
+from cepsql.errors import OperationalError
+from cepsql.ordered.columns import plain_batch
+from cepsql.ordered.counts import Counts
+from cepsql.ordered.packet import BEGINNING, PACKET_SCHEMA, open_packet, pack
+from cepsql.pattern.program import END_OF_TIME
+
+
+def row(t, bucket=0, malformed=None, **values):
+    return {"k0": 1.0, "t": t, "o0": 0, "v0": "x", "m": 0, "bucket": bucket, "malformed": malformed} | values
+
+
+ROWS = st.builds(
+    row,
+    st.none() | st.integers(-5, 5) | st.just(END_OF_TIME),
+    st.integers(0, 2),
+    st.none() | st.booleans(),
+    k0=st.sampled_from([None, 0.0, -0.0, math.nan]),
+    v0=st.sampled_from([None, "", "long enough"]),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(ROWS, max_size=12), st.integers(1, 4))
+def test_packets_hold_every_row_once(rows, max_rows):
+    packed = packets(rows, 3, max_rows=max_rows)
+    assert set(packed) == (set(range(3)) if rows else set())
+    sums = Counts()
+    for bucket, blobs in packed.items():
+        opened = [open_packet(blob) for blob in blobs]
+        found = [r for packet in opened if packet.rows is not None for r in packet.rows.to_pylist()]
+        mine = [r for r in rows if r["bucket"] == bucket and r["t"] != END_OF_TIME]
+        kept = [r for r in mine if not r["malformed"] and r["t"] is not None]
+        assert [(repr(r["t"]), r["v0"]) for r in found] == [(repr(r["t"]), r["v0"]) for r in kept]
+        assert all(r["k0"] is None or repr(r["k0"]) in ("0.0", "nan") for r in found)
+        times = [r["t"] for r in rows if r["t"] == END_OF_TIME or (not r["malformed"] and r["t"] is not None)]
+        assert max(packet.greatest for packet in opened) == max(times, default=BEGINNING)
+        counts = sum((packet.counts for packet in opened), Counts())
+        assert counts == Counts(
+            read=len(mine),
+            malformed=sum(bool(r["malformed"]) for r in mine),
+            null_time=sum(r["t"] is None and not r["malformed"] for r in mine),
+            null_key=sum(r["k0"] is None for r in kept),
+        )
+        sums += counts
+    assert sums.read == sum(r["t"] != END_OF_TIME for r in rows)
+
+
+def test_a_task_gives_out_packets_whenever_it_is_full():
+    batches = [pa.RecordBatch.from_pylist([row(i, i % 2) for i in range(200_000)], schema=INPUT_SCHEMA)] * 2
+    assert len(list(pack(iter(batches), 2, max_rows=150_000))) == 2
+    assert len(list(pack(iter(batches), 2, max_bytes=1_000))) == 2
+    (whole,) = pack(iter(batches), 2)
+    assert whole.schema == PACKET_SCHEMA
+    assert [open_packet(p.as_py()).rows.num_rows for p in whole["packet"]] == [200_000, 200_000]
+
+
+def test_rows_keep_their_columns_without_those_for_routing():
+    (blob,) = packets([row(1)], 1)[0]
+    assert open_packet(blob).rows.schema == SCHEMA
+
+
+def test_types_are_made_plain():
+    strings = ["a", None, "a"]
+    columns = {
+        "large": pa.array(strings, pa.large_string()),
+        "view": pa.array(strings, pa.string_view()),
+        "dictionary": pa.array(strings).dictionary_encode(),
+        "time": pa.array([1, 2, None], pa.timestamp("us", "Europe/Berlin")),
+        "times": pa.array([[1], None, []], pa.list_(pa.field("x", pa.timestamp("us", "Asia/Tokyo")))),
+        "struct": pa.array([{"x": "a"}, None, {"x": None}], pa.struct([("x", pa.large_string())])),
+        "map": pa.array([[("a", 1)], None, []], pa.map_(pa.large_string(), pa.int32())),
+    }
+    plain = plain_batch(pa.RecordBatch.from_pydict(columns))
+    utc = pa.timestamp("us", "UTC")
+    types = [pa.string()] * 3 + [utc, pa.list_(utc), pa.struct([("x", pa.string())]), pa.map_(pa.string(), pa.int32())]
+    assert plain.schema.types == types
+    assert plain["large"].to_pylist() == plain["view"].to_pylist() == plain["dictionary"].to_pylist() == strings
+    assert plain["struct"].to_pylist() == [{"x": "a"}, None, {"x": None}]
+
+
+def test_a_packet_of_another_version_is_refused():
+    (blob,) = packets([row(1)], 1)[0]
+    with pytest.raises(OperationalError, match="format"):
+        open_packet(blob[:4] + b"\xff" + blob[5:])

@@ -1,0 +1,176 @@
+"""A stream in any batches, tasks and buckets gives what one pass over its rows that are not late gives."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ordered_samples import PROGRAM, SCHEMA, WITHIN, bag, packets, pairs
+
+from cepsql.errors import OperationalError
+from cepsql.ordered import stage
+from cepsql.ordered.columns import canonical
+from cepsql.ordered.counts import Counts
+from cepsql.ordered.sort import partition_rows
+from cepsql.ordered.stage import advance
+from cepsql.ordered.state import State, decode, encode
+from cepsql.pattern.program import END_OF_TIME
+from cepsql.pattern.rows import Partitions
+
+BUCKETS = 2
+KEYS = [(0.0, 0), (-0.0, 0), (1.0, 0), (float("nan"), 1), (None, 1)]
+END = {"t": END_OF_TIME, "bucket": 0}
+
+
+@st.composite
+def inputs(draw, max_batches: int = 5):
+    """Draw micro-batches of tasks of rows; times drift upwards, ties and late rows are frequent."""
+    batches = []
+    for n in range(draw(st.integers(1, max_batches))):
+        tasks = []
+        for _ in range(draw(st.integers(1, 2))):
+            rows = []
+            for _ in range(draw(st.integers(0, 6))):
+                key, bucket = draw(st.sampled_from(KEYS))
+                row = {"k0": key, "bucket": bucket, "malformed": draw(st.sampled_from([None, False, True]))}
+                row["t"] = draw(st.none() | st.integers(3 * n - 3, 3 * n + 4))
+                row["o0"] = draw(st.none() | st.integers(0, 1))
+                row["v0"] = draw(st.sampled_from([None, "a", "b"]))
+                row["m"] = draw(st.integers(0, 1))
+                rows.append(row)
+            tasks.append(rows)
+        batches.append(tasks)
+    return batches
+
+
+def run(batches, delay: int, function=pairs):
+    """Advance all buckets through the batches; yield the output, the counts and the states after each."""
+    states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
+    for tasks in batches:
+        packed = [packets(rows, BUCKETS) for rows in tasks]
+        outputs, counts = Counter(), Counts()
+        for bucket in range(BUCKETS):
+            blobs = [blob for task in packed for blob in task.get(bucket, [])]
+            advanced = advance(PROGRAM, delay, states[bucket], blobs, function)
+            states[bucket] = advanced.state
+            outputs += bag(advanced.output)
+            counts += advanced.counts
+            assert advanced.counts.matches == advanced.output.num_rows
+        yield outputs, counts, dict(states)
+
+
+def by_hand(batches, delay: int) -> tuple[list[dict], Counts]:
+    """Return the rows that are not late, and what becomes of all."""
+    bound, used, counts = -END_OF_TIME, [], Counts()
+    for tasks in batches:
+        rows = [row for task in tasks for row in task]
+        good = [row for row in rows if not row["malformed"] and row["t"] is not None]
+        on_time = [row for row in good if row["t"] > bound]
+        used += on_time
+        counts += Counts(
+            read=len(rows),
+            used=len(on_time),
+            late=len(good) - len(on_time),
+            malformed=sum(bool(row["malformed"]) for row in rows),
+            null_time=sum(row["t"] is None and not row["malformed"] for row in rows),
+            null_key=sum(row["k0"] is None for row in good),
+        )
+        bound = max([bound, *(row["t"] - delay for row in good)])
+    return used, counts
+
+
+def one_pass(rows: list[dict]) -> Counter:
+    """Return what the function gives over all rows at once."""
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    table = table.set_column(0, "k0", canonical(table["k0"].combine_chunks()))
+    table, starts = partition_rows(table, ["k0"], "t", PROGRAM.order, ["v0", "m"])
+    zeros = 0 * starts[:-1]
+    return bag(pairs(PROGRAM, Partitions(table, starts, starts[:-1], starts[1:], zeros, END_OF_TIME)).output)
+
+
+@settings(max_examples=150, deadline=None)
+@given(inputs(), st.integers(0, 6))
+def test_stream_equals_one_pass(batches, delay):
+    used, expected = by_hand(batches, delay)
+    output, counts = Counter(), Counts()
+    for given_out, more, states in run([*batches, [[END]]], delay):
+        output, counts = output + given_out, counts + more
+        decoded = [decode(states[bucket], PROGRAM.fingerprint()) for bucket in range(BUCKETS)]
+        assert sum((state.counts for state in decoded), Counts()) == counts
+        assert counts.read == counts.used + counts.late + counts.malformed + counts.null_time
+    assert output == one_pass(used)
+    assert counts == replace(expected, matches=sum(output.values()))
+    assert all(len(state) < 200 for state in states.values())
+
+
+@settings(max_examples=100, deadline=None)
+@given(inputs(), st.integers(0, 6))
+def test_partitions_left_alone_had_nothing_to_give(batches, delay):
+    batches = [*batches, [[END]]]
+    lazy = [output for output, _, _ in run(batches, delay)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "to_scan", lambda held, *_: held.pending >= 0)
+        eager = [output for output, _, _ in run(batches, delay)]
+    assert lazy == eager
+
+
+def rows_of(*rows):
+    return [{"k0": float(k), "t": t, "m": m, "v0": v, "bucket": 0} for k, t, m, v in rows]
+
+
+def scans(batches):
+    """Return the keys that the function was given in each batch of bucket 0."""
+    seen: list[list[float]] = []
+
+    def recorded(program, partitions):
+        seen[-1] = partitions.rows["k0"].take(partitions.starts[:-1]).to_pylist()
+        return pairs(program, partitions)
+
+    state = None
+    for batch in batches:
+        seen.append([])
+        state = advance(PROGRAM, 0, state, packets(batch, 1)[0], recorded).state
+    return seen
+
+
+def test_only_partitions_with_something_new_are_scanned():
+    batches = [
+        rows_of((1, 1, 1, "a"), (2, 1, 1, "b"), (3, 1, 0, "c")),
+        rows_of((2, 2, 1, "d")),
+        rows_of((4, WITHIN, 0, "e")),
+        rows_of((4, WITHIN + 1, 0, "f")),
+        rows_of((5, WITHIN + 2, 1, "g")),
+        [END],
+    ]
+    assert scans(batches) == [[1, 2, 3], [2], [1, 4], [4], [5], [5]]
+
+
+def test_held_rows_are_the_undecided_ones_and_what_prev_reaches():
+    rows = rows_of((1, 1, 0, "a"), (1, 2, 0, "b"), (1, 3, 0, "c"), (1, 4, 1, "d"), (2, 1, 0, "e"), (2, 9, 1, "f"))
+    state = decode(advance(PROGRAM, 5, None, packets(rows, 1)[0], pairs).state, PROGRAM.fingerprint())
+    held = state.held.select(["v0", "first", "context"]).to_pylist()
+    assert [tuple(row.values()) for row in held] == [
+        ("b", True, True),
+        ("c", False, True),
+        ("d", False, False),
+        ("e", True, True),
+    ]
+    assert state.waiting["v0"].to_pylist() == ["f"]
+    assert state.bound == 4
+
+
+def test_columns_of_other_types_are_refused():
+    old = State(0, Counts(), None, pa.table({"k0": ["text"], "t": [5]}))
+    with pytest.raises(OperationalError, match="other types") as caught:
+        advance(PROGRAM, 0, encode(old, PROGRAM.fingerprint()), packets(rows_of((1, 6, 1, "a")), 1)[0], pairs)
+    assert "new checkpoint" in caught.value.hint
+
+
+def test_the_bound_without_rows():
+    assert advance(PROGRAM, 3, None, [], pairs).bound == -END_OF_TIME
+    first = advance(PROGRAM, 3, None, packets(rows_of((1, 10, 0, "a")), 1)[0], pairs)
+    assert first.bound == 7
+    later = advance(PROGRAM, 3, first.state, packets([END], 1)[0], pairs)
+    assert (later.bound, later.output.num_rows) == (END_OF_TIME, 0)
