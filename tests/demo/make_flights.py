@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-COLUMNS = "scheduled departed delay arrival_delay carrier flight tailnum origin dest".split()
+COLUMNS = ["scheduled", "departed", "delay", "arrival_delay", "carrier", "flight", "tailnum", "origin", "dest"]
 
 
 def main(folder: Path) -> None:

@@ -1,0 +1,111 @@
+"""Every block of the README and of docs/ runs, and prints what the text block after it says.
+
+A page's blocks share one engine, one namespace and one folder, from top to bottom. `sql` blocks are executed (streams are
+drained), `python` blocks run, `console` blocks are typed line by line: `cepsql` in this process, the rest by bash. A block
+after the line `<!-- not run: reason -->` is left out. `pytest --update` writes the text blocks anew.
+"""
+
+import contextlib
+import io
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import cepsql
+import cepsql.engine
+from cepsql import cli
+from cepsql.engine import Answer, connect
+from cepsql.render import renderer
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(
+    r"(?P<skip><!-- not run: [^\n]+ -->\n)?^```(?P<kind>sql|python|console)\n(?P<code>.*?)^```\n"
+    r"(?P<shown>\n```text\n(?P<expected>.*?)^```\n)?",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@pytest.fixture
+def in_a_copy(tmp_path, monkeypatch, spark):
+    """A folder that looks like the checkout, and engines that share the tests' Spark session."""
+    for name in ("queries", "cepsql"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    for module in (cepsql, cepsql.engine):
+        monkeypatch.setattr(module, "connect", lambda *_, **__: connect(spark), raising=False)
+    # The command line in this process must leave pytest's signal handlers alone.
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page(page, in_a_copy, spark, update):
+    text = page.read_text("utf-8")
+    run = {"sql": _sql(connect(spark)), "python": _python({}), "console": _console}
+    parts, end = [], 0
+    for block in BLOCK.finditer(text):
+        if block["skip"]:
+            continue
+        printed = run[block["kind"]](block["code"])
+        if block["shown"] and not update:
+            assert printed == block["expected"], f"{page.name}: the output of\n{block['code']}"
+        if block["shown"]:
+            parts += [text[end : block.start("expected")], printed]
+            end = block.end("expected")
+    if update:
+        page.write_text("".join([*parts, text[end:]]), "utf-8")
+
+
+def _sql(engine):
+    zone = engine.spark.conf.get("spark.sql.session.timeZone")
+
+    def run(code: str) -> str:
+        lines = []
+        for item in engine.execute(code):
+            if isinstance(item, Answer):
+                lines += [*("\t".join(map(str, row)) for row in item.rows), *([item.message] if item.message else [])]
+                continue
+            tables = []
+            if item.streaming:
+                assert item.start(lambda rows, _: tables.append(rows), drain=True).await_(120)  # noqa: B023
+            else:
+                tables.append(item.arrow())
+            lines += _table(item.columns, tables, zone)
+        return "".join(f"{line}\n" for line in lines)
+
+    return run
+
+
+def _table(columns, tables, zone) -> list[str]:
+    """Lay rows out as the shell does, in order of their text."""
+    found = pa.concat_tables(tables) if tables else None
+    form = renderer("table", columns, zone, found)
+    return [*form.header, *(sorted(form.rows(found)) if found is not None else [])]
+
+
+def _python(names: dict):
+    def run(code: str) -> str:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(code, "block", "exec"), names)
+        return printed.getvalue()
+
+    return run
+
+
+def _console(code: str) -> str:
+    printed = ""
+    for command in re.findall(r"^\$ (.*(?:\n(?!\$ ).*)*)\n", code, re.MULTILINE):
+        if command.startswith("cepsql "):
+            output = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+            with contextlib.redirect_stdout(output):
+                assert cli.main(shlex.split(command)[1:]) == 0, command
+            printed += output.buffer.getvalue().decode()
+        else:
+            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            printed += done.stdout
+    return printed
