@@ -105,17 +105,17 @@ def _classify(chain: list[BaseException], texts: list[str]) -> tuple[type[Error]
         ((link, text) for link, text in zip(reversed(chain), reversed(texts), strict=True) if text.strip()),
         (chain[0], type(chain[0]).__name__),
     )
-    return _kind(link, _condition(link, text)), _first_line(text)
+    return _kind(link, _condition(text), text), _first_line(text)
 
 
-def _condition(exception: BaseException, text: str) -> str:
+def _condition(text: str) -> str:
     """Return the name of Spark's error condition, empty if it has none."""
     found = re.match(r"(?:[\w.$]+: )?\[([A-Z0-9_.]+)\]", text)
     return found[1] if found else ""
 
 
-def _kind(exception: BaseException, condition: str) -> type[Error]:
-    if condition.startswith(_SURROUNDINGS):
+def _kind(exception: BaseException, condition: str, text: str) -> type[Error]:
+    if condition.startswith(_SURROUNDINGS) or "Failed to find data source" in text:
         return OperationalError
     if condition.startswith(_UNSUPPORTED) or ".UNSUPPORTED" in condition:
         return NotSupportedError

@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 from urllib.parse import urlparse
 
 from pyspark.errors import PySparkException
@@ -25,12 +26,16 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
 
     CSV and JSON also give the BOOLEAN column `__malformed`, unless OPTIONS name a `mode` or a corrupt-record column.
     Formats with a schema of their own (rate, kafka, socket ...) are cast to the declared columns.
+    A source without declared columns has those that Spark finds in the files that are there.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
     """
     options = dict(source.options)
     secrets = [value for name, value in options.items() if is_secret(name)]
     try:
-        return _declared(source, _load(spark, source, _located(source, options)))
+        options = _located(source, options)
+        if not source.columns:
+            source = replace(source, columns=_found_columns(spark, source, options))
+        return _declared(source, _load(spark, source, options))
     except (PySparkException, Error) as exception:
         error = translate_failure(exception, secrets)
         raise error if error is exception else _explained(source, error) from exception
@@ -40,6 +45,14 @@ def malformed_known(source: Source) -> bool:
     """Tell whether `read_source` can mark malformed rows."""
     names = {name.lower() for name, _ in source.options}
     return source.format.lower() in _CORRUPTION_KNOWN and not names & {"mode", "columnnameofcorruptrecord"}
+
+
+def _found_columns(spark: SparkSession, source: Source, options: dict[str, str]) -> tuple[ColumnDefinition, ...]:
+    """Return the columns that the source has by itself; Spark infers those of files only from a bounded read."""
+    files = source.format.lower() in _SCHEMA_ACCEPTED
+    reader = spark.readStream if source.streaming and not files else spark.read
+    frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
+    return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
 def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:

@@ -83,3 +83,9 @@ def test_missing_things_are_named(spark, tmp_path, streaming):
         read_source(spark, secret)
     assert "spark.jars.packages" in caught.value.hint
     assert "hunter2" not in f"{caught.value} {caught.value.detail}"
+
+
+def test_columns_that_are_not_declared_are_found(spark, tmp_path):
+    (tmp_path / "a.csv").write_text("id,price\n1,2.5\n")
+    found = read_source(spark, source(tmp_path, columns=(), streaming=True, header="true"))
+    assert found.schema.simpleString() == "struct<id:int,price:double,__malformed:boolean>"

@@ -1,0 +1,87 @@
+"""The folder in which a standing query keeps what it needs to go on after a restart."""
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlparse
+
+from cepsql.errors import NotSupportedError, OperationalError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is."""
+
+    folder: Path
+    fingerprint: str
+    temporary: bool = False
+
+    @property
+    def spark(self) -> str:
+        """Spark's checkpointLocation."""
+        return str(self.folder / "spark")
+
+    @property
+    def control(self) -> str:
+        """The control folder for `match_stream` and `end_input`."""
+        return str(self.folder / "control")
+
+
+def open_checkpoint(folder: str | Path | None, fingerprint: str) -> Checkpoint:
+    """Open or make the checkpoint of the query with that fingerprint; None makes a temporary one.
+
+    Raises OperationalError if the folder belongs to another query, another version of cepsql, no query at all, or one
+    whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
+    """
+    temporary = folder is None
+    if temporary:
+        path = Path(tempfile.mkdtemp(prefix="cepsql-checkpoint-"))
+    else:
+        if urlparse(str(folder)).scheme:
+            raise NotSupportedError(f"checkpoint folder {folder} is not a path of a local or mounted file system")
+        path = Path(folder).expanduser().absolute()
+    checkpoint = Checkpoint(path, fingerprint, temporary)
+    if (path / "plan.json").exists():
+        _verify(checkpoint, json.loads((path / "plan.json").read_text()))
+    elif path.is_dir() and any(path.iterdir()):
+        raise OperationalError(f"{path} holds other files and no checkpoint of cepsql", hint="name a folder of its own")
+    else:
+        (path / "control").mkdir(parents=True)
+        _write_plan(checkpoint, finished=False)
+    return checkpoint
+
+
+def finish(checkpoint: Checkpoint) -> None:
+    """Record that the input has ended: whatever came now would be late."""
+    _write_plan(checkpoint, finished=True)
+
+
+def discard(checkpoint: Checkpoint) -> None:
+    """Remove a temporary checkpoint; others stay."""
+    if checkpoint.temporary:
+        shutil.rmtree(checkpoint.folder, ignore_errors=True)
+
+
+def _verify(checkpoint: Checkpoint, plan: dict) -> None:
+    hint = "use another checkpoint folder, or remove this one to replay the input from its beginning"
+    folder = checkpoint.folder
+    if plan.get("format") != FORMAT:
+        raise OperationalError(f"the checkpoint {folder} was written by another version of cepsql", hint=hint)
+    if plan.get("fingerprint") != checkpoint.fingerprint:
+        raise OperationalError(f"the checkpoint {folder} belongs to a different query", hint=hint)
+    if plan.get("finished"):
+        raise OperationalError(
+            f"the input of checkpoint {folder} was ended: every further row would be late", hint=hint
+        )
+
+
+def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
+    plan = {"format": FORMAT, "fingerprint": checkpoint.fingerprint, "finished": finished}
+    new = checkpoint.folder / "plan.json.new"
+    new.write_text(json.dumps(plan) + "\n")
+    os.replace(new, checkpoint.folder / "plan.json")

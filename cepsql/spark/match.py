@@ -1,0 +1,145 @@
+"""Row-pattern matching as a Spark DataFrame: over a stream in a keyed ordered stage, over a table by sorting it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+from pyspark.sql.types import MapType
+
+from cepsql.ordered.counts import Counts
+from cepsql.ordered.packet import PACKET_DDL, pack
+from cepsql.ordered.sorted_run import match_sorted
+from cepsql.ordered.stage import advance
+from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.spark.buckets import balanced_buckets
+from cepsql.spark.rows import match_schema, program_columns
+from cepsql.spark.source import MALFORMED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COUNTS = tuple(field.name for field in fields(Counts))
+
+_MAX_OUTPUT_BYTES = 32 * 2**20
+
+
+def match_stream(
+    frame: DataFrame,
+    program: MatchProgram,
+    delay: int,
+    observation: str,
+    control: str | None = None,
+    buckets: int | None = None,
+) -> DataFrame:
+    """Return the matches in a streaming frame: k* and the measures, as soon as they are decided.
+
+    delay:       how many microseconds rows may come after later ones.
+    observation: name under which each batch's progress shows `cepsql.ordered.counts.Counts`, summed, and `bound`,
+                 the event time in microseconds up to which rows were released.
+    control:     folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
+    buckets:     groups that keys are spread over, fixed for the life of a checkpoint; default one a shuffle partition.
+    A BOOLEAN column `__malformed` of the frame marks rows that are only counted.
+    """
+    spark = frame.sparkSession
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
+    buckets = buckets or partitions
+    rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets))
+    if control is not None:
+        end = spark.readStream.text(control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
+        rows = rows.unionByName(end, allowMissingColumns=True)
+    numbers = ", ".join(map(str, balanced_buckets(buckets, partitions)))
+    packets = rows.mapInArrow(partial(_pack, buckets), PACKET_DDL)
+    packets = packets.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
+    batches = packets.groupBy("bucket").applyInPandasWithState(
+        partial(_advance, program, delay), _output_ddl(), "state BINARY", "append", GroupStateTimeout.NoTimeout
+    )
+    counted = [F.sum(name).alias(name) for name in COUNTS]
+    # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
+    observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"))
+    return observed.where("output IS NOT NULL").select("output").mapInArrow(_unpack, match_schema(frame, program))
+
+
+def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> DataFrame:
+    """Return the matches in a bounded frame: k* and the measures.
+
+    order: ORDER BY as Spark SQL, such as "price DESC NULLS LAST"; ties are broken by the program's columns.
+    Rows that `__malformed` marks, and rows without event time where the program has a time, take no part.
+    """
+    schema = match_schema(frame, program)
+    if MALFORMED in frame.columns:
+        frame = frame.where(f"NOT {MALFORMED}")
+    columns = program_columns(frame, program)
+    ordering = [_order_key(sql, f"__order{i}") for i, sql in enumerate(order)]
+    rows = frame.select(*map(F.expr, columns), *(value for value, _ in ordering))
+    if program.time is not None:
+        rows = rows.where("t IS NOT NULL")
+    keys = [column.name for column in program.keys]
+    rest = [f for f in rows.schema.fields if not f.name.startswith("__order") and f.name not in keys]
+    ties = [F.asc_nulls_first(f.name) for f in rest if not isinstance(f.dataType, MapType)]
+    spread = rows.repartition(*keys) if keys else rows.repartition(1)
+    ordered = spread.sortWithinPartitions(*keys, *(key for _, key in ordering), *ties)
+    plain = ordered.drop(*(f"__order{i}" for i in range(len(order))))
+    return plain.mapInArrow(partial(match_sorted, program), schema)
+
+
+def _routing(frame: DataFrame, program: MatchProgram, buckets: int) -> list[str]:
+    """Return the SQL of the columns that say where a row goes: `bucket`, and `malformed` where that is known."""
+    keys = ", ".join(f"({column.sql})" for column in program.keys)
+    bucket = f"pmod(hash({keys}), {buckets}) AS bucket" if keys else "0 AS bucket"
+    return [bucket, f"{MALFORMED} AS malformed"] if MALFORMED in frame.columns else [bucket]
+
+
+def _output_ddl() -> str:
+    return ", ".join(f"{name} BIGINT" for name in COUNTS) + ", bound BIGINT, output BINARY"
+
+
+def _order_key(sql: str, name: str) -> tuple[Column, Column]:
+    """Split an ORDER BY item into the value under a name and the sort key of that name."""
+    value, direction, nulls = re.fullmatch(r"(?is)(.*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?\s*", sql).groups()
+    direction = (direction or "asc").lower()
+    nulls = (nulls or ("first" if direction == "asc" else "last")).lower()
+    return F.expr(value).alias(name), getattr(F.col(name), f"{direction}_nulls_{nulls}")()
+
+
+def _pack(buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return pack(batches, buckets)
+
+
+def _advance(
+    program: MatchProgram, delay: int, key: tuple, frames: Iterator["pd.DataFrame"], state: GroupState
+) -> Iterator["pd.DataFrame"]:
+    """Take one batch of one bucket: a row of counts, then as many rows of output as its size needs."""
+    import pandas as pd
+
+    packets = [packet for frame in frames for packet in frame["packet"]]
+    advanced = advance(program, delay, state.get[0] if state.exists else None, packets)
+    state.update((advanced.state,))
+    pieces = list(_serialized(advanced.output)) or [None]
+    for i, piece in enumerate(pieces):
+        counts = [getattr(advanced.counts, name) if i == 0 else 0 for name in COUNTS]
+        row = dict(zip(COUNTS, counts, strict=True)) | {"bound": advanced.bound, "output": piece}
+        yield pd.DataFrame({name: [value] for name, value in row.items()})
+
+
+def _serialized(output: pa.Table) -> Iterator[bytes]:
+    """Yield the rows as Arrow IPC streams of limited size."""
+    if output.num_rows == 0:
+        return
+    step = max(1, output.num_rows * _MAX_OUTPUT_BYTES // max(1, output.nbytes))
+    for start in range(0, output.num_rows, step):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, output.schema) as writer:
+            writer.write_table(output.slice(start, step))
+        yield sink.getvalue().to_pybytes()
+
+
+def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for data in batch["output"]:
+            yield from pa.ipc.open_stream(data.as_buffer())

@@ -1,0 +1,191 @@
+"""A standing query while it runs: start, status, progress, stop."""
+
+import threading
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
+
+from cepsql.errors import Error, InterfaceError
+from cepsql.spark.checkpoint import Checkpoint, discard, finish
+from cepsql.spark.control import end_input
+from cepsql.spark.failures import translate_failure
+from cepsql.spark.progress import Progress, Watch, watch
+from cepsql.spark.row_queue import RowQueue
+from cepsql.spark.sink import Sink
+
+_LAST_EVENTS_SECONDS = 10
+
+
+def start(
+    frame: DataFrame,
+    sink: Sink,
+    checkpoint: Checkpoint,
+    drain: bool = False,
+    trigger: str = "0 seconds",
+    output_mode: str = "append",
+    secrets: Iterable[str] = (),
+) -> "StandingQuery":
+    """Start a streaming frame.
+
+    drain:   take the input that is there, end the input through the checkpoint's control folder, decide all that is
+             held, and finish; else go on with a batch every `trigger` (0 seconds: as soon as there are rows).
+    secrets: values that no message may show.
+    Raises the cepsql error that says why Spark cannot run the frame.
+    """
+    query = StandingQuery(frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets))
+    query._start()
+    return query
+
+
+class StandingQuery:
+    """A query that runs until it is stopped, fails, or its input has ended; made by `start`.
+
+    As a context manager it is stopped at the end of the block.
+    """
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        sink: Sink,
+        checkpoint: Checkpoint,
+        drain: bool,
+        trigger: str,
+        output_mode: str,
+        secrets: tuple[str, ...],
+    ):
+        self._frame, self._sink, self._checkpoint = frame, sink, checkpoint
+        self._drain, self._trigger, self._output_mode, self._secrets = drain, trigger, output_mode, secrets
+        self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
+        self._error: Error | None = None
+        self._query: StreamingQuery
+        self._watch: Watch = Watch(Progress())
+
+    def __enter__(self) -> "StandingQuery":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.stop()
+
+    @property
+    def status(self) -> str:
+        """running, stopped, finished or failed."""
+        if not self._done.is_set():
+            return "running"
+        if self._error is not None:
+            return "failed"
+        return "stopped" if self._stopping.is_set() else "finished"
+
+    @property
+    def error(self) -> Error | None:
+        """Why it failed, None if it did not."""
+        return self._error
+
+    @property
+    def progress(self) -> Progress:
+        """Totals so far; complete once the query has ended."""
+        return replace(self._watch.progress, rows_out=self._sink.rows)
+
+    def rows(self, timeout: float | None = None) -> Iterator[pa.Table]:
+        """Yield the rows of each batch that has some, until the query has ended or none came for `timeout` seconds.
+
+        Raises InterfaceError if the query was started with a sink of its own, and the error that ended the query.
+        """
+        if not isinstance(self._sink, RowQueue):
+            raise InterfaceError(
+                "the rows of this query go to what it was started with", hint="start() without on_rows"
+            )
+        yield from self._sink.take(self._done, timeout)
+        if self._error is not None:
+            raise self._error
+
+    def await_(self, timeout: float | None = None) -> bool:
+        """Wait for the end, at most `timeout` seconds; tell whether it came.
+
+        Raises the error that ended the query, if one did.
+        """
+        ended = self._done.wait(timeout)
+        if ended and self._error is not None:
+            raise self._error
+        return ended
+
+    def process_available(self) -> None:
+        """Wait until all input that is there now has been processed; for tests and replays.
+
+        Raises the error that ended the query, if one did.
+        """
+        try:
+            self._query.processAllAvailable()
+        except (PySparkException, Py4JError) as exception:
+            raise self._translated(exception) from exception
+
+    def stop(self) -> None:
+        """End the query and wait for it; nothing happens if it has ended. Safe in a signal handler.
+
+        Spark is called from another thread, for the handler may have interrupted a call of this one.
+        """
+        if isinstance(self._sink, RowQueue):
+            self._sink.close()
+        if not self._done.is_set():
+            self._stopping.set()
+            threading.Thread(target=self._stop_spark, daemon=True).start()
+        self._done.wait()
+
+    def _start(self) -> None:
+        try:
+            self._start_spark()
+        except Exception as exception:
+            discard(self._checkpoint)
+            raise self._translated(exception) from exception
+        threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
+
+    def _run(self) -> None:
+        """Follow the query to its end, in a thread of its own."""
+        try:
+            self._follow()
+            if self._drain and not self._stopping.is_set():
+                end_input(self._checkpoint.control)
+                self._start_spark()
+                self._follow()
+            if self._drain and not self._stopping.is_set():
+                finish(self._checkpoint)
+        except Exception as exception:
+            if not self._stopping.is_set():
+                self._error = self._translated(exception)
+        finally:
+            discard(self._checkpoint)
+            self._done.set()
+
+    def _start_spark(self) -> None:
+        name = f"cepsql-{uuid.uuid4()}"
+        self._watch = watch(self._frame.sparkSession, name, self._watch.progress)
+        writer = self._frame.writeStream.queryName(name).outputMode(self._output_mode)
+        writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
+        timing = {"availableNow": True} if self._drain else {"processingTime": self._trigger}
+        with self._lock:
+            self._query = writer.trigger(**timing).start()
+
+    def _follow(self) -> None:
+        """Wait until Spark's query has ended and its last event has come; raise what it failed with."""
+        if self._stopping.is_set():
+            self._stop_spark()
+        try:
+            self._query.awaitTermination()
+        finally:
+            self._watch.ended.wait(_LAST_EVENTS_SECONDS)
+
+    def _stop_spark(self) -> None:
+        try:
+            with self._lock:
+                self._query.stop()
+        except (PySparkException, Py4JError) as exception:
+            self._error = self._error or self._translated(exception)
+
+    def _translated(self, exception: BaseException) -> Error:
+        cause = self._sink.error if isinstance(self._sink.error, Error) else exception
+        return translate_failure(cause, self._secrets)

@@ -1,0 +1,84 @@
+"""From an input relation to the columns that a match program reads, and the types that its matches have."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    IntegralType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from cepsql.errors import ProgrammingError
+from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
+
+_DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
+
+
+def program_columns(frame: DataFrame, program: MatchProgram) -> list[str]:
+    """Return the Spark SQL of the columns k*, t, o*, v*, m that `program` reads from `frame`."""
+    selected = [_aliased(column.sql, column.name) for column in program.keys]
+    if program.time is not None:
+        selected.append(_aliased(event_time(frame, program.time.sql), "t"))
+    selected += [_aliased(column.sql, column.name) for column in (*program.order, *program.values)]
+    if program.predicates:
+        selected.append(_aliased(_mask(program.predicates), "m"))
+    return selected
+
+
+def event_time(frame: DataFrame, sql: str) -> str:
+    """Return the SQL of a time expression as BIGINT microseconds since the epoch, whatever the session's time zone.
+
+    A TIMESTAMP_NTZ or DATE counts as UTC; an integer is taken as it is.
+    Raises ProgrammingError for other types.
+    """
+    kind = frame.selectExpr(_aliased(sql, "t")).schema["t"].dataType
+    if isinstance(kind, TimestampType):
+        return f"unix_micros({sql})"
+    if isinstance(kind, DateType):
+        return f"unix_date({sql}) * {_DAY}L"
+    if isinstance(kind, TimestampNTZType):
+        seconds = f"CAST(extract(SECOND FROM ({sql})) * 1000000 AS BIGINT)"
+        days = f"unix_date(CAST(({sql}) AS DATE)) * {_DAY}L"
+        return f"{days} + hour({sql}) * {_HOUR}L + minute({sql}) * {_MINUTE}L + {seconds}"
+    if isinstance(kind, IntegralType):
+        return f"CAST(({sql}) AS BIGINT)"
+    raise ProgrammingError(f"rows cannot be ordered in time by a {kind.simpleString().upper()}")
+
+
+def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
+    """Return the columns of the matches: k*, then the measures, with Spark's types."""
+    keys = frame.selectExpr(*(_aliased(column.sql, column.name) for column in program.keys)).schema.fields
+    values = frame.selectExpr(*(_aliased(column.sql, column.name) for column in (*program.values, *program.order)))
+    fields = [StructField(field.name, field.dataType) for field in keys]
+    return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in program.measures])
+
+
+def _measure_type(values: DataFrame, measure: Measure) -> DataType:
+    match measure.source:
+        case Complete():
+            return BooleanType()
+        case MatchNumber() | Aggregate("count"):
+            return LongType()
+        case Classifier():
+            return StringType()
+        case Navigation(column=column):
+            return LongType() if column == "t" else values.schema[column].dataType
+        case Aggregate(function=function, column=column):
+            if column == "t":
+                return LongType()
+            return values.selectExpr(f"{function}({column}) AS x").schema["x"].dataType
+
+
+def _mask(predicates: tuple[str, ...]) -> str:
+    """Return the SQL of a BIGINT with bit i set where predicate i is true; NULL counts as false."""
+    return " | ".join(f"CASE WHEN ({sql}) THEN {1 << i}L ELSE 0L END" for i, sql in enumerate(predicates))
+
+
+def _aliased(sql: str, name: str) -> str:
+    return f"({sql}) AS `{name}`"

