@@ -141,7 +141,8 @@ def expected(text: str) -> set[str]:
 @cache
 def keywords() -> frozenset[str]:
     """Return all keywords: those of the grammar and those of plain SQL, upper case."""
-    own = {terminal.name for terminal in _lark().terminals} - set(_ISLANDS) - set(_PUNCTUATION.values())
+    own = {part.name for rule in _lark().rules for part in rule.expansion if part.is_term}
+    own -= set(_ISLANDS) | set(_PUNCTUATION.values())
     plain = {word for words in DIALECT.tokenizer_class.KEYWORDS for word in words.split() if word.isalpha()}
     return frozenset(own - {"PARTITION_BY", "ORDER_BY"} | plain)
 
