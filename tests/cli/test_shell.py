@@ -1,0 +1,139 @@
+"""The shell, driven by typed keys, against an engine without Spark."""
+
+import io
+
+import pytest
+from fake_engine import FakeEngine, FakeQuery, message, numbers, stream
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from cepsql.errors import ProgrammingError, Span
+from cepsql.runner import Console, Settings
+from cepsql.shell import run
+from cepsql.shell.highlight import highlight
+from cepsql.shell.prompt import file_history, is_finished, prompt_session
+
+ENTER, FORCE, CTRL_C, CTRL_D, CTRL_R = "\r", "\x1b\r", "\x03", "\x04", "\x12"
+
+
+def bad(text):
+    return ProgrammingError("no column y", Span(7, 8), None, text)
+
+
+PREPARED = {
+    "select 1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
+    "select\n1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
+    "select y": bad,
+    "stream": stream(numbers(1, 2), limit=2),
+    "SHOW STREAMS": message("streams"),
+    "SHOW TABLES": message("tables"),
+    "SHOW VIEWS": message("views"),
+    "DESCRIBE ticks": message("ticks"),
+}
+
+
+def type_in(keys: str, history=None):
+    engine = FakeEngine(PREPARED)
+    console = Console(io.StringIO(), io.StringIO())
+    with create_pipe_input() as pipe:
+        pipe.send_text(keys)
+        session = prompt_session(pipe, DummyOutput(), history or InMemoryHistory())
+        code = run(engine, Settings(format="csv"), console, session=session)
+    return code, console.out.getvalue(), console.err.getvalue(), engine.seen
+
+
+@pytest.mark.parametrize(
+    ("keys", "seen"),
+    [
+        (f"select 1;{ENTER}", ["select 1"]),
+        (f"select{ENTER}1;{ENTER}", ["select\n1"]),
+        (f"select 1{FORCE}", ["select 1"]),
+        (f"select 1; -- why?{ENTER}", ["select 1"]),
+        (f"garbage{CTRL_C}select 1;{ENTER}", ["select 1"]),
+        (f"{ENTER}{ENTER}select 1;{ENTER}", ["select 1"]),
+        (f"select 1; select 1;{ENTER}", ["select 1", "select 1"]),
+        (f"select y; select 1;{ENTER}", ["select y"]),
+        (f"select y;{ENTER}select 1;{ENTER}", ["select y", "select 1"]),
+        (f"\x1b[200~select\n1;\x1b[201~{ENTER}", ["select\n1"]),
+        (f"\\d{ENTER}", ["SHOW STREAMS", "SHOW TABLES", "SHOW VIEWS"]),
+        (f"\\d ticks;{ENTER}", ["DESCRIBE ticks"]),
+        (f"\\q{ENTER}select 1;{ENTER}", []),
+    ],
+)
+def test_keys_and_the_statements_they_execute(keys, seen):
+    code, _, _, executed = type_in(keys + CTRL_D)
+    assert (code, executed) == (0, seen)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (f"\\?{ENTER}", "\\errverbose"),
+        (f"\\wat now{ENTER}", "there is no command \\wat now; \\? lists them"),
+        (f"\\format{ENTER}", "format is csv"),
+        (f"\\format xml{ENTER}", "there is no format xml; formats: table, csv, json"),
+        (f"\\errverbose{ENTER}\\errverbose{ENTER}", "details of errors are on\ndetails of errors are off"),
+        (f"select y;{ENTER}", "error: no column y\n  line 1: select y;\n                 ^"),
+        (f"select 1;{ENTER}", "1 row, "),
+        (f"stream;{ENTER}", "limit reached: 2 rows"),
+    ],
+)
+def test_what_the_shell_says(keys, said):
+    err = type_in(keys + CTRL_D)[2]
+    assert err.startswith("cepsql 0.1.0 · \\? help\n")
+    assert said in err
+
+
+def test_the_format_can_be_changed():
+    assert type_in(f"\\format json{ENTER}select 1;{ENTER}{CTRL_D}")[1] == '{"n":1}\n'
+
+
+def test_history_keeps_statements_whole(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    type_in(f"select{ENTER}1;{ENTER}\\format csv{ENTER}{CTRL_D}", file_history())
+    path = tmp_path / "cepsql" / "history"
+    assert list(FileHistory(path).load_history_strings()) == ["\\format csv", "select\n1;"]
+    assert path.stat().st_mode & 0o077 == 0
+    # Up recalls the statement of the session before.
+    assert type_in(f"\x1b[A\x1b[A{ENTER}{CTRL_D}", file_history())[3] == ["select\n1"]
+
+
+def test_history_is_searched_with_ctrl_r():
+    history = InMemoryHistory(["select 1;", "stream;"])
+    assert type_in(f"{CTRL_R}sel{ENTER}{ENTER}{CTRL_D}", history)[3] == ["select 1"]
+
+
+def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path, monkeypatch):
+    (tmp_path / "cepsql").write_text("in the way")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert isinstance(file_history(), InMemoryHistory)
+
+
+@pytest.mark.parametrize(
+    ("text", "finished"),
+    [
+        ("", True), ("  \n", True), ("\\d", True), ("select 1;", True), ("select 1", False), ("select ';", False),
+        ("select ';'", False), ("/* ;", False), ("-- ;", False), ("select 1; -- x", True), ("select 1; select", False),
+    ],
+)  # fmt: skip
+def test_when_enter_executes(text, finished):
+    assert is_finished(text) is finished
+
+
+@pytest.mark.parametrize(
+    ("text", "styled"),
+    [
+        ("select x from t", ["keyword:select", "keyword:from"]),
+        ("SELECT 'it''s' || `from` -- from", ["keyword:SELECT", "string:'it''s'", "comment:-- from"]),
+        ("'open\nstill", ["string:'open\nstill"]),
+        ("/* a\nb */ 1.5e3 x1", ["comment:/* a\nb */", "number:1.5e3"]),
+        ("a :name a::int", ["parameter::name", "keyword:int"]),
+        ("t MATCH_RECOGNIZE ( pattern (a+) define", ["keyword:MATCH_RECOGNIZE", "keyword:pattern", "keyword:define"]),
+        ("\\d select", []),
+    ],
+)
+def test_colours(text, styled):
+    pieces = highlight(text)
+    assert "".join(piece for _, piece in pieces) == text
+    assert [f"{style.removeprefix('class:')}:{piece}" for style, piece in pieces if style] == styled
