@@ -70,7 +70,7 @@ def main() -> None:
     options = parser.parse_args()
     pipelines = {PASS_THROUGH: pass_through, PER_KEY: count_per_key, CEPSQL: cepsql_query(options.query)}
     pipeline = pipelines[options.pipeline]
-    spark = _session(options.cores)
+    spark = session(options.cores)
     times = BatchTimes()
     spark.streams.addListener(times)
     try:
@@ -81,7 +81,8 @@ def main() -> None:
     print(json.dumps({name: [run[name] for run in runs] for name in runs[0]}))
 
 
-def _session(cores: int) -> SparkSession:
+def session(cores: int) -> SparkSession:
+    """Return a session on this machine, with as many shuffle partitions as cores and the UI off."""
     # Spark's workers would take the first python3 on the path.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{cores}]").config("spark.sql.shuffle.partitions", cores)

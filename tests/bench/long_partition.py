@@ -1,0 +1,114 @@
+"""Time the pattern `A+ B+ C+ E` over one partition in which no E comes: a naive search is cubic in the rows or worse.
+
+    python tests/bench/long_partition.py [--rows 20000 80000] [--json FILE]
+
+Every row satisfies A, B and C, so that an engine which does not know better tries each way of dividing any stretch of
+rows between them. There are two queries: `row only`, whose conditions read only the row, and `reads match`, where B
+compares with the first A. Each is run in two ways: `matcher` is the call that finds matches in rows already laid out,
+`table` the whole query over a bounded DataFrame by the public API, with Spark's job around it. Each is warmed first on a
+tenth of the fewest rows.
+
+Prints seconds for each number of rows, and the last as a multiple of the first. Where the search is linear, that is at
+most the multiple of the rows (4 for 20,000 and 80,000), less where fixed costs weigh; 16 would be quadratic. Exits with 1
+if a match is found, as there is none.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from measure import session
+from pyspark.sql import DataFrame, SparkSession
+
+import cepsql
+from cepsql.pattern.matcher import find_matches
+from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.rows import Partitions
+from cepsql.spark.rows import program_columns
+
+QUERY = """SELECT * FROM events MATCH_RECOGNIZE (
+  PARTITION BY key
+  ORDER BY ts
+  MEASURES COUNT(*) AS n
+  PATTERN (A+ B+ C+ E)
+  DEFINE {define}
+) AS m"""
+
+QUERIES = {
+    "row only": QUERY.format(define="E AS E.kind = 'e'"),
+    "reads match": QUERY.format(define="B AS B.price >= FIRST(A.price), E AS E.kind = 'e'"),
+}
+
+Search = Callable[[], int]
+"""Searches once and returns the number of matches."""
+
+
+def main() -> int:
+    """Measure as the command line says; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 80_000])
+    parser.add_argument("--json", type=Path, help="append the results to this file, one JSON line each")
+    options = parser.parse_args()
+    spark = session(2)
+    try:
+        found = [_measure(spark, query, way, options.rows) for query in QUERIES for way in ("matcher", "table")]
+    finally:
+        spark.stop()
+    print("query        way      " + "".join(f"{f'{rows:,} rows':>14}" for rows in options.rows) + "   ratio  matches")
+    for result in found:
+        seconds = "".join(f"{s:12.3f} s" for s in result["seconds"])
+        print(f"{result['query']:12} {result['way']:8}{seconds}{result['ratio']:8.2f} {result['matches']:8}")
+    if options.json:
+        with options.json.open("a") as file:
+            file.writelines(json.dumps({"kind": "long partition", **result}) + "\n" for result in found)
+    return 1 if any(result["matches"] for result in found) else 0
+
+
+def _measure(spark: SparkSession, query: str, way: str, sizes: list[int]) -> dict:
+    prepare = {"matcher": _matcher, "table": _table}[way]
+    prepare(_frame(spark, min(sizes) // 10), QUERIES[query])()
+    seconds, matches = [], 0
+    for rows in sizes:
+        search = prepare(_frame(spark, rows), QUERIES[query])
+        start = time.perf_counter()
+        matches += search()
+        seconds.append(time.perf_counter() - start)
+    ratio = seconds[-1] / seconds[0]
+    return {"query": query, "way": way, "rows": sizes, "seconds": seconds, "ratio": ratio, "matches": matches}
+
+
+def _frame(spark: SparkSession, rows: int) -> DataFrame:
+    """Return rows of one key, one a millisecond, with equal prices: each satisfies A, B and C, and none E."""
+    first = np.datetime64("2026-01-01T00:00:00", "ms")
+    times = pa.array(first + np.arange(rows).astype("timedelta64[ms]")).cast(pa.timestamp("us", "UTC"))
+    columns = {"ts": times, "key": np.zeros(rows, np.int64), "price": np.ones(rows), "kind": pa.array(["a"] * rows)}
+    return spark.createDataFrame(pa.table(columns))
+
+
+def _table(frame: DataFrame, query: str) -> Search:
+    engine = cepsql.connect(frame.sparkSession)
+    engine.register("events", frame)
+    return lambda: engine.sql(query).arrow().num_rows
+
+
+def _matcher(frame: DataFrame, query: str) -> Search:
+    engine = cepsql.connect(frame.sparkSession)
+    engine.register("events", frame)
+    (match,) = engine.sql(query).plan.matches
+    partitions = _one_partition(frame, match.program)
+    return lambda: len(find_matches(match.program, partitions).matches.start)
+
+
+def _one_partition(frame: DataFrame, program: MatchProgram) -> Partitions:
+    rows = frame.selectExpr(*program_columns(frame, program)).orderBy("t").toArrow().combine_chunks()
+    zero = np.zeros(1, np.int64)
+    return Partitions(rows, np.array([0, len(rows)]), zero, np.array([len(rows)]), zero, END_OF_TIME)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
