@@ -5,12 +5,12 @@
 Every row satisfies A, B and C, so that an engine which does not know better tries each way of dividing any stretch of
 rows between them. There are two queries: `row only`, whose conditions read only the row, and `reads match`, where B
 compares with the first A. Each is run in two ways: `matcher` is the call that finds matches in rows already laid out,
-`table` the whole query over a bounded DataFrame by the public API, with Spark's job around it. Each is warmed first on a
-tenth of the fewest rows.
+`table` the whole query over a bounded DataFrame by the public API, with Spark's job around it. Each is warmed first on
+a tenth of the fewest rows.
 
 Prints seconds for each number of rows, and the last as a multiple of the first. Where the search is linear, that is at
-most the multiple of the rows (4 for 20,000 and 80,000), less where fixed costs weigh; 16 would be quadratic. Exits with 1
-if a match is found, as there is none.
+most the multiple of the rows (4 for 20,000 and 80,000), less where fixed costs weigh; 16 would be quadratic. Exits with
+1 if a match is found, as there is none.
 """
 
 import argparse
