@@ -1,8 +1,8 @@
 """Every block of the README and of docs/ runs, and prints what the text block after it says.
 
-A page's blocks share one engine, one namespace and one folder, from top to bottom. `sql` blocks are executed (streams are
-drained), `python` blocks run, `console` blocks are typed line by line: `cepsql` in this process, the rest by bash. A block
-after the line `<!-- not run: reason -->` is left out. `pytest --update` writes the text blocks anew.
+A page's blocks share one engine, one namespace and one folder, from top to bottom. `sql` blocks are executed (streams
+are drained), `python` blocks run, `console` blocks are typed line by line: `cepsql` in this process, the rest by bash.
+A block after the line `<!-- not run: reason -->` is left out. `pytest --update` writes the text blocks anew.
 """
 
 import contextlib
