@@ -1,0 +1,310 @@
+"""Scalar operations over whole columns, with Spark's rules for NULL and NaN."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.pattern.values import LIMITS
+
+_SAFE = 2.0**62
+
+
+class Unvectorised(Exception):
+    """These values or this operation have no form here: evaluate row by row."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A value for each row, or one for all (0 dimensions).
+
+    values:  NumPy int64, float64 or bool, or an Arrow array or scalar of strings, binaries or decimals; anything
+             where not valid.
+    valid:   bool: not NULL.
+    unknown: bool: could be anything, because it depends on a row that has not come; None if nowhere.
+    """
+
+    values: np.ndarray | pa.Array | pa.Scalar
+    valid: np.ndarray
+    unknown: np.ndarray | None = None
+
+    @property
+    def true(self) -> np.ndarray:
+        """Where a boolean is known to be true."""
+        return self.values & self.valid & _known(self)
+
+    @property
+    def false(self) -> np.ndarray:
+        """Where a boolean is known to be false."""
+        return ~self.values & self.valid & _known(self)
+
+
+def apply(operation: str, type: str, arguments: list[Vector]) -> Vector:
+    """Apply an operation of `cepsql.pattern.program.Call` whose result has the Spark SQL type `type`.
+
+    Raises Unvectorised.
+    """
+    kernel = _KERNELS.get(operation)
+    if kernel is None or type.startswith("decimal"):
+        raise Unvectorised(operation)
+    with np.errstate(all="ignore"):
+        return kernel(type, *arguments)
+
+
+def vector_of(array: pa.Array) -> Vector:
+    """Make a vector of a column; times, dates and durations become integers (microseconds, days)."""
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.timestamp("us", array.type.tz)).cast(pa.int64())
+    elif pa.types.is_duration(array.type):
+        array = array.cast(pa.duration("us")).cast(pa.int64())
+    elif pa.types.is_date32(array.type):
+        array = array.cast(pa.int32())
+    valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else np.ones(len(array), bool)
+    if pa.types.is_boolean(array.type):
+        return Vector(array.fill_null(False).to_numpy(zero_copy_only=False), valid)
+    if pa.types.is_integer(array.type):
+        return Vector(array.fill_null(0).to_numpy().astype(np.int64, copy=False), valid)
+    if pa.types.is_floating(array.type):
+        return Vector(array.fill_null(0).to_numpy().astype(np.float64, copy=False), valid)
+    return Vector(array, valid)
+
+
+def constant(value: object) -> Vector:
+    """Make a vector of one value for all rows."""
+    if value is None:
+        return Vector(np.False_, np.False_)
+    if isinstance(value, bool | int | float):
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise Unvectorised(repr(value))
+        return Vector(np.asarray(value), np.True_)
+    return Vector(pa.scalar(value), np.True_)
+
+
+def _known(vector: Vector) -> np.ndarray:
+    return np.True_ if vector.unknown is None else ~vector.unknown
+
+
+def _either(vectors: tuple[Vector, ...]) -> np.ndarray | None:
+    """Return where a value is unknown because one of those that it is computed from is."""
+    masks = [vector.unknown for vector in vectors if vector.unknown is not None]
+    return np.logical_or.reduce(np.broadcast_arrays(*masks)) if masks else None
+
+
+def _strict(vectors: tuple[Vector, ...], values: np.ndarray, valid: np.ndarray = np.True_) -> Vector:
+    """Make a result that is NULL where an argument is."""
+    for vector in vectors:
+        valid = valid & vector.valid
+    return Vector(values, valid, _either(vectors))
+
+
+def _and(type: str, *vectors: Vector) -> Vector:
+    false = np.logical_or.reduce(np.broadcast_arrays(*(v.false for v in vectors)))
+    return _connected(vectors, false, np.False_)
+
+
+def _or(type: str, *vectors: Vector) -> Vector:
+    true = np.logical_or.reduce(np.broadcast_arrays(*(v.true for v in vectors)))
+    return _connected(vectors, true, np.True_)
+
+
+def _connected(vectors: tuple[Vector, ...], decided: np.ndarray, decisive: np.bool_) -> Vector:
+    """Make AND or OR of where one argument decides it; NULL only counts where nothing is unknown."""
+    unknown = _either(vectors)
+    valid = decided | np.logical_and.reduce(np.broadcast_arrays(*(v.valid for v in vectors)))
+    return Vector(decided == decisive, valid, None if unknown is None else unknown & ~decided)
+
+
+def _not(type: str, a: Vector) -> Vector:
+    return Vector(~a.values, a.valid, a.unknown)
+
+
+def _compare(operation: str) -> Callable:
+    def kernel(type: str, a: Vector, b: Vector) -> Vector:
+        return _strict((a, b), _comparison(operation, a, b))
+
+    return kernel
+
+
+def _comparison(operation: str, a: Vector, b: Vector) -> np.ndarray:
+    if operation in ("gt", "ge"):
+        return _comparison({"gt": "lt", "ge": "le"}[operation], b, a)
+    if operation == "ne":
+        return ~_comparison("eq", a, b)
+    if not _is_numpy(a) or not _is_numpy(b):
+        return _arrow_comparison({"eq": pc.equal, "lt": pc.less, "le": pc.less_equal}[operation], a, b)
+    x, y = a.values, b.values
+    if operation == "eq":
+        result = x == y
+        return result | (np.isnan(x) & np.isnan(y)) if _may_be_nan(a) and _may_be_nan(b) else result
+    result = x < y if operation == "lt" else x <= y
+    if not _may_be_nan(b):
+        return result
+    return result | (np.isnan(y) & ~np.isnan(x)) if operation == "lt" else result | np.isnan(y)
+
+
+def _arrow_comparison(compare: Callable, a: Vector, b: Vector) -> np.ndarray:
+    """Compare strings or binaries by bytes, decimals by value."""
+    for vector in (a, b):
+        # A NULL constant has no type of its own.
+        if vector.valid is np.False_:
+            return np.False_
+    if _is_numpy(a) or _is_numpy(b):
+        raise Unvectorised("a comparison of different types")
+    try:
+        result = compare(a.values, b.values)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise Unvectorised(str(error)) from error
+    if isinstance(result, pa.Scalar):
+        return np.asarray(bool(result.as_py()))
+    return result.fill_null(False).to_numpy(zero_copy_only=False)
+
+
+def _is_numpy(vector: Vector) -> bool:
+    return not isinstance(vector.values, pa.Array | pa.Scalar)
+
+
+def _may_be_nan(vector: Vector) -> bool:
+    return vector.values.dtype.kind == "f"
+
+
+def _null_safe_equal(type: str, a: Vector, b: Vector) -> Vector:
+    both = a.valid & b.valid
+    values = (_comparison("eq", a, b) & both) | (~a.valid & ~b.valid)
+    return Vector(values, np.True_, _either((a, b)))
+
+
+def _arithmetic(function: Callable) -> Callable:
+    def kernel(type: str, *vectors: Vector) -> Vector:
+        values = [_number(vector) for vector in vectors]
+        result = function(*values)
+        if result.dtype.kind != "f":
+            _refuse_overflow(function(*(value.astype(np.float64) for value in values)))
+        return _narrow(type, _strict(vectors, result))
+
+    return kernel
+
+
+def _refuse_overflow(estimate: np.ndarray) -> None:
+    """Leave to exact integers what comes near the end of 64 bits."""
+    if np.any(np.abs(estimate) >= _SAFE):
+        raise Unvectorised("overflow")
+
+
+def _number(vector: Vector) -> np.ndarray:
+    """Return values that arithmetic is defined on; a NULL constant counts as zero."""
+    if not _is_numpy(vector):
+        raise Unvectorised("arithmetic on other than integers and doubles")
+    return vector.values.astype(np.int64) if vector.values.dtype.kind == "b" else vector.values
+
+
+def _divide(type: str, a: Vector, b: Vector) -> Vector:
+    x, y = _number(a).astype(np.float64), _number(b).astype(np.float64)
+    return _narrow(type, _strict((a, b), x / y, y != 0))
+
+
+def _modulo(type: str, a: Vector, b: Vector) -> Vector:
+    x, y = _number(a), _number(b)
+    nonzero = y != 0
+    return _narrow(type, _strict((a, b), np.fmod(x, np.where(nonzero, y, 1)), nonzero))
+
+
+def _is_null(type: str, a: Vector) -> Vector:
+    return Vector(~a.valid, np.True_, a.unknown)
+
+
+def _coalesce(type: str, *vectors: Vector) -> Vector:
+    result = vectors[-1]
+    for vector in reversed(vectors[:-1]):
+        result = _choose(vector.valid, vector, result, vector.unknown)
+    return _narrow(type, result)
+
+
+def _case(type: str, *arguments: Vector) -> Vector:
+    result = arguments[-1] if len(arguments) % 2 else constant(None)
+    conditions, values = arguments[:-1:2], arguments[1::2]
+    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+        result = _choose(condition.true, value, result, condition.unknown)
+    return _narrow(type, result)
+
+
+def _choose(where: np.ndarray, a: Vector, b: Vector, doubt: np.ndarray | None) -> Vector:
+    """Take a's value where `where` is true, else b's; unknown where the one taken is, or `doubt` is true."""
+    values = np.where(where, _number_or_boolean(a), _number_or_boolean(b))
+    valid = np.where(where, a.valid, b.valid)
+    unknown = None
+    if doubt is not None or a.unknown is not None or b.unknown is not None:
+        unknown = np.where(where, _mask(a.unknown), _mask(b.unknown)) | _mask(doubt)
+    return Vector(values, valid, unknown)
+
+
+def _number_or_boolean(vector: Vector) -> np.ndarray:
+    if not _is_numpy(vector):
+        raise Unvectorised("a choice among other than integers, doubles and booleans")
+    return vector.values
+
+
+def _mask(unknown: np.ndarray | None) -> np.ndarray:
+    return np.False_ if unknown is None else unknown
+
+
+def _extreme(operation: str) -> Callable:
+    def kernel(type: str, *vectors: Vector) -> Vector:
+        result = vectors[0]
+        for vector in vectors[1:]:
+            beyond = _comparison(operation, vector, result)
+            result = _choose(vector.valid & (~result.valid | beyond), vector, result, None)
+        return _narrow(type, Vector(result.values, result.valid, _either(vectors)))
+
+    return kernel
+
+
+def _cast(type: str, a: Vector) -> Vector:
+    values = _number(a)
+    if type == "boolean":
+        return Vector(values != 0, a.valid, a.unknown)
+    if type in ("double", "float"):
+        return _narrow(type, Vector(values.astype(np.float64), a.valid, a.unknown))
+    if type not in LIMITS or type in ("date", "timestamp"):
+        raise Unvectorised(f"cast to {type}")
+    if values.dtype.kind == "f":
+        # NaN and the infinities fail both comparisons or one of them.
+        fits = (values > -(2.0**63)) & (values < 2.0**63)
+        return _narrow(type, _strict((a,), np.where(fits, values, 0).astype(np.int64), fits))
+    return _narrow(type, Vector(values, a.valid, a.unknown))
+
+
+def _narrow(type: str, vector: Vector) -> Vector:
+    """Bring values to the type: single precision for float, NULL for an integer out of range."""
+    values = vector.values
+    if type in ("double", "float") and values.dtype.kind != "f":
+        values = values.astype(np.float64)
+    if type == "float":
+        return Vector(values.astype(np.float32).astype(np.float64), vector.valid, vector.unknown)
+    if LIMITS.get(type, 2**63) < 2**63:
+        fits = (values >= -LIMITS[type]) & (values < LIMITS[type])
+        return Vector(values, vector.valid & fits, vector.unknown)
+    return Vector(values, vector.valid, vector.unknown)
+
+
+_KERNELS = {
+    "and": _and,
+    "or": _or,
+    "not": _not,
+    **{name: _compare(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    "nseq": _null_safe_equal,
+    "add": _arithmetic(np.add),
+    "sub": _arithmetic(np.subtract),
+    "mul": _arithmetic(np.multiply),
+    "neg": _arithmetic(np.negative),
+    "abs": _arithmetic(np.abs),
+    "div": _divide,
+    "mod": _modulo,
+    "isnull": _is_null,
+    "coalesce": _coalesce,
+    "case": _case,
+    "greatest": _extreme("gt"),
+    "least": _extreme("lt"),
+    "cast": _cast,
+}

@@ -1,0 +1,141 @@
+"""Row-only conditions over whole columns."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.pattern.conditions import RowTests, split
+from cepsql.pattern.kernels import Unvectorised, Vector, apply, constant, vector_of
+from cepsql.pattern.program import END_OF_TIME, Bit, Call, Literal, MatchProgram, Navigation, Scalar, leaves
+from cepsql.pattern.rows import Partitions
+from cepsql.pattern.scalar import Source, compile_scalar
+from cepsql.pattern.types import spark_type
+
+
+def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
+    """Evaluate the row-only part of every variable's condition for all rows at once.
+
+    Only TRUE counts. A verdict that hangs on a row beyond those that may be read, while more may come, is unknown; rows
+    that may not be read themselves get verdicts without meaning. What has no vectorised form runs row by row.
+    Raises NotSupportedError for an operation that has neither.
+    """
+    rows = _Rows(partitions)
+    holds = np.ones((len(program.variables), partitions.rows.num_rows), bool)
+    possible = holds.copy() if _looks_ahead(program) and partitions.bound < END_OF_TIME else None
+    for variable, condition in enumerate(program.conditions):
+        for part in _conjuncts(split(condition)[0]):
+            verdict = _verdict(part, rows)
+            holds[variable] &= verdict.true
+            if possible is not None:
+                possible[variable] &= verdict.true if verdict.unknown is None else verdict.true | verdict.unknown
+    return RowTests(holds, None if possible is None else possible & ~holds)
+
+
+# Not a test, whatever pytest thinks of the name.
+test_rows.__test__ = False
+
+
+class _Rows:
+    """The columns of the rows, and of their neighbours, as vectors that are made once."""
+
+    def __init__(self, partitions: Partitions):
+        self.table = partitions.rows
+        self._partitions = partitions
+        self._read: dict[tuple[str, int], Vector] = {}
+
+    @cached_property
+    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each row, where its partition begins and where its readable rows end."""
+        sizes = np.diff(self._partitions.starts)
+        return np.repeat(self._partitions.starts[:-1], sizes), np.repeat(self._partitions.ends, sizes)
+
+    def types(self) -> dict[str, str]:
+        """Return the Spark SQL type of every column."""
+        return {field.name: spark_type(field.type) for field in self.table.schema}
+
+    def read(self, leaf: Bit | Navigation) -> Vector:
+        """Return what a leaf reads."""
+        if isinstance(leaf, Bit):
+            return Vector(self._column("m", 0).values & (1 << leaf.index) != 0, np.True_)
+        return self._column(leaf.column, leaf.shift)
+
+    def _column(self, name: str, shift: int) -> Vector:
+        if (name, shift) not in self._read:
+            if shift:
+                self._read[name, shift] = self._shifted(self._column(name, 0), shift)
+            else:
+                self._read[name, shift] = vector_of(_one_chunk(self.table.column(name)))
+        return self._read[name, shift]
+
+    def _shifted(self, vector: Vector, shift: int) -> Vector:
+        """Return the values of the rows `shift` rows away."""
+        begin, end = self._limits
+        other = np.arange(shift, shift + len(begin))
+        inside = (other >= begin) & (other < end)
+        unknown = other >= end if shift > 0 and self._partitions.bound < END_OF_TIME else None
+        source = np.where(inside, other, 0)
+        if isinstance(vector.values, pa.Array):
+            values = vector.values.take(pa.array(source, mask=~inside))
+        else:
+            values = vector.values[source]
+        return Vector(values, vector.valid[source] & inside, unknown)
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _looks_ahead(program: MatchProgram) -> bool:
+    parts = (split(condition)[0] for condition in program.conditions)
+    return any(isinstance(leaf, Navigation) and leaf.shift > 0 for part in parts for leaf in leaves(part))
+
+
+def _conjuncts(condition: Scalar | None) -> Iterator[Scalar]:
+    if isinstance(condition, Call) and condition.operation == "and":
+        for argument in condition.arguments:
+            yield from _conjuncts(argument)
+    elif condition is not None:
+        yield condition
+
+
+def _verdict(condition: Scalar, rows: _Rows) -> Vector:
+    try:
+        return _evaluate(condition, rows)
+    except Unvectorised:
+        return _row_by_row(condition, rows)
+
+
+def _evaluate(expression: Scalar, rows: _Rows) -> Vector:
+    match expression:
+        case Literal(value):
+            return constant(value)
+        case Call(operation, arguments, type):
+            return apply(operation, type, [_evaluate(argument, rows) for argument in arguments])
+    return rows.read(expression)
+
+
+def _row_by_row(condition: Scalar, rows: _Rows) -> Vector:
+    """Evaluate a condition with the function that `cepsql.pattern.scalar` writes for it."""
+    inputs: dict[Scalar, str] = {}
+    source = Source(lambda _, leaf: inputs.setdefault(leaf, f"input{len(inputs)}"), rows.types())
+    result = compile_scalar(condition, source)
+    text = "\n".join([f"def holds({', '.join(inputs.values())}):", *source.lines, f"    return {result}"])
+    scope = dict(source.globals)
+    exec(compile(text, "<condition of a row pattern>", "exec"), scope)
+    vectors = [rows.read(leaf) for leaf in inputs]
+    verdicts = map(scope["holds"], *map(_as_list, vectors)) if vectors else [scope["holds"]()] * rows.table.num_rows
+    values = np.fromiter((verdict is True for verdict in verdicts), bool, rows.table.num_rows)
+    unknown = [vector.unknown for vector in vectors if vector.unknown is not None]
+    return Vector(values, np.True_, np.logical_or.reduce(unknown) if unknown else None)
+
+
+def _as_list(vector: Vector) -> list:
+    if isinstance(vector.values, pa.Array):
+        return vector.values.to_pylist()
+    if vector.valid.all():
+        return vector.values.tolist()
+    return [
+        value if valid else None for value, valid in zip(vector.values.tolist(), vector.valid.tolist(), strict=True)
+    ]

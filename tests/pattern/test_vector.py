@@ -1,0 +1,202 @@
+"""test_rows against conditions evaluated row by row."""
+
+import math
+from decimal import Decimal
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepsql.errors import NotSupportedError
+from cepsql.pattern import vector
+from cepsql.pattern.ir import Variable
+from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, Call, Literal, MatchProgram, Navigation, leaves
+from cepsql.pattern.rows import Partitions
+from cepsql.pattern.scalar import Source, compile_scalar
+from cepsql.pattern.types import plain_values, spark_type
+
+SCHEMA = pa.schema(
+    {
+        "v0": pa.int64(),
+        "v1": pa.float64(),
+        "v2": pa.string(),
+        "v3": pa.decimal128(9, 2),
+        "v4": pa.bool_(),
+        "v5": pa.timestamp("us", "UTC"),
+        "v6": pa.int32(),
+        "v7": pa.date32(),
+        "v8": pa.float32(),
+        "m": pa.int64(),
+    }
+)
+SAMPLES = {
+    "v0": [0, 1, -3, 7, 2**62, -(2**63)],
+    "v1": [0.0, -0.0, 1.5, -2.0, math.nan, math.inf, -math.inf, 1e300],
+    "v2": ["", "a", "b", "ab", "é", "\U00010000", "\uffff"],
+    "v3": [Decimal("0.00"), Decimal("1.50"), Decimal("-2.25"), Decimal("9999999.99")],
+    "v4": [True, False],
+    "v5": [0, 10**6, -5],
+    "v6": [0, 2**31 - 1, -(2**31), 5],
+    "v7": [0, 1, -1],
+    "v8": [0.0, 0.5, math.nan, 3.0],
+}
+DECIMAL = "decimal(12,2)"
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge", "nseq"]
+
+
+def navigation(*columns):
+    return st.builds(Navigation, st.sampled_from(columns), shift=st.sampled_from([0, 0, 0, -1, -2, 1, 2]))
+
+
+def call(operations, type, *arguments):
+    return st.builds(lambda o, a: Call(o, a, type), st.sampled_from(operations), st.tuples(*arguments))
+
+
+integers = st.deferred(
+    lambda: (
+        navigation("v0", "v6", "v5", "v7")
+        | st.sampled_from([0, 1, -2, 5, 2**40, None]).map(Literal)
+        | call(["add", "sub", "mul", "mod", "coalesce", "greatest", "least"], "bigint", integers, integers)
+        | call(["add", "mul", "neg", "abs"][:2], "int", integers, integers)
+        | call(["neg", "abs"], "bigint", integers)
+        | call(["case"], "bigint", booleans, integers, booleans, integers)
+        | call(["case"], "bigint", booleans, integers, integers)
+        | call(["cast"], "smallint", doubles)
+        | call(["cast"], "bigint", doubles)
+        | call(["cast"], "int", booleans)
+    )
+)
+doubles = st.deferred(
+    lambda: (
+        navigation("v1", "v8")
+        | st.sampled_from([0.0, 2.0, -1.5, math.nan, None]).map(Literal)
+        | call(["add", "sub", "mul", "div", "mod", "coalesce", "greatest", "least"], "double", doubles, doubles)
+        | call(["div"], "double", integers, integers)
+        | call(["mul", "add"], "float", doubles, doubles)
+        | call(["neg", "abs"], "double", doubles)
+        | call(["case"], "double", booleans, doubles, doubles)
+        | call(["cast"], "double", integers.filter(lambda e: not isinstance(e, Navigation) or e.column in ("v0", "v6")))
+    )
+)
+strings = navigation("v2") | st.sampled_from(["a", "ab", "é", None]).map(Literal)
+decimals = st.deferred(
+    lambda: (
+        navigation("v3")
+        | st.sampled_from([Decimal("1.5"), Decimal(0), None]).map(Literal)
+        | call(["add", "mul", "div"], DECIMAL, decimals, decimals)
+    )
+)
+booleans = st.deferred(
+    lambda: (
+        navigation("v4")
+        | st.builds(Bit, st.integers(0, 2))
+        | st.sampled_from([True, False, None]).map(Literal)
+        | st.one_of(
+            *(call(COMPARISONS, "boolean", kind, kind) for kind in (integers, doubles, strings, decimals, booleans))
+        )
+        | call(["and", "or"], "boolean", booleans, booleans)
+        | call(["and", "or"], "boolean", booleans, booleans, booleans)
+        | call(["not"], "boolean", booleans)
+        | call(["isnull"], "boolean", integers | strings | decimals | doubles | booleans)
+        | call(["coalesce"], "boolean", booleans, booleans)
+        | call(["case"], "boolean", booleans, booleans, booleans)
+    )
+)
+
+
+@st.composite
+def rows(draw):
+    sizes = draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
+    starts = np.cumsum([0, *sizes])
+    count = int(starts[-1])
+    random = draw(st.randoms(use_true_random=False))
+    arrays = {
+        name: pa.array([random.choice([None, *values]) for _ in range(count)], SCHEMA.field(name).type)
+        for name, values in SAMPLES.items()
+    }
+    table = pa.table({**arrays, "m": pa.array([random.randrange(8) for _ in range(count)], pa.int64())})
+    ends = np.array([draw(st.integers(s, e)) for s, e in pairwise(starts)], np.int64)
+    bound = draw(st.sampled_from([0, END_OF_TIME]))
+    return Partitions(table, starts, starts[:-1], ends, np.zeros(len(sizes), np.int64), bound)
+
+
+def make_program(*conditions):
+    names = tuple(f"V{i}" for i in range(len(conditions)))
+    return MatchProgram(Variable("V0"), names, conditions, (), None, (), (), (), ())
+
+
+def compile_condition(condition, table):
+    """Return a function (row, first row, one past the last, what the rows from there on would have) -> is it true."""
+    columns = plain_values(table, table.column_names)
+
+    def value(column, shift, row, low, high, unread):
+        place = row + shift
+        if place < low:
+            return None
+        return columns[column][place] if place < high else unread.get((column, place))
+
+    def read(source, leaf):
+        if isinstance(leaf, Bit):
+            return f"columns['m'][row] >> {leaf.index} & 1 == 1"
+        return f"value({leaf.column!r}, {leaf.shift}, row, low, high, unread)"
+
+    source = Source(read, {field.name: spark_type(field.type) for field in table.schema})
+    result = compile_scalar(condition, source)
+    scope = {**source.globals, "columns": columns, "value": value}
+    exec("\n".join(["def test(row, low, high, unread):", *source.lines, f"    return {result} is True"]), scope)
+    return scope["test"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(booleans, min_size=1, max_size=3), rows(), st.randoms(use_true_random=False))
+def test_verdicts_are_those_of_single_rows(conditions, partitions, random):
+    tests = vector.test_rows(make_program(*conditions), partitions)
+    ahead = any(isinstance(leaf, Navigation) and leaf.shift > 0 for c in conditions for leaf in leaves(c))
+    holds = [compile_condition(condition, partitions.rows) for condition in conditions]
+    assert (tests.unknown is not None) == (ahead and partitions.bound < END_OF_TIME)
+    for p, (low, high) in enumerate(zip(partitions.starts.tolist(), partitions.ends.tolist(), strict=False)):
+        for row in range(low, high):
+            for v in range(len(conditions)):
+                unknown = tests.unknown is not None and tests.unknown[v, row]
+                beyond = [(c, i) for c in SAMPLES for i in range(high, high + 3)]
+                futures = [{}]
+                if partitions.bound < END_OF_TIME:
+                    futures += [{key: random.choice([None, *SAMPLES[key[0]]]) for key in beyond} for _ in range(5)]
+                verdicts = {holds[v](row, low, high, unread) for unread in futures}
+                assert unknown or verdicts == {bool(tests.holds[v, row])}, (p, row, v)
+                assert not (unknown and tests.holds[v, row])
+
+
+def test_a_decided_side_makes_the_unknown_one_irrelevant():
+    starts = np.array([0, 3])
+    table = pa.table({"v0": pa.array([1, 2, 3])})
+    partitions = Partitions(table, starts, starts[:-1], starts[1:], np.zeros(1, np.int64), 0)
+    now, following = Navigation("v0"), Navigation("v0", shift=1)
+    rising = Call("gt", (following, now), "boolean")
+    large, small = Call("gt", (now, Literal(2)), "boolean"), Call("lt", (now, Literal(0)), "boolean")
+    conditions = [Call(o, (rising, other), "boolean") for o in ("and", "or") for other in (large, small)]
+    tests = vector.test_rows(make_program(*conditions, rising), partitions)
+    assert tests.unknown[:, 2].tolist() == [True, False, False, True, True]
+    assert tests.holds[:, 2].tolist() == [False, False, True, False, False]
+    assert tests.holds[:, 1].tolist() == [False, False, True, True, True]
+
+
+def test_parts_that_read_the_match_so_far_are_left_out():
+    starts = np.array([0, 2])
+    table = pa.table({"v0": pa.array([1, 2])})
+    partitions = Partitions(table, starts, starts[:-1], starts[1:], np.zeros(1, np.int64), END_OF_TIME)
+    so_far = Call("gt", (Aggregate("sum", "v0"), Literal(5)), "boolean")
+    row_only = Call("eq", (Navigation("v0"), Literal(2)), "boolean")
+    program = make_program(Call("and", (so_far, row_only), "boolean"), so_far, None)
+    assert vector.test_rows(program, partitions).holds.tolist() == [[False, True], [True, True], [True, True]]
+
+
+def test_what_nothing_can_evaluate_is_refused():
+    starts = np.array([0, 1])
+    partitions = Partitions(pa.table({"v0": [1]}), starts, starts[:-1], starts[1:], np.zeros(1, np.int64), 0)
+    condition = Call("eq", (Call("sqrt", (Navigation("v0"),), "double"), Literal(1.0)), "boolean")
+    with pytest.raises(NotSupportedError, match="sqrt"):
+        vector.test_rows(make_program(condition), partitions)
