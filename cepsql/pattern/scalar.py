@@ -179,7 +179,7 @@ def _absolute(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
 
 
 def _is_null(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
-    return source.assign(f"{_values(source, arguments)[0]} is None")
+    return source.assign(f"{source.assign(_values(source, arguments)[0])} is None")
 
 
 def _coalesce(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:

@@ -1,0 +1,185 @@
+"""find_matches and find_backtracking against the oracle: whole inputs, inputs in pieces, and what they cost."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from notation import matches, partition, pattern, program, whole
+from oracle import answers
+from strategies import NAMES, bits, conditions, patterns, rows
+
+from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.pattern import ir
+from cepsql.pattern.backtrack import Search, find_backtracking
+from cepsql.pattern.conditions import RowTests
+from cepsql.pattern.matcher import find_matches
+from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, Call, Classifier, Literal, MatchProgram, Navigation
+from cepsql.pattern.vector import test_rows as evaluate_rows
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "skip": st.sampled_from(("past last row", "to next row")),
+        "within": st.sampled_from((None, 1, 2, 4)),
+        "timeouts": st.booleans(),
+    }
+)
+
+
+def expected(asked: MatchProgram, rows: list[dict]) -> list:
+    return [(a.start, a.number, a.labels, a.complete) for a in answers(asked, rows)]
+
+
+def run(asked: MatchProgram, partitions, engine=find_matches):
+    if engine is find_matches:
+        return find_matches(asked, partitions)
+    return engine(asked, partitions, evaluate_rows(asked, partitions))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(patterns(), rows(), st.one_of(bits(), conditions()), OPTIONS)
+def test_whole_input(parsed, rows, tests, options) -> None:
+    asked = program(parsed, tests, NAMES, **options)
+    wanted = expected(asked, rows)
+    assert matches(run(asked, whole(rows), find_backtracking)) == wanted
+    assert matches(run(asked, whole(rows))) == wanted
+
+
+@settings(max_examples=800, deadline=None)
+@given(patterns(anchors=False), rows(8), st.one_of(bits(), conditions()), OPTIONS, st.randoms())
+def test_in_pieces(parsed, rows, tests, options, random) -> None:
+    asked = program(parsed, tests, NAMES, **options)
+    found, scan, number = [], 0, 0
+    last = rows[-1]["t"] if rows else 0
+    for bound in sorted(random.sample(range(last + 3), min(3, last + 3))) + [END_OF_TIME]:
+        known = sum(row["t"] <= bound for row in rows)
+        visible = rows[: random.randint(known, len(rows))]
+        result = run(asked, partition(visible, scan, number, bound, known))
+        found += matches(result)
+        scan, number = int(result.scan[0]), int(result.numbers[0])
+    assert found == expected(asked, rows)
+    assert (scan, number) == (len(rows), len(found))
+
+
+WORDS = [{"m": mask, "v0": 0, "v1": 0, "f": 0.0} for mask in (0, 1, 2, 3)]
+"""Every kind of row for two variables."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    patterns(anchors=False).filter(lambda p: "C" not in ir.variables(p)),
+    st.lists(st.sampled_from(WORDS), max_size=4),
+    st.sampled_from(("past last row", "to next row")),
+)
+def test_matches_are_given_as_soon_as_they_are_certain(parsed, known, skip) -> None:
+    asked = program(parsed, [Bit(0), Bit(1)], ("A", "B"), skip=skip)
+    known = [{**row, "t": t} for t, row in enumerate(known)]
+    given = matches(run(asked, partition(known, 0, 0, len(known) - 1)))
+    futures = [tail for length in range(4) for tail in product(WORDS, repeat=length)]
+    ends = [expected(asked, known + [{**row, "t": 9} for row in tail]) for tail in futures]
+    certain = []
+    for position, match in enumerate(ends[0]):
+        if any(len(end) <= position or end[position] != match for end in ends):
+            break
+        certain.append(match)
+    # Four rows more are not all futures, so that what seems certain may not be; what is given must be.
+    assert given == certain[: len(given)]
+    if _longest(parsed) <= 3:
+        assert given == certain
+
+
+def _longest(parsed: ir.Pattern) -> float:
+    """Return how many rows a match can have at most."""
+    match parsed:
+        case ir.Variable():
+            return 1
+        case ir.Alternate(parts):
+            return max(map(_longest, parts))
+        case ir.Repeat(part, _, high):
+            inner = _longest(part)
+            return 0 if inner == 0 or high == 0 else float("inf") if high is None else inner * high
+    return sum(map(_longest, ir.children(parsed)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(patterns(anchors=False), st.lists(rows(4), max_size=4), st.one_of(bits(), conditions()), OPTIONS)
+def test_partitions_do_not_meet(parsed, parts, tests, options) -> None:
+    asked = program(parsed, tests, NAMES, **options)
+    together = whole([row for part in parts for row in part])
+    starts = np.cumsum([0] + [len(part) for part in parts])
+    zeros = np.zeros(len(parts), np.int64)
+    split = type(together)(together.rows, starts, starts[:-1], starts[1:], zeros, END_OF_TIME)
+    wanted = [
+        (a + int(first), *rest)
+        for first, part in zip(starts, parts, strict=False)
+        for a, *rest in expected(asked, part)
+    ]
+    assert matches(run(asked, split, find_backtracking)) == wanted
+
+
+def _steps(text: str, holds: list[list[bool]], tests=None) -> int:
+    """Return the steps that all attempts on a partition take."""
+    parsed = pattern(text)
+    asked = program(parsed, tests)
+    count = len(holds[0])
+    partitions = whole([{"t": t, "v0": t % 7} for t in range(count)])
+    search = Search(asked, partitions, RowTests(np.array(holds), None))
+    search.enter(0)
+    for start in range(count):
+        search.attempt(start, 1)
+    return search.steps
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("(A+)+ B", (True, False)),
+        ("A+ B+ C+ E", (True, True, True, False)),
+        ("(A*)* B", (True, False)),
+        ("((A | B)+ | C+)+ D", (True, True, True, False)),
+        ("(A+)+ B?? (C | A*)* D", (True, True, True, False)),
+    ],
+)
+def test_steps_grow_with_the_rows(text: str, holds: tuple[bool, ...]) -> None:
+    small, large = (_steps(text, [[hold] * count for hold in holds]) for count in (1250, 5000))
+    assert large < 4.5 * small
+
+
+def test_steps_grow_with_the_rows_where_conditions_read_the_last_row() -> None:
+    rising = Call("ge", (Navigation("v0"), Navigation("v0", frozenset({0}), False, 1)), "boolean")
+    either = Call("or", (rising, Literal(True)), "boolean")
+    tests = [either, None, None]
+    small, large = (_steps("A+ B+ C", [[True] * count] * 2 + [[False] * count], tests) for count in (500, 2000))
+    assert large < 4.5 * small
+
+
+def test_budget() -> None:
+    back = Call("eq", (Classifier(None, True), Literal("C")), "boolean")
+    history = Call("ne", (Classifier(frozenset({0, 1}), False, 0, -40), Literal("A")), "boolean")
+    rest = Call("and", (back, history), "boolean")
+    asked = program(pattern("(A | B)* C"), [None, None, rest])
+    with pytest.raises(OperationalError, match=r"\(A \| B\)\* C"):
+        find_backtracking(asked, whole([{"t": t} for t in range(60)]), RowTests(np.ones((3, 60), bool), None), 10_000)
+
+
+def test_start_anchor_on_a_stream() -> None:
+    with pytest.raises(NotSupportedError, match=r"\^"):
+        find_matches(program(pattern("^ A")), partition([{"t": 1}], 0, 0, 5))
+
+
+def test_next_waits_for_its_row() -> None:
+    rising = Call("gt", (Navigation("v0", frozenset({0}), False, 0, 1), Navigation("v0")), "boolean")
+    asked = program(pattern("A"), [rising])
+    rows = [{"t": 1, "v0": 1}, {"t": 2, "v0": 2}]
+    assert find_matches(asked, partition(rows[:1], 0, 0, 1)).scan.tolist() == [0]
+    assert find_matches(asked, partition(rows, 0, 0, 1, 1)).scan.tolist() == [0]
+    found = find_matches(asked, partition(rows, 0, 0, 2))
+    assert (matches(found), found.scan.tolist()) == ([(0, 1, (0,), True)], [1])
+    assert find_matches(asked, partition(rows, 1, 1, END_OF_TIME)).scan.tolist() == [2]
+
+
+def test_aggregates_of_nothing() -> None:
+    none = Call("eq", (Aggregate("count", "v0", frozenset({1})), Literal(0)), "boolean")
+    asked = program(pattern("A B"), [none, Call("isnull", (Aggregate("sum", "v0", frozenset({1})),), "boolean")])
+    assert matches(find_matches(asked, whole([{"t": 1}, {"t": 2}]))) == [(0, 1, (0, 1), True)]
