@@ -1,0 +1,118 @@
+"""The demo's figures are those of a few plain loops over the same files."""
+
+import csv
+import gzip
+import itertools
+import re
+from collections import defaultdict
+from datetime import datetime, timedelta
+
+import pytest
+
+from cepsql.demo import play
+from cepsql.demo.replay import SLICE, lay_out
+from cepsql.engine import connect
+
+WATERMARK_DELAY = timedelta(hours=1)
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory):
+    return lay_out(tmp_path_factory.mktemp("replay"), files=3, limit=10_000)
+
+
+def test_replay_holds_what_it_says(replay):
+    kinds = [kind for kind, _ in read(replay.folder)]
+    assert len(kinds) == replay.rows == 10_000
+    assert kinds.count("late") == replay.late > 0
+    assert kinds.count("malformed") == replay.malformed > 0
+    assert kinds.count("cancelled") == replay.cancelled > 0
+
+
+def test_replay_changes_nothing_else(replay):
+    with gzip.open(SLICE / "2013-01.csv.gz", "rt", newline="") as lines:
+        original = list(itertools.islice(csv.DictReader(lines), replay.rows))
+    played = [row | {"delay": row["delay"].removesuffix(" minutes")} for _, row in read(replay.folder)]
+    assert sorted(played, key=str) == sorted(original, key=str)
+
+
+def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
+    monkeypatch.setattr(play, "connect", lambda **_: connect(spark))
+    assert play.main(["--quick", "--all"]) == 0
+    told = capsys.readouterr().out
+    rows = [row for kind, row in read(replay.folder) if kind == "used"]
+    counts = (
+        f"10,000 rows read in .* batches, {replay.late} late, {replay.malformed} malformed, {replay.cancelled} without"
+    )
+    assert len(re.findall(counts, told)) == 2
+    growing = growing_delays(rows)
+    assert growing and f"; {len(growing)} matches, 0 timeouts" in told
+    for tailnum, departed in growing:
+        assert re.search(rf"{departed:%b} {departed.day}: {tailnum} .* at {departed:%H:%M}, ", told)
+    quiet, back = gone_quiet(rows)
+    assert quiet and f"; {back} matches, {len(quiet)} timeouts" in told
+    for tailnum, departed in quiet:
+        assert re.search(rf"{tailnum} left .* {departed:%b} {departed.day} at {departed:%H:%M}", told)
+    hours = hourly_means([row for kind, row in read(replay.folder) if kind in ("used", "late")])
+    assert f"{len(hours):,} hourly means" in told
+
+
+def read(folder):
+    """Yield kind and row of each row, in the order of a stream with a file a batch."""
+    bound = ""
+    for file in sorted(folder.glob("*.csv")):
+        latest = bound
+        with file.open(newline="") as lines:
+            for row in csv.DictReader(lines):
+                if not re.fullmatch(r"-?\d*", row["delay"]):
+                    yield "malformed", row
+                elif not row["departed"]:
+                    yield "cancelled", row
+                else:
+                    yield "late" if row["departed"] <= bound else "used", row
+                    latest = max(latest, str(datetime.fromisoformat(row["departed"]) - WATERMARK_DELAY))
+        bound = latest
+
+
+def by_aircraft(rows):
+    """Return the departures (time, delay) of each aircraft in order."""
+    found = defaultdict(list)
+    for row in rows:
+        found[row["tailnum"]].append((datetime.fromisoformat(row["departed"]), int(row["delay"])))
+    return {tailnum: sorted(legs) for tailnum, legs in found.items()}
+
+
+def growing_delays(rows):
+    """Return (tailnum, first departure) of each match of flights_growing_delay.sql."""
+    found = []
+    for tailnum, legs in by_aircraft(rows).items():
+        at = 0
+        while at + 2 < len(legs):
+            (t1, d1), (_, d2), (t3, d3) = legs[at : at + 3]
+            if d1 >= 0 and d2 >= d1 + 30 and d3 >= d2 + 30 and t3 - t1 < timedelta(days=1):
+                found.append((tailnum, t1))
+                at += 3
+            else:
+                at += 1
+    return found
+
+
+def gone_quiet(rows):
+    """Return (tailnum, departure) of each timeout of flights_gone_quiet.sql, and the number of its matches."""
+    quiet, back = [], 0
+    for tailnum, legs in by_aircraft(rows).items():
+        for (departed, delay), following in zip(legs, [*legs[1:], None], strict=True):
+            if delay >= 240:
+                if following is None or following[0] - departed >= timedelta(days=2):
+                    quiet.append((tailnum, departed))
+                else:
+                    back += 1
+    return quiet, back
+
+
+def hourly_means(rows):
+    """Return the airport-hours with at least five departures."""
+    found = defaultdict(int)
+    for row in rows:
+        found[row["origin"], row["departed"][:13]] += 1
+    return [hour for hour, number in found.items() if number >= 5]
