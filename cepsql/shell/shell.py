@@ -1,5 +1,7 @@
 """Read, execute, print, again."""
 
+import threading
+from contextlib import suppress
 from dataclasses import replace
 
 from prompt_toolkit import PromptSession
@@ -23,6 +25,8 @@ def run(
     session = session or prompt_session()
     settings = replace(settings, footer=True)
     console.say(f"cepsql {__version__} · \\? help")
+    starting = threading.Thread(target=_start_spark, args=[engine], daemon=True)
+    starting.start()
     while True:
         try:
             text = session.prompt().strip()
@@ -38,7 +42,15 @@ def run(
                 console.say(change.message)
             settings, verbose, text = change.settings, change.verbose, change.sql
         if text:
+            if starting.is_alive():
+                console.status("starting Spark")
             _execute(engine, text, settings, console, verbose)
+
+
+def _start_spark(engine: Engine) -> None:
+    """Start Spark while the user types; if that fails, the first statement that needs it says so."""
+    with suppress(Exception):
+        _ = engine.spark
 
 
 def _execute(engine: Engine, text: str, settings: Settings, console: Console, verbose: bool) -> None:
@@ -48,3 +60,4 @@ def _execute(engine: Engine, text: str, settings: Settings, console: Console, ve
         console.say("abandoned: the query may run on until the shell ends")
     except Exception as error:
         report(error, console, verbose)
+    console.clear()

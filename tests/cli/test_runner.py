@@ -1,6 +1,7 @@
 """Statements through the runner, against an engine without Spark."""
 
 import io
+import os
 import signal
 import threading
 
@@ -100,14 +101,13 @@ def test_a_reader_that_leaves_ends_stream_and_script_quietly():
     assert engine.seen == ["a"]
 
 
-def press(handled: threading.Event | None = None, times: int = 1) -> None:
-    """Send SIGINT to this process from another thread, as a terminal would."""
+def press(*moments: threading.Event) -> None:
+    """Send SIGINT to this process when each of these moments has come."""
 
     def target():
-        if handled is not None:
-            handled.wait()
-        for _ in range(times):
-            signal.raise_signal(signal.SIGINT)
+        for moment in moments:
+            moment.wait()
+            os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=target, daemon=True).start()
 
@@ -139,11 +139,10 @@ def test_ctrl_c_cancels_what_blocks():
 
 
 def test_a_second_ctrl_c_abandons_the_work():
-    cancelled, never = threading.Event(), threading.Event()
-    press(cancelled)
-    press()
+    started, cancelled, never = threading.Event(), threading.Event(), threading.Event()
+    press(started, cancelled)
     with pytest.raises(KeyboardInterrupt):
-        interruptible(lambda stop: never.wait(), cancelled.set)
+        interruptible(lambda stop: started.set() or never.wait(), cancelled.set)
     never.set()
 
 
