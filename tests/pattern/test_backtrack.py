@@ -37,7 +37,7 @@ def run(asked: MatchProgram, partitions, engine=find_matches):
     return engine(asked, partitions, evaluate_rows(asked, partitions))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(patterns(), rows(), st.one_of(bits(), conditions()), OPTIONS)
 def test_whole_input(parsed, rows, tests, options) -> None:
     asked = program(parsed, tests, NAMES, **options)
@@ -46,13 +46,13 @@ def test_whole_input(parsed, rows, tests, options) -> None:
     assert matches(run(asked, whole(rows))) == wanted
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=350, deadline=None)
 @given(patterns(anchors=False), rows(8), st.one_of(bits(), conditions()), OPTIONS, st.randoms())
 def test_in_pieces(parsed, rows, tests, options, random) -> None:
     asked = program(parsed, tests, NAMES, **options)
     found, scan, number = [], 0, 0
     last = rows[-1]["t"] if rows else 0
-    for bound in sorted(random.sample(range(last + 3), min(3, last + 3))) + [END_OF_TIME]:
+    for bound in [*sorted(random.sample(range(last + 3), min(3, last + 3))), END_OF_TIME]:
         known = sum(row["t"] <= bound for row in rows)
         visible = rows[: random.randint(known, len(rows))]
         result = run(asked, partition(visible, scan, number, bound, known))
@@ -102,7 +102,7 @@ def _longest(parsed: ir.Pattern) -> float:
     return sum(map(_longest, ir.children(parsed)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(patterns(anchors=False), st.lists(rows(4), max_size=4), st.one_of(bits(), conditions()), OPTIONS)
 def test_partitions_do_not_meet(parsed, parts, tests, options) -> None:
     asked = program(parsed, tests, NAMES, **options)
