@@ -1,0 +1,139 @@
+"""Aggregates of many groups of values at once, with Spark's results and types."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.errors import NotSupportedError
+from cepsql.pattern.types import spark_type
+from cepsql.pattern.values import decimal_div
+
+_SAFE = 2.0**62
+
+
+def aggregate(function: str, values: pa.Array, groups: np.ndarray, size: int, distinct: bool = False) -> pa.Array:
+    """Aggregate the values of each group; NULL values are passed over.
+
+    function: count, sum, avg, min or max.
+    groups:   the group of each value, ascending; groups are numbered below `size`.
+    Returns one value a group: count as int64; sum as int64, double or decimal(p + 10, s); avg as double or
+    decimal(p + 4, s + 4); min and max in the type of the values. A group without values has count 0 and else NULL, and
+    so has a sum that does not fit its type. Doubles are added in order, NaN is above all else.
+    Raises NotSupportedError for a type that the function does not take.
+    """
+    if values.null_count:
+        valid = values.is_valid()
+        groups, values = groups[valid.to_numpy(zero_copy_only=False)], values.filter(valid)
+    if distinct and function in ("count", "sum", "avg"):
+        first = _first_occurrences(values, groups)
+        groups, values = groups[first], values.take(pa.array(first))
+    counts = np.bincount(groups, minlength=size)
+    if function == "count":
+        return pa.array(counts, pa.int64())
+    return {"sum": _sum, "avg": _average, "min": _extreme, "max": _extreme}[function](function, values, groups, counts)
+
+
+def _first_occurrences(values: pa.Array, groups: np.ndarray) -> np.ndarray:
+    """Return where, ascending, a value is the first of its kind in its group."""
+    if pa.types.is_floating(values.type):
+        # Arrow tells values apart by their bits. Adding zero turns minus zero, which equals zero, into zero.
+        numbers = values.to_numpy() + 0.0
+        values = pa.array(np.where(np.isnan(numbers), np.nan, numbers))
+    encoded = values.dictionary_encode()
+    pairs = groups * max(len(encoded.dictionary), 1) + encoded.indices.to_numpy()
+    return np.sort(np.unique(pairs, return_index=True)[1])
+
+
+def _sum(function: str, values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+    type, none = values.type, counts == 0
+    if pa.types.is_decimal(type):
+        return _decimal_sum(values, groups, counts)
+    if pa.types.is_floating(type):
+        return pa.array(_double_sum(values, groups, counts), mask=none)
+    if pa.types.is_duration(type):
+        return _integer_sum(values.cast(pa.int64()), groups, counts).cast(type)
+    if pa.types.is_integer(type):
+        return _integer_sum(values, groups, counts)
+    raise _refused(function, type)
+
+
+def _average(function: str, values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+    type = values.type
+    if pa.types.is_decimal(type):
+        precision, scale = min(type.precision + 4, 38), min(type.scale + 4, 38)
+        totals = _decimal_sum(values, groups, counts).to_pylist()
+        means = [
+            None if total is None else decimal_div(total, count, precision, scale)
+            for total, count in zip(totals, counts.tolist(), strict=True)
+        ]
+        return pa.array(means, pa.decimal128(precision, scale))
+    if pa.types.is_floating(type) or pa.types.is_integer(type):
+        return pa.array(_double_sum(values, groups, counts) / np.maximum(counts, 1), mask=counts == 0)
+    raise _refused(function, type)
+
+
+def _refused(function: str, type: pa.DataType) -> NotSupportedError:
+    return NotSupportedError(f"{function} of {spark_type(type)} values of a match", hint="cast the column to a number")
+
+
+def _double_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    # bincount adds from left to right; reduceat would add in pairs and round differently.
+    with np.errstate(all="ignore"):
+        sums = np.bincount(groups, weights=values.to_numpy().astype(np.float64), minlength=len(counts))
+    return sums.astype(np.float64)
+
+
+def _integer_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+    integers = values.to_numpy().astype(np.int64)
+    bounds = np.bincount(groups, weights=np.abs(integers.astype(np.float64)), minlength=len(counts))
+    totals = np.zeros(len(counts), np.int64)
+    filled = counts > 0
+    totals[filled] = np.add.reduceat(integers, (np.cumsum(counts) - counts)[filled]) if len(integers) else 0
+    none = ~filled
+    for group in np.flatnonzero(bounds >= _SAFE):
+        total = sum(integers[groups == group].tolist())
+        none[group] = not -(2**63) <= total < 2**63
+    return pa.array(totals, mask=none)
+
+
+def _decimal_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+    precision, scale = min(values.type.precision + 10, 38), values.type.scale
+    wide = pa.table({"group": pa.array(groups), "value": values.cast(pa.decimal256(76, scale))})
+    sums = wide.group_by("group", use_threads=False).aggregate([("value", "sum")])
+    totals = sums.column("value_sum").combine_chunks()
+    limit = pa.scalar(10**precision, pa.decimal256(76, 0))
+    fits = pc.less(pc.abs(totals), limit.cast(pa.decimal256(76, scale))) if len(totals) else pa.array([], pa.bool_())
+    totals = pc.if_else(fits, totals, pa.scalar(None, totals.type)).cast(pa.decimal128(precision, scale))
+    places = np.zeros(len(counts), np.int64)
+    places[sums.column("group").to_numpy()] = np.arange(len(totals))
+    return totals.take(pa.array(places, mask=counts == 0))
+
+
+def _extreme(function: str, values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+    filled = counts > 0
+    if not filled.any():
+        return pa.nulls(len(counts), values.type)
+    begins = (np.cumsum(counts) - counts)[filled]
+    # A maximum takes NaN from anywhere, fmin only where there is nothing else: NaN is above all.
+    best = np.maximum if function == "max" else np.fmin
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        numbers = values.to_numpy()
+        results = np.zeros(len(counts), numbers.dtype)
+        results[filled] = best.reduceat(numbers, begins)
+        return pa.array(results, values.type, mask=~filled)
+    ranks, firsts = _ranked(values)
+    places = np.zeros(len(counts), np.int64)
+    places[filled] = firsts[best.reduceat(ranks, begins)]
+    return values.take(pa.array(places, mask=~filled))
+
+
+def _ranked(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rank of each value among those that occur, and for each rank the first place that has it."""
+    encoded = values.dictionary_encode()
+    indices = encoded.indices.to_numpy()
+    order = np.asarray(pc.sort_indices(encoded.dictionary))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    firsts = np.empty(len(order), np.int64)
+    firsts[indices[::-1]] = np.arange(len(indices))[::-1]
+    return ranks[indices], firsts[order]
