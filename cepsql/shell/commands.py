@@ -1,7 +1,9 @@
 """The shell's own commands, which begin with a backslash."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from cepsql.catalog import Relation, View
 from cepsql.render import FORMATS
 from cepsql.runner import Settings
 
@@ -16,7 +18,7 @@ SQL statements end with ; and may have several lines.
 Keys: Enter runs a finished statement, Alt-Enter an unfinished one; Ctrl-C stops a streaming SELECT or clears the
 line; Ctrl-R searches the history; the right arrow takes the grey suggestion."""
 
-_LISTS = ("SHOW STREAMS", "SHOW TABLES", "SHOW VIEWS")
+NOTHING = "no stream, table or view is defined"
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class Change:
     leave: bool = False
 
 
-def command(line: str, settings: Settings, verbose: bool) -> Change:
-    """Read a backslash command."""
+def command(line: str, settings: Settings, verbose: bool, catalog: Iterable[Relation]) -> Change:
+    """Read a backslash command; `catalog` is what `\\d` lists."""
     same = Change(settings, verbose)
     name, _, argument = line.rstrip("; \t\n").partition(" ")
     argument = argument.strip()
@@ -41,7 +43,8 @@ def command(line: str, settings: Settings, verbose: bool) -> Change:
         case "\\q", "":
             return replace(same, leave=True)
         case "\\d", "":
-            return replace(same, sql="; ".join(_LISTS))
+            kinds = dict.fromkeys(map(_kind, catalog))
+            return replace(same, sql="; ".join(f"SHOW {kind}" for kind in kinds), message="" if kinds else NOTHING)
         case "\\d", _:
             return replace(same, sql=f"DESCRIBE {argument}")
         case "\\format", "":
@@ -53,3 +56,9 @@ def command(line: str, settings: Settings, verbose: bool) -> Change:
         case "\\errverbose", "":
             return replace(same, verbose=not verbose, message=f"details of errors are {'off' if verbose else 'on'}")
     return replace(same, message=f"there is no command {line.strip()}; \\? lists them")
+
+
+def _kind(relation: Relation) -> str:
+    if isinstance(relation, View):
+        return "VIEWS"
+    return "STREAMS" if relation.streaming else "TABLES"

@@ -35,7 +35,7 @@ def run(
         except EOFError:
             return ExitCode.OK
         if text.startswith("\\"):
-            change = command(text, settings, verbose)
+            change = command(text, settings, verbose, engine.catalog)
             if change.leave:
                 return ExitCode.OK
             if change.message:

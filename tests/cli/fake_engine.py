@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 
+from cepsql.catalog import Catalog
 from cepsql.engine import Answer
 
 
@@ -82,6 +83,7 @@ class FakeEngine:
     def __init__(self, prepared):
         self.prepared = prepared
         self.spark = SimpleNamespace(conf={"spark.sql.session.timeZone": "UTC"})
+        self.catalog = Catalog()
         self.seen, self.args, self.closed, self.cancelled = [], [], False, threading.Event()
 
     def execute(self, text: str, args=None) -> Iterator:

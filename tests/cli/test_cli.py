@@ -157,7 +157,7 @@ def test_help_and_version_import_nothing_heavy(option):
 
 SCRIPT = """\
 CREATE STREAM beats (value BIGINT, timestamp TIMESTAMP, WATERMARK FOR timestamp AS timestamp - INTERVAL '1' SECOND)
-USING rate OPTIONS ('rowsPerSecond' = '10');
+USING rate OPTIONS ('rowsPerSecond' = '10', 'numPartitions' = '1');
 SELECT CAST(:day AS DATE) AS day, timestamp'2026-01-31 12:00:00.5' AS ts;
 SELECT value FROM beats LIMIT 3;
 

@@ -8,6 +8,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from cepsql.catalog import Source, View
 from cepsql.errors import ProgrammingError, Span
 from cepsql.runner import Console, Settings
 from cepsql.shell import run
@@ -21,20 +22,23 @@ def bad(text):
     return ProgrammingError("no column y", Span(7, 8), None, text)
 
 
+STREAM = Source("ticks", (), "rate")
+VIEW = View("v", "select 1", (), False)
 PREPARED = {
     "select 1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
     "select\n1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
     "select y": bad,
     "stream": stream(numbers(1, 2), limit=2),
     "SHOW STREAMS": message("streams"),
-    "SHOW TABLES": message("tables"),
     "SHOW VIEWS": message("views"),
     "DESCRIBE ticks": message("ticks"),
 }
 
 
-def type_in(keys: str, history=None):
+def type_in(keys: str, history=None, relations=(STREAM, VIEW)):
     engine = FakeEngine(PREPARED)
+    for relation in relations:
+        engine.catalog.add(relation)
     console = Console(io.StringIO(), io.StringIO())
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
@@ -56,7 +60,7 @@ def type_in(keys: str, history=None):
         (f"select y; select 1;{ENTER}", ["select y"]),
         (f"select y;{ENTER}select 1;{ENTER}", ["select y", "select 1"]),
         (f"\x1b[200~select\n1;\x1b[201~{ENTER}", ["select\n1"]),
-        (f"\\d{ENTER}", ["SHOW STREAMS", "SHOW TABLES", "SHOW VIEWS"]),
+        (f"\\d{ENTER}", ["SHOW STREAMS", "SHOW VIEWS"]),
         (f"\\d ticks;{ENTER}", ["DESCRIBE ticks"]),
         (f"\\q{ENTER}select 1;{ENTER}", []),
     ],
@@ -83,6 +87,10 @@ def test_what_the_shell_says(keys, said):
     err = type_in(keys + CTRL_D)[2]
     assert err.startswith("cepsql 0.1.0 · \\? help\n")
     assert said in err
+
+
+def test_nothing_to_list():
+    assert "no stream, table or view is defined" in type_in(f"\\d{ENTER}{CTRL_D}", relations=())[2]
 
 
 def test_the_format_can_be_changed():
