@@ -86,8 +86,12 @@ class Catalog:
     def add(self, relation: Relation, replace: bool = False, span: Span | None = None) -> None:
         """Enter a relation.
 
-        Raises ProgrammingError if the name is taken and `replace` is false.
+        Raises ProgrammingError if the name is taken and `replace` is false, or if two columns have one name.
         """
+        names = [column.name.lower() for column in relation.columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ProgrammingError(f"two columns of {relation.name} are named {twice}", span, "AS gives another name")
         if not replace and self.find(relation.name):
             raise ProgrammingError(
                 f"{relation.name} exists already", span, "CREATE OR REPLACE replaces it, DROP removes it"

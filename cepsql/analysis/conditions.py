@@ -17,10 +17,13 @@ from cepsql.analysis.scope import (
     RowRef,
     classifier_row,
     navigation_name,
+    no_arguments,
     one_variable,
     row_of,
+    semantics_argument,
 )
 from cepsql.errors import NotSupportedError, ProgrammingError
+from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import (
     MAX_PREDICATES,
     Aggregate,
@@ -39,6 +42,7 @@ _BINARY = {
     exp.GTE: "ge", exp.NullSafeEQ: "nseq", exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div",
     exp.Mod: "mod",
 }  # fmt: skip
+_SIGNS = {exp.DPipe: "||", exp.RegexpLike: "RLIKE", exp.ILike: "ILIKE"}
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "nseq"}
 # NULL for a missing row stays NULL through these, so they may be computed on the row before the shuffle.
 _STRICT = (
@@ -131,12 +135,7 @@ def lower_aggregate(call: exp.Expr, scope: MatchScope, traveling: Traveling) -> 
         return None
     name = AGGREGATES.get(type(call))
     if name is None or (name != "count" and call.this is None):
-        spoken = call.sql_name() if hasattr(call, "sql_name") else call.key.upper()
-        raise NotSupportedError(
-            f"the aggregate {spoken} over rows of the match is not supported",
-            span_of(call, scope.place),
-            "COUNT, SUM, AVG, MIN and MAX are",
-        )
+        raise _unknown_aggregate(call, scope)
     argument, distinct = call.this, False
     if isinstance(argument, exp.Distinct):
         distinct = True
@@ -156,6 +155,8 @@ def lower_aggregate(call: exp.Expr, scope: MatchScope, traveling: Traveling) -> 
             raise NotSupportedError(
                 f"{navigation_name(node)} in an aggregate is not supported", span_of(call, scope.place)
             )
+    if argument.find(exp.Star) and name != "count":
+        raise ProgrammingError("a star may stand only in COUNT", span_of(call, scope.place))
     if isinstance(argument, exp.Star):
         return Aggregate("count", None, None)
     variables = one_variable(argument, scope, name.upper())
@@ -167,6 +168,19 @@ def lower_aggregate(call: exp.Expr, scope: MatchScope, traveling: Traveling) -> 
     return Aggregate(name, traveling.value(scope.row_sql(argument)), variables, distinct)
 
 
+def _unknown_aggregate(call: exp.AggFunc, scope: MatchScope) -> NotSupportedError:
+    place = span_of(call, scope.place)
+    if isinstance(call, exp.Lag | exp.Lead):
+        instead = "PREV" if isinstance(call, exp.Lag) else "NEXT"
+        hint = f"{instead}(x, n) reads the row n rows {'before' if instead == 'PREV' else 'after'}"
+        return NotSupportedError(f"{spoken_function(call)} in MATCH_RECOGNIZE is not supported", place, hint)
+    return NotSupportedError(
+        f"the aggregate {spoken_function(call)} over rows of the match is not supported",
+        place,
+        "COUNT, COUNT_IF, SUM, AVG, MIN and MAX are",
+    )
+
+
 def _refuse(condition: exp.Expr, scope: MatchScope) -> None:
     for node in condition.walk():
         name = navigation_name(node)
@@ -176,11 +190,23 @@ def _refuse(condition: exp.Expr, scope: MatchScope) -> None:
                 span_of(node, scope.place),
                 "a condition sees the match so far: RUNNING",
             )
+        if name in ("MATCH_TIMEOUT", "MATCH_ROWTIME"):
+            raise ProgrammingError(
+                f"{name}() may not stand in DEFINE", span_of(node, scope.place), "it is known when a match is found"
+            )
+        if name == "MATCH_NUMBER":
+            no_arguments(node, scope)
+        if isinstance(node, exp.Window):
+            raise NotSupportedError(
+                "a window function in DEFINE is not supported",
+                span_of(node, scope.place),
+                "PREV and NEXT read neighbours; aggregates are over the rows of the match so far",
+            )
         if isinstance(node, exp.Query | exp.Exists | exp.Subquery) and not isinstance(node.this, exp.Column):
             raise NotSupportedError("a subquery in DEFINE is not supported", span_of(node, scope.place))
         if isinstance(node, _NONDETERMINISTIC) or name in _NONDETERMINISTIC_NAMES:
             raise ProgrammingError(
-                f"{name or node.sql_name()} gives another value on every run, so it may not stand in DEFINE",
+                f"{spoken_function(node)} gives another value on every run, so it may not stand in DEFINE",
                 span_of(node, scope.place),
                 "a query must find the same matches when it is replayed",
             )
@@ -262,7 +288,7 @@ class _Lowering:
     def _operation(self, node: exp.Expr, positive: bool) -> Scalar:
         name = navigation_name(node)
         if name == RUNNING:
-            return self.lower(node.expressions[0], positive)
+            return self.lower(semantics_argument(node, self.scope), positive)
         if name == "MATCH_NUMBER":
             return MatchNumber()
         if name == "CLASSIFIER" or (name and any(navigation_name(n) == "CLASSIFIER" for n in node.walk())):
@@ -313,7 +339,7 @@ class _Lowering:
                 return self._case(node, kind)
             case exp.Cast() | exp.TryCast():
                 return self._call("cast", [self.lower(node.this, False)], node.to.sql(dialect="spark").lower())
-        spoken = navigation_name(node) or (node.sql_name() if isinstance(node, exp.Func) else node.key.upper())
+        spoken = spoken_function(node)
         raise NotSupportedError(
             f"{spoken} cannot be evaluated on values of several rows in DEFINE",
             span_of(node, self.scope.place),
@@ -398,6 +424,13 @@ class _Lowering:
 
     def _call(self, operation: str, arguments: list[Scalar], kind: str) -> Call:
         return Call(operation, tuple(arguments), kind)
+
+
+def spoken_function(node: exp.Expr) -> str:
+    """Return the name of a call as Spark SQL has it, or the word or sign of an operation."""
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
+        return node.sql(dialect=DIALECT).split("(")[0].upper()
+    return _SIGNS.get(type(node), node.key.upper())
 
 
 def _family(kind: str) -> str:

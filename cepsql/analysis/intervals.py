@@ -37,6 +37,10 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
             micros = _literal(expression)
             if micros is not None:
                 return micros
+            if re.search(r"MONTH|YEAR|QUARTER", expression.sql(), re.I):
+                raise ProgrammingError(
+                    "an interval of months or years has no fixed length", span, "give it in days or weeks"
+                )
     raise ProgrammingError(
         "a constant interval is needed here",
         span,

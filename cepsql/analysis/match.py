@@ -8,12 +8,13 @@ from cepsql.analysis.conditions import Traveling, compares_with_itself, lower_co
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.measures import Atoms, lower_measure
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import MatchScope, navigation_name
+from cepsql.analysis.scope import MatchScope, navigation_name, variable_hint
 from cepsql.catalog import ColumnDefinition, Watermark
-from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
+from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.program import Column, MatchProgram, OrderColumn, Scalar
 
 
@@ -58,6 +59,7 @@ def plan_match(
     Raises ProgrammingError for what is wrong and NotSupportedError for what is not executed, with positions.
     """
     _refuse_unsupported(clause, streaming)
+    _check_size(clause)
     scope = _scope(clause, columns)
     time, order_columns, order = _order(clause, scope, streaming, watermark)
     within = _within(clause, time)
@@ -101,6 +103,14 @@ def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
         raise ProgrammingError("MATCH_RECOGNIZE gives no column", clause.span, "add MEASURES or PARTITION BY")
 
 
+def _check_size(clause: MatchClause) -> None:
+    try:
+        compile_pattern(clause.pattern, ir.variables(clause.pattern))
+    except Error as error:
+        error.span = clause.span
+        raise
+
+
 def _scope(clause: MatchClause, columns: tuple[ColumnDefinition, ...]) -> MatchScope:
     variables = ir.variables(clause.pattern)
     known = {c.name.lower(): (c.name, c.type.lower()) for c in columns}
@@ -120,7 +130,7 @@ def _known_variable(name: Name, variables: tuple[str, ...], where: str) -> None:
         raise ProgrammingError(
             f"{where} names {name.text}, which is not in PATTERN",
             name.span,
-            suggestion(name.text, variables, "variables"),
+            variable_hint(name.text, variables),
         )
 
 
@@ -193,7 +203,7 @@ def _within(clause: MatchClause, time: str | None) -> int | None:
         raise ProgrammingError("WITHIN must be longer than zero", span)
     if time is None:
         raise ProgrammingError(
-            "WITHIN needs rows in ascending order of time", clause.span, "ORDER BY a TIMESTAMP column first"
+            "WITHIN needs rows in ascending order of time", span, "ORDER BY a TIMESTAMP or DATE column first"
         )
     return micros
 
@@ -202,7 +212,9 @@ def _conditions(clause: MatchClause, scope: MatchScope, traveling: Traveling) ->
     found: dict[str, Scalar] = {}
     for name, condition in clause.defines:
         if name.text in scope.unions:
-            raise ProgrammingError(f"{name.text} is a SUBSET, which cannot be defined", name.span)
+            raise ProgrammingError(
+                f"{name.text} is a SUBSET, which cannot be defined", name.span, "define its members one by one"
+            )
         _known_variable(name, scope.variables, "DEFINE")
         if name.text in found:
             raise ProgrammingError(f"{name.text} is defined twice", name.span)

@@ -15,7 +15,9 @@ from cepsql.analysis.scope import (
     RowRef,
     classifier_row,
     navigation_name,
+    no_arguments,
     row_of,
+    semantics_argument,
 )
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, Measure, Navigation
@@ -50,7 +52,10 @@ def lower_measure(
         match name:
             case _ if name in (RUNNING, FINAL):
                 # One row per match is computed at the last row, where both see the whole match.
-                return lower_measure(node.expressions[0], scope, traveling, atoms, timeouts)
+                return lower_measure(semantics_argument(node, scope), scope, traveling, atoms, timeouts)
+            case "MATCH_NUMBER" | "MATCH_ROWTIME" | "MATCH_TIMEOUT":
+                no_arguments(node, scope)
+        match name:
             case "MATCH_NUMBER":
                 return atoms.column(MatchNumber())
             case "MATCH_ROWTIME":
@@ -59,12 +64,20 @@ def lower_measure(
                 if not timeouts:
                     raise ProgrammingError(
                         "MATCH_TIMEOUT() needs SHOW TIMEOUT MATCHES",
-                        scope.place,
+                        span_of(node, scope.place),
                         "ONE ROW PER MATCH SHOW TIMEOUT MATCHES",
                     )
                 return exp.not_(atoms.column(Complete()))
             case "CLASSIFIER":
                 return _classifier(classifier_row(node, scope))
+        if isinstance(node, exp.Window):
+            raise NotSupportedError(
+                "a window function in MEASURES is not supported",
+                span_of(node, scope.place),
+                "aggregates there are over the rows of the match; PREV and NEXT read neighbours",
+            )
+        if isinstance(node, exp.Star):
+            raise ProgrammingError("a star may stand only in COUNT", span_of(node, scope.place))
         if isinstance(node, exp.Query | exp.Subquery):
             raise NotSupportedError("a subquery in MEASURES is not supported", span_of(node, scope.place))
         if isinstance(node, exp.Placeholder):

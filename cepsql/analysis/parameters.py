@@ -22,12 +22,10 @@ def bind_parameters(statement, args: Mapping[str, object]):
             if not isinstance(node, exp.Placeholder):
                 return node
             name = node.name
+            if name in ("", "?"):
+                raise ProgrammingError("a parameter has a name, like :limit")
             if name not in literals:
-                raise (
-                    ProgrammingError(f"no value was given for :{name}", hint=suggestion(name, literals, "given"))
-                    if name
-                    else ProgrammingError("parameters have names, like :limit")
-                )
+                raise ProgrammingError(f"no value was given for :{name}", hint=suggestion(name, literals, "given"))
             return literals[name].copy()
 
         return expression.transform(value) if expression.find(exp.Placeholder) else expression

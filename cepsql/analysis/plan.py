@@ -120,11 +120,15 @@ def _refuse_stateful_input(clause: MatchClause, resolved: Resolved, done: dict[s
 
 
 def _refuse_on_streams(expression: exp.Query, resolved: Resolved, done: dict[str, View]) -> None:
-    order = expression.args.get("order")
-    if order is not None:
-        raise NotSupportedError(
-            "ORDER BY over a stream is not supported", span_of(order), "the rows of a stream come as they are found"
-        )
+    streams = {name for name, relation in resolved.relations.items() if relation.streaming}
+    for query in expression.find_all(exp.Query):
+        if _reads(query, streams):
+            _refuse_order(query, outermost=query is expression)
+    for table in catalog_tables(expression):
+        if table_name(table) in streams and _in_condition(table):
+            raise NotSupportedError(
+                "a stream in a subquery of a condition is not supported", span_of(table), "a table there is"
+            )
     matches = [t for t in catalog_tables(expression) if table_name(t) in done and done[table_name(t)].streaming]
     if not matches:
         return
@@ -134,13 +138,45 @@ def _refuse_on_streams(expression: exp.Query, resolved: Resolved, done: dict[str
             span_of(matches[-1]),
             "run two queries",
         )
-    found = expression.find(exp.Group, exp.Distinct, exp.Window, exp.AggFunc)
-    if found is not None:
+    for found in expression.find_all(exp.Group, exp.Distinct, exp.Window, exp.AggFunc):
+        if not _reads(found.find_ancestor(exp.Query), streams):
+            continue
         raise NotSupportedError(
             f"{_spoken(found)} over the matches of a stream is not supported",
-            span_of(found),
+            span_of(found, span_of(expression)),
             "aggregates over the rows of one match go into MEASURES",
         )
+
+
+def _reads(query: exp.Query, names: set[str]) -> bool:
+    return any(table_name(table) in names for table in catalog_tables(query))
+
+
+def _refuse_order(query: exp.Query, outermost: bool) -> None:
+    for clause, spoken in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
+        if query.args.get(clause) is not None:
+            place = span_of(query.args[clause])
+            raise NotSupportedError(
+                f"{spoken} over a stream is not supported", place, "the rows of a stream come as they are found"
+            )
+    if query.args.get("offset") is not None:
+        raise NotSupportedError("OFFSET over a stream is not supported", span_of(query.args["offset"]))
+    if query.args.get("limit") is not None and not outermost:
+        raise NotSupportedError(
+            "LIMIT in a subquery over a stream is not supported", span_of(query.args["limit"]), "the outer query may"
+        )
+
+
+def _in_condition(table: exp.Table) -> bool:
+    """Tell whether a table stands in a subquery that is no relation: after IN, in EXISTS, or as a value."""
+    node, parent = table, table.parent
+    while parent is not None:
+        if isinstance(parent, exp.In | exp.Exists):
+            return True
+        if isinstance(node, exp.Subquery) and not isinstance(parent, exp.From | exp.Join | exp.Query | exp.CTE):
+            return True
+        node, parent = parent, parent.parent
+    return False
 
 
 def _spoken(node: exp.Expr) -> str:

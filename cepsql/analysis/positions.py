@@ -6,8 +6,8 @@ from cepsql.errors import Span
 
 
 def span_of(expression: exp.Expr, default: Span | None = None) -> Span | None:
-    """Return the characters that the names in an expression cover, `default` if it has no name."""
-    places = [node.meta for node in expression.find_all(exp.Identifier) if "start" in node.meta]
+    """Return the characters that the names, calls and constants in an expression cover, `default` without any."""
+    places = [node.meta for node in expression.walk() if "start" in node.meta]
     if not places:
         return default
     return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)

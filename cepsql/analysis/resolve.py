@@ -85,7 +85,8 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     """
     relations = {}
     for table in catalog_tables(query):
-        relations[table_name(table)] = lookup(table)
+        relations[table_name(table)] = relation = lookup(table)
+        _check_alias(table, relation)
     flat = flatten_names(query)
     schema = MappingSchema(
         {_flat(name): {c.name: _known_type(c.type) for c in relation.columns} for name, relation in relations.items()},
@@ -149,9 +150,25 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Relation
     if message.startswith(prefix):
         name = message.removeprefix(prefix).lower()
         column = next((c for c in query.find_all(exp.Column) if c.name.lower() == name), query)
+        table = next((t for t in query.find_all(exp.Table) if t.alias_or_name == column.table), None)
+        relation = relations.get(table_name(table)) if table is not None and column.table else None
+        if relation is not None:
+            known = suggestion(name, [c.name for c in relation.columns], "columns")
+            return ProgrammingError(f"{column.table} has no column {name}", span_of(column), known)
         known = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
         return ProgrammingError(f"there is no column {name}", span_of(column), suggestion(name, known, "columns"))
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
+
+
+def _check_alias(table: exp.Table, relation: Relation) -> None:
+    alias = table.args.get("alias")
+    named = alias.columns if alias is not None else []
+    if named and len(named) != len(relation.columns):
+        raise ProgrammingError(
+            f"{table.alias} names {len(named)} columns of {len(relation.columns)}",
+            span_of(alias),
+            f"columns: {', '.join(column.name for column in relation.columns)}",
+        )
 
 
 def _flat(name: str) -> str:
@@ -196,11 +213,11 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
         # It may be a field of a struct column.
         if table in (c.lower() for c in everything):
             return
-        raise ProgrammingError(
-            f"there is no table {column.table} in this query",
-            span_of(column),
-            suggestion(column.table, columns, "tables"),
-        )
+        named = [name for name in columns if not name.startswith("__match_")]
+        hint = suggestion(column.table, named, "tables")
+        if not named:
+            hint = "what MATCH_RECOGNIZE gives has no table name, unless an alias follows its closing parenthesis"
+        raise ProgrammingError(f"there is no table {column.table} in this query", span_of(column), hint)
     known = columns[table] if table else everything
     if name.lower() not in (c.lower() for c in known):
         where = f"{column.table} has" if table and len(columns) > 1 else "there is"

@@ -1,5 +1,6 @@
 """What the expressions of a MATCH_RECOGNIZE may name, and which row of the match an expression reads."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -24,6 +25,9 @@ class RowRef:
     offset: int = 0
     shift: int = 0
 
+
+MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT")
+"""Calls that ask for the match itself."""
 
 LAST_ROW = RowRef()
 """The last row of the match so far; in a condition, the row under test."""
@@ -50,6 +54,10 @@ class MatchScope:
         """Return the same names for an expression that stands at `place`."""
         return replace(self, place=place)
 
+    def variable_hint(self, name: str) -> str:
+        """Return the hint for an unknown variable; names that need quotes are shown with them."""
+        return variable_hint(name, [*self.variables, *self.unions])
+
     def find_variables(self, identifier: exp.Identifier) -> frozenset[int] | None:
         """Return the variables that a name stands for, None if it is no pattern variable."""
         name = identifier.this if identifier.quoted else identifier.this.upper()
@@ -67,23 +75,30 @@ class MatchScope:
         if len(parts) > 1 and self._is_qualifier(parts[0], parts[1]):
             variables = self.find_variables(parts[0])
             if variables is None and parts[0].this.lower() != self.alias:
-                known = [*self.variables, *self.unions]
                 raise ProgrammingError(
                     f"there is no pattern variable {parts[0].this}",
                     span_of(parts[0]),
-                    suggestion(parts[0].this, known, "variables"),
+                    self.variable_hint(parts[0].this),
                 )
             parts = parts[1:]
         if parts[0].this.lower() not in self.columns:
             raise ProgrammingError(
                 f"the input has no column {parts[0].this}",
                 span_of(parts[0], self.place),
-                suggestion(parts[0].this, [name for name, _ in self.columns.values()], "columns"),
+                self._column_hint(parts[0]),
             )
         plain = exp.column(parts[0].copy())
         for field in parts[1:]:
             plain = exp.Dot(this=plain, expression=field.copy())
         return variables, plain
+
+    def _column_hint(self, identifier: exp.Identifier) -> str:
+        name, columns = identifier.this, [name for name, _ in self.columns.values()]
+        if name.upper() in MATCH_FUNCTIONS:
+            return f"did you mean {name.upper()}()?"
+        if self.find_variables(identifier) is not None:
+            return f"{name} is a pattern variable; {name}.{columns[0]} is a column of its last row"
+        return suggestion(name, columns, "columns")
 
     def _is_qualifier(self, first: exp.Identifier, second: exp.Identifier) -> bool:
         """Tell `variable.column` from `column.field` where a variable and a column have one name."""
@@ -151,7 +166,7 @@ def row_of(expression: exp.Expr, scope: MatchScope) -> RowRef | None:
         return RowRef(scope.resolve(expression)[0])
     name = navigation_name(expression)
     if name in (RUNNING, FINAL):
-        return row_of(expression.expressions[0], scope)
+        return row_of(semantics_argument(expression, scope), scope)
     if name in (FIRST, LAST):
         return replace(_argument_row(expression, scope), first=name == FIRST, offset=_offset(expression, 0, scope))
     if name in ("PREV", "NEXT"):
@@ -163,12 +178,43 @@ def row_of(expression: exp.Expr, scope: MatchScope) -> RowRef | None:
     return None
 
 
+def semantics_argument(call: exp.Anonymous, scope: MatchScope) -> exp.Expr:
+    """Return what RUNNING or FINAL stands before.
+
+    Raises ProgrammingError if that is neither FIRST, LAST nor an aggregate.
+    """
+    argument = call.expressions[0]
+    if navigation_name(argument) not in (FIRST, LAST) and not isinstance(argument, exp.AggFunc | exp.Filter):
+        raise ProgrammingError(
+            f"{spoken_name(call)} may stand only before FIRST, LAST and aggregates", span_of(call, scope.place)
+        )
+    return argument
+
+
+def no_arguments(call: exp.Anonymous, scope: MatchScope) -> None:
+    """Raise ProgrammingError if a call like MATCH_NUMBER() has arguments."""
+    if call.expressions:
+        raise ProgrammingError(f"{spoken_name(call)}() takes no argument", span_of(call, scope.place))
+
+
+def spoken_name(call: exp.Anonymous) -> str:
+    """Return the name of a call as the user writes it, upper case."""
+    return call.name.strip("_").upper()
+
+
+def variable_hint(name: str, known: Iterable[str]) -> str:
+    """Make the hint for an unknown pattern variable."""
+    return suggestion(name, [v if v == v.upper() and v.isidentifier() else f'"{v}"' for v in known], "variables")
+
+
 def _argument_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
     """Return the row of a navigation's argument: an expression over one variable, without navigation."""
-    spoken = call.name.strip("_").upper()
+    spoken = spoken_name(call)
     if not call.expressions:
         raise ProgrammingError(f"{spoken} needs an argument", span_of(call, scope.place))
     argument = call.expressions[0]
+    if isinstance(argument, exp.Star) or argument.find(exp.Star):
+        raise ProgrammingError("a star may stand only in COUNT", span_of(call, scope.place))
     if navigation_name(argument) == "CLASSIFIER":
         return classifier_row(argument, scope)
     for node in argument.walk():
@@ -197,7 +243,7 @@ def classifier_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
         raise ProgrammingError(
             "CLASSIFIER takes one pattern variable or union of them",
             span_of(call, scope.place),
-            f"variables: {', '.join([*scope.variables, *scope.unions])}",
+            scope.variable_hint(argument.name),
         )
     return RowRef(variables)
 
@@ -222,12 +268,16 @@ def _star_variables(star: exp.Column, scope: MatchScope) -> frozenset[int]:
     table = star.args["table"]
     variables = scope.find_variables(table)
     if variables is None:
-        raise ProgrammingError(f"there is no pattern variable {table.this}", span_of(table, scope.place))
+        raise ProgrammingError(
+            f"there is no pattern variable {table.this}",
+            span_of(table, scope.place),
+            scope.variable_hint(table.this),
+        )
     return variables
 
 
 def _offset(call: exp.Anonymous, default: int, scope: MatchScope) -> int:
-    spoken = call.name.strip("_").upper()
+    spoken = spoken_name(call)
     if len(call.expressions) > 2:
         raise ProgrammingError(f"{spoken} takes one or two arguments", span_of(call, scope.place))
     if len(call.expressions) < 2:

@@ -13,6 +13,7 @@ from lark.exceptions import UnexpectedToken
 from sqlglot.tokens import TokenType
 
 from cepsql.errors import Error, ProgrammingError
+from cepsql.language.syntax_errors import unexpected
 from cepsql.language.tokens import DIALECT, Text
 
 _PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
@@ -35,8 +36,8 @@ _RELATION_ENDS = _JOIN_WORDS | {
     "EXCEPT",    "MINUS", "WINDOW", "QUALIFY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "OFFSET", "SELECT",
 }  # fmt: skip
 _CLAUSE_STARTS = {
-    "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROWS", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
-    "SUBSET": None, "DEFINE": None,
+    "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROW", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
+    "SUBSET": None, "DEFINE": None, "PARTITION BY": None,
 }  # fmt: skip
 _OPERATOR_WORDS = {
     "AND",
@@ -54,12 +55,6 @@ _OPERATOR_WORDS = {
     "CASE",
     "DIV",
 }
-_DESCRIBED = {
-    "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
-    "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
-    "OPTION_KEY": "a name", "LPAR": "(", "RPAR": ")", "COMMA": ",", "SEMICOLON": ";", "DOT": ".", "EQUAL": "=",
-    "$END": "the end", "PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY",
-}  # fmt: skip
 
 
 def grammar_text(name: str) -> str:
@@ -90,12 +85,12 @@ def parse(text: Text) -> Tree:
         try:
             parser.feed_token(Token(kind, text.slice(at, end), start_pos=at, end_pos=end))
         except UnexpectedToken:
-            raise _unexpected(text, at, parser.accepts()) from None
+            raise unexpected(text, at, parser.accepts()) from None
         at = end
     try:
         return parser.feed_eof()
     except UnexpectedToken:
-        raise _unexpected(text, at, parser.accepts()) from None
+        raise unexpected(text, at, parser.accepts()) from None
 
 
 def split(text: str) -> list[tuple[int, str]]:
@@ -162,7 +157,8 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
             end = _island_end(text, at, island, choices)
             if end > at:
                 return island, end
-    raise _unexpected(text, at, choices)
+    # No terminal of that name: the parser refuses it and says what it would accept.
+    return "UNKNOWN", at + 1
 
 
 def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
@@ -188,7 +184,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
     """Return where an island that begins at token `at` ends, `at` itself if none can begin there."""
     match island:
         case "NAME":
-            return at + 1 if _is_name(text, at) else at
+            return at + 1 if _is_name(text, at) and not _begins_clause(text, at) else at
         case "TABLE_ALIAS":
             return _alias_end(text, at)
         case "OPTION_KEY":
@@ -208,7 +204,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
             )
         case "RELATION":
             return _relation_end(text, at)
-    if "CREATE" in choices and text.word(at) not in _QUERY_WORDS and text.raw(at) != "(":
+    if choices & {"CREATE", "REWRITTEN"} and text.word(at) not in _QUERY_WORDS and text.raw(at) != "(":
         return at
     return _run(
         text, at, lambda i: text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN", "MATCH_RECOGNIZE"), nested=True
@@ -253,11 +249,15 @@ def _relation_end(text: Text, at: int) -> int:
 
 def _type_end(text: Text, at: int) -> int:
     depth, i = 0, at
-    while i < len(text) and (depth > 0 or not (text.raw(i) in (",", ")", ";") or text.word(i) == "AS")):
+    while i < len(text) and text.raw(i) not in (")", ";") and (depth > 0 or not _ends_type(text, i)):
         # Angle brackets nest: ARRAY<STRUCT<a: INT, b: STRING>>.
         depth += text.raw(i).count("<") - text.raw(i).count(">")
         i = text.closing.get(i, i) + 1
     return i
+
+
+def _ends_type(text: Text, i: int) -> bool:
+    return text.raw(i) == "," or text.word(i) == "AS"
 
 
 def _alias_end(text: Text, at: int) -> int:
@@ -271,7 +271,9 @@ def _alias_end(text: Text, at: int) -> int:
 
 def _starts_clause(text: Text, i: int, begin: int) -> bool:
     word = text.word(i)
-    if i == begin or word not in _CLAUSE_STARTS or text.word(i - 1) in _OPERATOR_WORDS:
+    if i == begin:
+        return _begins_clause(text, i)
+    if word not in _CLAUSE_STARTS or text.word(i - 1) in _OPERATOR_WORDS:
         return False
     before = text.raw(i - 1)
     if not (
@@ -283,7 +285,22 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
     ):
         return False
     needed = _CLAUSE_STARTS[word]
-    return needed is None or text.raw(i + 1).upper() == needed
+    return needed is None or text.word(i + 1).removesuffix("S") == needed or text.raw(i + 1) == needed
+
+
+def _begins_clause(text: Text, i: int) -> bool:
+    """Tell whether a clause begins where an expression or a name was expected."""
+    match text.word(i):
+        case "ORDER BY" | "PARTITION BY":
+            return True
+        case "PATTERN" if text.raw(i + 1) == "(":
+            following = text.closing[i + 1] + 1
+            return text.raw(following) == ")" or text.word(following) in ("WITHIN", "SUBSET", "DEFINE")
+        case "SUBSET":
+            return _is_name(text, i + 1) and text.raw(i + 2) == "="
+        case "DEFINE":
+            return _is_name(text, i + 1) and text.word(i + 1) != "AS" and text.word(i + 2) == "AS"
+    return False
 
 
 def _is_name(text: Text, i: int) -> bool:
@@ -296,11 +313,3 @@ def _is_string(text: Text, i: int) -> bool:
 
 def _holds_match(text: Text, at: int) -> bool:
     return any(text.word(i) == "MATCH_RECOGNIZE" for i in range(at, text.closing[at]))
-
-
-def _unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError:
-    names = sorted({_DESCRIBED.get(name, name) for name in accepted if name == "$END" or name.isupper()})
-    hint = f"expected {', '.join(names[:-1]) + ' or ' if len(names) > 1 else ''}{names[-1]}" if names else None
-    if at >= len(text):
-        return text.error("the statement ends too early", at, hint=hint)
-    return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)

@@ -33,19 +33,28 @@ def parse_pattern(text: str, offset: int = 0) -> tuple[Pattern, dict[str, Span]]
     except UnexpectedToken as error:
         at = len(text) if error.token.type == "$END" else error.token.start_pos
         what = "ends too early" if error.token.type == "$END" else f"has an unexpected {error.token}"
-        raise ProgrammingError(f"the row pattern {what}", Span(offset + at, offset + at + 1)) from None
+        raise ProgrammingError(f"the row pattern {what}", Span(offset + at, offset + at + 1), _hint(text, at)) from None
     except UnexpectedCharacters as error:
         at = error.pos_in_stream
         raise ProgrammingError(
             f"the row pattern has an unexpected {text[at]}",
             Span(offset + at, offset + at + 1),
-            "a pattern is made of variables, ( ), |, quantifiers, ^, $, PERMUTE( ) and {- -}",
+            _hint(text, at),
         ) from None
     reader = _Reader(offset)
     try:
         return reader.transform(tree), reader.spans
     except VisitError as error:
         raise error.orig_exc from None
+
+
+def _hint(text: str, at: int) -> str:
+    """Return what helps with a pattern that is wrong at character `at`."""
+    if text.rfind("{", 0, at) > max(text.rfind("}", 0, at), text.rfind("{-", 0, at)):
+        return "a count is written {n}, {n,}, {n,m} or {,m}"
+    if text[at : at + 1] in (",", ";", "&") or text[at : at + 2] == "->":
+        return "what follows one another stands side by side: A B"
+    return "a pattern is made of variables, ( ), |, * + ? and {n,m}, ^, $, PERMUTE( , ) and {- -}"
 
 
 def fold(name: str) -> str:
@@ -62,6 +71,9 @@ class _Reader(Transformer):
 
     def variable(self, token) -> Variable:
         name = fold(token)
+        if token.upper() in ("AND", "OR", "NOT"):
+            span = Span(self.offset + token.start_pos, self.offset + token.end_pos)
+            raise ProgrammingError(f"{token} is no variable", span, "A B is A and then B, A | B is one of them")
         self.spans.setdefault(name, Span(self.offset + token.start_pos, self.offset + token.end_pos))
         return Variable(name)
 

@@ -9,6 +9,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.syntax_errors import dangling, plain_sql_error
 
 DIALECT = Spark()
 
@@ -110,14 +111,23 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     try:
         trees = parser.parse_into(into, tokens, text.sql) if into else parser.parse(tokens, text.sql)
     except ParseError as error:
-        raise _syntax_error(text, tokens, error) from None
+        raise plain_sql_error(text, tokens, error) from None
     span = Span(tokens[0].start, tokens[-1].end + 1)
     if len(trees) != 1 or trees[0] is None:
         raise ProgrammingError("one expression was expected here", span, None, text.sql)
-    opaque = trees[0].find(exp.Command)
+    tree = trees[0]
+    incomplete = dangling(text, tokens)
+    if incomplete is not None:
+        raise incomplete
+    opaque = tree.find(exp.Command, exp.Parameter)
+    if isinstance(opaque, exp.Parameter):
+        raise ProgrammingError("syntax error: a parameter is written :name", span, None, text.sql)
     if opaque is not None:
         raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
-    return trees[0]
+    _place_calls(text, tree)
+    if into is not None:
+        tree.meta.update(start=span.start, end=span.end - 1)
+    return tree
 
 
 def _function_name(token: Token, following: Token | None) -> Token:
@@ -127,22 +137,13 @@ def _function_name(token: Token, following: Token | None) -> Token:
     return token
 
 
-def _syntax_error(text: Text, tokens: list[Token], error: ParseError) -> ProgrammingError:
-    cause = error
-    while not cause.errors and isinstance(cause.__cause__, ParseError):
-        cause = cause.__cause__
-    details = (cause.errors or error.errors or [{}])[-1]
-    at = next(
-        (t for t in tokens if (t.line, t.col) == (details.get("line"), details.get("col"))),
-        tokens[-1],
-    )
-    message = (details.get("description") or "this cannot be parsed").rstrip(".")
-    written = text.sql[at.start : at.end + 1]
-    if message == "Invalid expression / Unexpected token":
-        message = f"unexpected {written}"
-    return ProgrammingError(
-        f"syntax error: {message[0].lower() + message[1:]}", Span(at.start, at.end + 1), None, text.sql
-    )
+def _place_calls(text: Text, tree: exp.Expr) -> None:
+    """Let the position of every call, which sqlglot ends at its name, reach to its closing parenthesis."""
+    at = {token.start: i for i, token in enumerate(text.tokens)}
+    for call in tree.find_all(exp.Func):
+        name = at.get(call.meta.get("start"))
+        if name is not None and name + 1 in text.closing:
+            call.meta["end"] = text.tokens[text.closing[name + 1]].end
 
 
 def made_token(kind: TokenType, text: str, at: Token) -> Token:

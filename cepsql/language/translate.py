@@ -1,6 +1,7 @@
 """Lark trees to statements: clauses become dataclasses, islands of plain SQL become sqlglot expressions."""
 
 import ast
+import difflib
 
 from lark import Token, Tree
 from sqlglot import exp
@@ -69,7 +70,7 @@ class _Translator:
             written = self._name(name)
             if written.text.lower() in spans:
                 raise self.text.error(f"column {written.text} is defined twice", name.start_pos)
-            parse_island(self.text, self._tokens(kind), exp.DataType)
+            self._check_type(written, kind)
             if expression is not None:
                 parse_island(self.text, self._tokens(expression), exp.Condition)
             spans[written.text.lower()] = written.span
@@ -84,21 +85,51 @@ class _Translator:
                     "a bounded table has no watermark", clause.children[0].start_pos, hint="CREATE STREAM has one"
                 )
         using = _subtree(tree, "using")
-        options = tuple(
-            (_unquote(key).lower() if key[:1] not in "'\"" else _unquote(key), _unquote(value))
-            for key, value in (_values(option) for option in _subtrees(using, "option"))
-        )
         return CreateSource(
             self._qualified(_subtree(tree, "qualified_name")),
             tuple(columns),
             spans,
             watermark,
             _unquote(_values(using)[0]).lower(),
-            options,
+            self._options(using),
             streaming,
-            _subtree(tree, "or_replace") is not None,
-            _subtree(tree, "if_not_exists") is not None,
+            *self._replace_or_keep(tree),
         )
+
+    def _check_type(self, column: Name, kind: Token) -> None:
+        word, first = self.text.word(kind.start_pos), kind.start_pos
+        if column.text.upper() == "WATERMARK" and word not in _TYPES:
+            hint = f"WATERMARK FOR {word.lower()} AS {word.lower()} - INTERVAL '10' SECONDS"
+            raise self.text.error("syntax error: FOR is missing after WATERMARK", first, hint=hint)
+        if word not in _TYPES:
+            raise self.text.error(f"there is no type {self.text.raw(first)}", first, hint=_type_hint(word))
+        if self.text.raw(first + 1) == "(" and word not in _SIZED_TYPES:
+            raise self.text.error(f"{word} takes no size or precision", first + 1, self.text.closing[first + 1] + 1)
+        try:
+            parse_island(self.text, self._tokens(kind), exp.DataType)
+        except Error as error:
+            error.hint = error.hint or "a column is written: name type [AS expression]"
+            raise
+
+    def _options(self, using: Tree) -> tuple[tuple[str, str], ...]:
+        options: dict[str, str] = {}
+        for key, value in (_values(option) for option in _subtrees(using, "option")):
+            name = _unquote(key) if key[:1] in "'\"" else _unquote(key).lower()
+            extra = next((i for i in range(value.start_pos + 1, value.end_pos) if value[:1] in "'\""), None)
+            if extra is not None:
+                raise self.text.error(
+                    f"syntax error: unexpected {self.text.raw(extra)}", extra, hint="options are separated by commas"
+                )
+            if name in options:
+                raise self.text.error(f"the option {name} is given twice", key.start_pos)
+            options[name] = _unquote(value)
+        return tuple(options.items())
+
+    def _replace_or_keep(self, tree: Tree) -> tuple[bool, bool]:
+        replace, keep = _subtree(tree, "or_replace"), _subtree(tree, "if_not_exists")
+        if replace is not None and keep is not None:
+            raise self.text.error("OR REPLACE and IF NOT EXISTS exclude each other", keep.children[0].start_pos)
+        return replace is not None, keep is not None
 
     def create_view(self, tree: Tree) -> CreateView:
         query = self.query(_subtree(tree, "query"))
@@ -106,8 +137,7 @@ class _Translator:
             self._qualified(_subtree(tree, "qualified_name")),
             query,
             self.text.sql[query.span.start : query.span.end],
-            _subtree(tree, "or_replace") is not None,
-            _subtree(tree, "if_not_exists") is not None,
+            *self._replace_or_keep(tree),
         )
 
     def drop(self, tree: Tree) -> Drop:
@@ -284,6 +314,9 @@ class _Translator:
                 tokens += self._navigation(i + 1, close + 1)
                 tokens.append(made_token(TokenType.R_PAREN, ")", self.text.tokens[close]))
                 i = close
+            elif self.text.raw(i)[:1] == '"' and self.text.raw(i + 1) == ".":
+                # A quoted pattern variable, as PATTERN takes it; elsewhere double quotes make a string.
+                tokens.append(made_token(TokenType.IDENTIFIER, _unquote(self.text.raw(i)), self.text.tokens[i]))
             else:
                 tokens.append(self.text.tokens[i])
             i += 1
@@ -299,6 +332,20 @@ class _Translator:
         parts = _values(tree)
         span = Span(self._span(parts[0]).start, self._span(parts[-1]).end)
         return Name(".".join(_unquote(part) for part in parts), span)
+
+
+_TYPES = {
+    "BOOLEAN", "TINYINT", "BYTE", "SMALLINT", "SHORT", "INT", "INTEGER", "BIGINT", "LONG", "FLOAT", "REAL", "DOUBLE",
+    "DECIMAL", "DEC", "NUMERIC", "STRING", "CHAR", "CHARACTER", "VARCHAR", "BINARY", "DATE", "TIMESTAMP",
+    "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "INTERVAL", "ARRAY", "MAP", "STRUCT", "VARIANT",
+}  # fmt: skip
+_SIZED_TYPES = {"DECIMAL", "DEC", "NUMERIC", "CHAR", "CHARACTER", "VARCHAR"}
+
+
+def _type_hint(word: str) -> str:
+    near = difflib.get_close_matches(word, _TYPES, 1)
+    common = "STRING, INT, BIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIMESTAMP, BINARY, ARRAY, MAP, STRUCT"
+    return f"did you mean {near[0]}?" if near else f"types: {common}"
 
 
 _ISLAND_TYPES = {"NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT"}

@@ -1,0 +1,194 @@
+"""What is said about text that cannot be parsed: the message, where it points, and the hint."""
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from sqlglot.errors import ParseError
+from sqlglot.tokens import Token, TokenType
+
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+
+if TYPE_CHECKING:
+    from cepsql.language.tokens import Text
+
+CLAUSES = ("PARTITION BY", "ORDER BY", "MEASURES", "ONE", "ALL", "AFTER", "PATTERN", "WITHIN", "SUBSET", "DEFINE")
+_ORDER = (
+    "order of the clauses: PARTITION BY, ORDER BY, MEASURES, ONE ROW PER MATCH, AFTER MATCH SKIP, PATTERN, WITHIN, "
+    "SUBSET, DEFINE"
+)
+_SPOKEN = {"ONE": "ONE ROW PER MATCH", "ALL": "ALL ROWS PER MATCH", "AFTER": "AFTER MATCH SKIP"}
+_BEGINNINGS = ("SELECT", "WITH", "VALUES", "CREATE", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "RESET")
+_COMMANDS = {
+    "INSERT", "UPDATE", "DELETE", "MERGE", "ALTER", "TRUNCATE", "USE", "CACHE", "UNCACHE", "REFRESH", "ANALYZE",
+    "GRANT", "REVOKE", "CALL", "LOAD", "ADD", "START", "STOP", "BEGIN", "COMMIT", "DECLARE", "EXECUTE", "REPLACE",
+}  # fmt: skip
+_PLAIN_WORDS = (
+    "SELECT", "FROM", "WHERE", "HAVING", "LIMIT", "JOIN", "UNION", "VALUES", "GROUP BY", "ORDER BY", "MATCH_RECOGNIZE",
+)  # fmt: skip
+_DESCRIBED = {
+    "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
+    "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
+    "OPTION_KEY": "a name", "LPAR": "(", "RPAR": ")", "COMMA": "a comma", "DOT": "a point", "EQUAL": "=",
+    "SEMICOLON": "the end", "$END": "the end", "PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY",
+}  # fmt: skip
+_UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
+# sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
+_DANGLING = {",", "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE", "SELECT"}
+_ENDS = {"", ")", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", ";"}
+
+
+def unexpected(text: "Text", at: int, accepted: set[str]) -> ProgrammingError | NotSupportedError:
+    """Make the error for token `at`, which is none of the accepted terminals; beyond the text for its end."""
+    word, ended = text.word(at), at >= len(text)
+    if "CREATE" in accepted and not ended:
+        return _no_statement(text, at)
+    hint = _expected(accepted)
+    if _match_start(text, at) is not None:
+        if word in CLAUSES and not ended:
+            return _misplaced(text, at, hint)
+        hint = _match_hint(text, at, accepted, hint)
+    if accepted == {"USING"} and word == "WITH":
+        hint = "the source is written: USING format OPTIONS (key 'value', ...)"
+    if ended:
+        return text.error("the statement ends too early", at, hint=hint)
+    return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)
+
+
+def dangling(text: "Text", tokens: list[Token]) -> ProgrammingError | None:
+    """Make the error for a word like AND or ON that nothing follows, None if there is none."""
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        written = _written(text, token)
+        following = "" if after is None else _written(text, after)
+        dotted = before is not None and _written(text, before) == "."
+        if written in _DANGLING and following in _ENDS and not dotted and token.token_type != TokenType.VAR:
+            return _error(text, token, f"an expression is missing after {text.sql[token.start : token.end + 1]}")
+    return None
+
+
+def plain_sql_error(text: "Text", tokens: list[Token], error: ParseError) -> ProgrammingError:
+    """Make the error for plain SQL that sqlglot does not parse, in words of SQL."""
+    cause = error
+    while not cause.errors and isinstance(cause.__cause__, ParseError):
+        cause = cause.__cause__
+    details = (cause.errors or error.errors or [{}])[-1]
+    place = details.get("line"), details.get("col")
+    index = next((i for i, t in enumerate(tokens) if (t.line, t.col) == place), len(tokens) - 1)
+    at = tokens[index]
+    written = text.sql[at.start : at.end + 1]
+    said = (details.get("description") or "").rstrip(".")
+    hint = _plain_hint(text, tokens, index)
+    return _error(text, at, f"syntax error: {_in_words(said, written)}", hint)
+
+
+def _in_words(said: str, written: str) -> str:
+    if said.startswith("Required keyword"):
+        side = "before" if written in (")", ",") else "after"
+        return f"something is missing {side} {written}"
+    found = re.match(r"Expect(?:ed|ing) (.+)", said)
+    if found and found.group(1).startswith("TYPE"):
+        return f"{written} is no type"
+    if found:
+        return f"expected {found.group(1)} before {written}" if len(found.group(1)) == 1 else f"expected {found[1]}"
+    most = re.search(r"maximum number of supported arguments \((\d+)\)", said)
+    if most:
+        return f"too many arguments; at most {most.group(1)} can be given"
+    if "statement following CTE" in said:
+        return "a query is missing after WITH"
+    return f"unexpected {written}"
+
+
+def _plain_hint(text: "Text", tokens: list[Token], index: int) -> str | None:
+    words = [_written(text, token) for token in tokens]
+    for i, word in enumerate(words):
+        if re.fullmatch(r"MATCH[_ ]?RECOGNI[SZ]E", word) and word != "MATCH_RECOGNIZE":
+            return "did you mean MATCH_RECOGNIZE?"
+        if word == "MATCH" and words[i + 1 : i + 2] in (["RECOGNIZE"], ["_RECOGNIZE"], ["RECOGNISE"]):
+            return "MATCH_RECOGNIZE is one word"
+    if words[index] in ("CHANGES", "FINAL") and "EMIT" in words:
+        return "EMIT is not needed: a query over a stream gives its rows as they are found"
+    if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
+        return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
+    for word in reversed(words[max(0, index - 2) : index + 1]):
+        if word in ("GROUP", "ORDER", "PARTITION"):
+            return f"did you mean {word} BY?"
+        near = difflib.get_close_matches(word, _PLAIN_WORDS, 1, 0.75)
+        if near and near[0] != word and word.isalpha():
+            return f"did you mean {near[0]}?"
+    return None
+
+
+def _no_statement(text: "Text", at: int) -> ProgrammingError | NotSupportedError:
+    word = text.word(at)
+    hint = f"a statement begins with {', '.join(_BEGINNINGS[:-1])} or {_BEGINNINGS[-1]}"
+    if word in _COMMANDS:
+        return NotSupportedError(f"{word} is not supported", text.span(at, at + 1), hint, text.sql)
+    near = difflib.get_close_matches(word, _BEGINNINGS, 1) if word else []
+    return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?" if near else hint)
+
+
+def _misplaced(text: "Text", at: int, hint: str | None) -> ProgrammingError:
+    word = text.word(at)
+    begin = _match_start(text, at)
+    earlier = [text.word(i) for i in _same_level(text, begin, at)]
+    later = [text.word(i) for i in _same_level(text, at, text.closing[begin])]
+    last = next((w for w in reversed(earlier) if w in CLAUSES), None)
+    spoken = _SPOKEN.get(word, word)
+    if word in earlier:
+        return text.error(f"syntax error: {spoken} stands here for the second time", at, hint=_ORDER)
+    if last is not None and CLAUSES.index(last) > CLAUSES.index(word):
+        return text.error(f"{spoken} must stand before {_SPOKEN.get(last, last)}", at, hint=_ORDER)
+    if word in ("WITHIN", "SUBSET", "DEFINE") and "PATTERN" in later:
+        return text.error(f"{word} must stand after PATTERN", at, hint=_ORDER)
+    if hint == "expected AS":
+        hint = _as_hint(last)
+    return text.error(f"syntax error: unexpected {word}", at, hint=hint)
+
+
+def _match_hint(text: "Text", at: int, accepted: set[str], hint: str | None) -> str | None:
+    begin = _match_start(text, at)
+    last = next((text.word(i) for i in reversed(_same_level(text, begin, at)) if text.word(i) in CLAUSES), None)
+    if text.raw(at) == ")" and "PATTERN" in accepted:
+        return "PATTERN ( ... ) is missing"
+    if text.word(at) == "AS" and accepted <= {"RPAR", "COMMA"}:
+        return f"is a comma missing before {text.raw(at - 1)}?"
+    return _as_hint(last) if hint == "expected AS" else hint
+
+
+def _as_hint(clause: str | None) -> str:
+    forms = {"MEASURES": "a measure is written: expression AS name", "DEFINE": "write DEFINE variable AS condition"}
+    return forms.get(clause, "expected AS")
+
+
+def _match_start(text: "Text", at: int) -> int | None:
+    """Return the bracket of the innermost MATCH_RECOGNIZE that holds token `at` directly, None if there is none."""
+    around = [begin for begin, end in text.closing.items() if begin < at <= end]
+    begin = max(around, default=None)
+    return begin if begin is not None and text.word(begin - 1) == "MATCH_RECOGNIZE" else None
+
+
+def _same_level(text: "Text", begin: int, end: int) -> list[int]:
+    """Return the tokens between `begin` and `end` that stand in no further bracket."""
+    found, i = [], begin + 1
+    while i < end:
+        found.append(i)
+        i = text.closing.get(i, i) + 1
+    return found
+
+
+def _expected(accepted: set[str]) -> str | None:
+    if "SQL" in accepted:
+        accepted = accepted - {"FROM", "JOIN", "LPAR"}
+    names = {_DESCRIBED.get(name, name) for name in accepted if name == "$END" or name.isupper()}
+    listed = sorted(names, key=lambda name: (not name[0].isupper(), name == "the end", name))
+    if not listed:
+        return None
+    return f"expected {', '.join(listed[:-1]) + ' or ' if len(listed) > 1 else ''}{listed[-1]}"
+
+
+def _written(text: "Text", token: Token) -> str:
+    return " ".join(text.sql[token.start : token.end + 1].upper().split())
+
+
+def _error(text: "Text", token: Token, message: str, hint: str | None = None) -> ProgrammingError:
+    return ProgrammingError(message, Span(token.start, token.end + 1), hint, text.sql)
