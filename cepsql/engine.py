@@ -336,6 +336,13 @@ class Query:
         """
         return self._run(lambda: self.df.collect())
 
+    @property
+    def malformed(self) -> int:
+        """How many malformed rows the last run of a bounded query left out."""
+        from cepsql.spark.observed import observed_sum
+
+        return 0 if self._frame is None or self.streaming else observed_sum(self._frame, "malformed")
+
     def arrow(self) -> "pa.Table":
         """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
         return self._run(lambda: self.df.toArrow())
@@ -388,11 +395,14 @@ class Query:
         return [value for name, value in options if is_secret(name)]
 
     def explain_spark(self) -> str:
-        """Return Spark's plans of the query as text. Starts Spark."""
+        """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
-            self.df.explain(mode="extended")
-        return text.getvalue().rstrip()
+            self.df.explain(mode="extended" if self.streaming else "formatted")
+        if not self.streaming:
+            return text.getvalue().rstrip()
+        analyzed = text.getvalue().split("== Analyzed Logical Plan ==")[-1].split("== Optimized Logical Plan ==")[0]
+        return analyzed.strip()
 
     def _run(self, action):
         if self.streaming:

@@ -157,7 +157,5 @@ def _rows(table: pa.Table | None) -> "list[Row]":
 
 
 def _local(value: object) -> object:
-    """Return times as `collect` does: without zone, in local time."""
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return value.astimezone().replace(tzinfo=None)
-    return value
+    """Return times without zone, as clocks in the session's time zone show them."""
+    return value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value

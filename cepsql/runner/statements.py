@@ -66,6 +66,8 @@ def _bounded(query: Query, zone: str, settings: Settings, console: Console) -> N
     if settings.limit is not None:
         result = result.slice(0, settings.limit)
     _write(query.columns, zone, result, settings, console)
+    if query.malformed:
+        console.say(f"{counted(query.malformed, 'malformed row')} left out")
     if settings.footer:
         console.say(f"{counted(result.num_rows, 'row')}, {time.monotonic() - begin:.1f} s")
 

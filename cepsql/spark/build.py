@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
@@ -40,14 +41,15 @@ def build(
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     Raises OperationalError and ProgrammingError for what Spark refuses.
     """
-    return _Builder(spark, view_plan, control, buckets, replaced or {}).query(plan)
+    return _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}).query(plan)
 
 
 class _Builder:
     """Builds one query; every relation that several parts read is read once."""
 
-    def __init__(self, spark, view_plan, control, buckets, replaced):
-        self.spark, self.view_plan, self.control, self.buckets = spark, view_plan, control, buckets
+    def __init__(self, spark, streaming, view_plan, control, buckets, replaced):
+        self.spark, self.streaming, self.view_plan = spark, streaming, view_plan
+        self.control, self.buckets = control, buckets
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
 
     def query(self, plan: Plan) -> DataFrame:
@@ -115,7 +117,11 @@ class _Builder:
             return self.replaced[relation.name.lower()]
         if isinstance(relation, Registered):
             return relation.frame
-        return read_source(self.spark, relation)
+        frame = read_source(self.spark, relation)
+        if self.streaming or MALFORMED not in frame.columns:
+            return frame
+        # A stream's progress would count the rows of a bounded table again in every batch.
+        return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
 
 
 def _quoted(name: str) -> str:

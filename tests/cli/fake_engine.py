@@ -61,6 +61,7 @@ class FakeQuery:
     batches: Iterable[pa.Table]
     streaming: bool = True
     limit: int | None = None
+    malformed: int = 0
     notices: list = field(default_factory=list)
     failure: Exception | None = None
     started: list = field(default_factory=list)
