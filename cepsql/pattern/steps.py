@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from cepsql.errors import InternalError
 from cepsql.pattern.program import Aggregate, Bit, Call, Classifier, MatchNumber, Navigation, Scalar, leaves
@@ -36,7 +36,16 @@ class Steps:
 
     def begin(self, start: int, number: int) -> tuple:
         """Return the registers of a path before its first row."""
-        return tuple(_initial(register, start, number) for register in self.registers)
+        if self._at_rest is not None:
+            return self._at_rest
+        return tuple([_initial(register, start, number) for register in self.registers])
+
+    @cached_property
+    def _at_rest(self) -> tuple | None:
+        """The registers before the first row, if they are the same for every path."""
+        if NUMBER in self.registers or START in self.registers:
+            return None
+        return tuple(_initial(register, -1, -1) for register in self.registers)
 
 
 @lru_cache(maxsize=256)

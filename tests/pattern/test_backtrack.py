@@ -1,8 +1,10 @@
 """find_matches and find_backtracking against the oracle: whole inputs, inputs in pieces, and what they cost."""
 
+from decimal import Decimal
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,10 +14,12 @@ from strategies import NAMES, bits, conditions, patterns, rows
 
 from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.pattern import ir
-from cepsql.pattern.backtrack import Search, find_backtracking
+from cepsql.pattern.backtrack import find_backtracking
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, Call, Classifier, Literal, MatchProgram, Navigation
+from cepsql.pattern.rows import Partitions
+from cepsql.pattern.search import Search
 from cepsql.pattern.vector import test_rows as evaluate_rows
 
 OPTIONS = st.fixed_dictionaries(
@@ -37,7 +41,7 @@ def run(asked: MatchProgram, partitions, engine=find_matches):
     return engine(asked, partitions, evaluate_rows(asked, partitions))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(patterns(), rows(), st.one_of(bits(), conditions()), OPTIONS)
 def test_whole_input(parsed, rows, tests, options) -> None:
     asked = program(parsed, tests, NAMES, **options)
@@ -109,7 +113,7 @@ def test_partitions_do_not_meet(parsed, parts, tests, options) -> None:
     together = whole([row for part in parts for row in part])
     starts = np.cumsum([0] + [len(part) for part in parts])
     zeros = np.zeros(len(parts), np.int64)
-    split = type(together)(together.rows, starts, starts[:-1], starts[1:], zeros, END_OF_TIME)
+    split = Partitions(together.rows, starts, starts[:-1], starts[1:], zeros, END_OF_TIME)
     wanted = [
         (a + int(first), *rest)
         for first, part in zip(starts, parts, strict=False)
@@ -179,7 +183,35 @@ def test_next_waits_for_its_row() -> None:
     assert find_matches(asked, partition(rows, 1, 1, END_OF_TIME)).scan.tolist() == [2]
 
 
+def test_no_rows() -> None:
+    nothing = np.zeros(0, np.int64)
+    partitions = Partitions(whole([]).rows, np.array([0]), nothing, nothing, nothing, END_OF_TIME)
+    found = find_backtracking(program(pattern("A*")), partitions, RowTests(np.ones((1, 0), bool), None))
+    assert (matches(found), found.scan.tolist()) == ([], [])
+
+
 def test_aggregates_of_nothing() -> None:
     none = Call("eq", (Aggregate("count", "v0", frozenset({1})), Literal(0)), "boolean")
     asked = program(pattern("A B"), [none, Call("isnull", (Aggregate("sum", "v0", frozenset({1})),), "boolean")])
     assert matches(find_matches(asked, whole([{"t": 1}, {"t": 2}]))) == [(0, 1, (0, 1), True)]
+
+
+def test_values_of_other_types() -> None:
+    """Decimals keep their digits, times are integers, a sum of more digits than Python's default is exact."""
+    large = Decimal("12345678901234567890123456789012345.123")
+    rows = pa.table(
+        {
+            "t": pa.array([1, 2, 3], pa.int64()),
+            "v0": pa.array([large, Decimal("0.001"), None], pa.decimal128(38, 3)),
+            "v1": pa.array([0, 5, 7], pa.timestamp("us", "UTC")),
+            "v2": pa.array([Decimal("1.0"), Decimal("2.0"), Decimal("2.0")], pa.decimal128(3, 1)),
+        }
+    )
+    a = frozenset({0})
+    sums = Call("eq", (Aggregate("sum", "v0"), Literal(Decimal("12345678901234567890123456789012345.124"))), "boolean")
+    gap = Call("eq", (Call("sub", (Navigation("v1"), Navigation("v1", a)), "bigint"), Literal(5)), "boolean")
+    mean = Call("eq", (Aggregate("avg", "v2"), Literal(Decimal("1.66667"))), "boolean")
+    asked = program(pattern("A B C"), [None, Call("and", (sums, gap), "boolean"), mean])
+    starts, scan, ends, numbers = (np.array(values) for values in ([0, 3], [0], [3], [0]))
+    partitions = Partitions(rows, starts, scan, ends, numbers, END_OF_TIME)
+    assert matches(find_matches(asked, partitions)) == [(0, 1, (0, 1, 2), True)]

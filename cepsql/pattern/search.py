@@ -1,0 +1,232 @@
+"""Try to match a row pattern at one row after another, never exploring the same state twice."""
+
+import enum
+from bisect import bisect_left
+
+import numpy as np
+
+from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.pattern import ir
+from cepsql.pattern.conditions import RowTests
+from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.rows import Partitions
+from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, ROW, SPLIT, START_ANCHOR, search_plan
+from cepsql.pattern.steps import UnknownRow
+from cepsql.pattern.types import plain_values
+
+STEP_BUDGET = 1_000_000
+"""Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
+
+UNKNOWN = 2
+"""The verdict on a row whose condition reads a row that is not known yet."""
+
+
+class Outcome(enum.Enum):
+    """How an attempt to match at one row ends."""
+
+    MATCH = "match"
+    NONE = "no match"
+    TIMEOUT = "a partial match timed out"
+    UNDECIDED = "rows to come may decide otherwise"
+
+
+class Search:
+    """Attempts to match on one set of partitions; `steps` counts what all of them took.
+
+    A path is (instruction, row, loops, registers): `loops` has a bit for every loop whose present iteration has
+    consumed nothing; `registers` hold what conditions ahead may read. Paths are tried depth first in the order of
+    preference, so the first that is accepted is the match.
+
+    1. Two paths that agree in instruction, row, loops and live registers have the same future (see
+       `cepsql.pattern.registers.live`). Depth first, the second comes when the first has failed: it is dropped.
+       Only instructions with two ways in need to be watched.
+    2. That holds from start to start too, as long as failures do not depend on the start. They do where a path was
+       cut off by WITHIN: then all is forgotten, unless the next attempt is cut off at the same row.
+    3. After a match the states on its own path did not fail. Those are at the rows of the match and the row after it,
+       so what is known of these rows is forgotten.
+    """
+
+    def __init__(self, program: MatchProgram, partitions: Partitions, tests: RowTests, budget: int = STEP_BUDGET):
+        plan = search_plan(program, partitions.rows)
+        self.code, self.program, self.partitions, self.budget = plan.code, program, partitions, budget
+        self.steps = 0
+        self.match: list[int] = []
+        self._plan = plan
+        self._tests = _verdicts(tests)
+        self._columns = plain_values(partitions.rows, plan.steps.columns)
+        self._times = plain_values(partitions.rows, ("t",))["t"] if program.within is not None else []
+        self._labels = [0] * partitions.rows.num_rows
+        self._timeouts = program.timeouts and program.within is not None
+        self._anchored = any(isinstance(node, ir.Anchor) and not node.end for node in ir.walk(program.pattern))
+        self._functions: list | None = None
+        size = partitions.rows.num_rows + 1
+        self._flat = [bytearray(size) if flat else None for flat in plan.flat]
+        self._deep: list[dict[int, set] | None] = [{} if deep else None for deep in plan.deep]
+        self._flat_tables = [table for table in self._flat if table is not None]
+        self._deep_tables = [table for table in self._deep if table is not None]
+
+    def enter(self, partition: int) -> None:
+        """Go to a partition."""
+        bounds = self.partitions
+        self._low, self._high = int(bounds.starts[partition]), int(bounds.ends[partition])
+        self._cut, self._cut_at, self._furthest = False, None, self._low
+        if self._anchored and not _is_whole(bounds, partition):
+            raise NotSupportedError(
+                f"^ in the pattern {ir.dump(self.program.pattern)} on a stream",
+                hint="the first row of a partition is known only where all its rows are at hand",
+            )
+        if self._functions is None or self._plan.steps.physical:
+            open = bounds.bound != END_OF_TIME
+            self._functions = self._plan.steps.bind(self._columns, self._low, self._high, open)
+        for table in self._flat_tables:
+            table[self._low] = 0
+        for table in self._deep_tables:
+            table.clear()
+
+    def attempt(self, start: int, number: int) -> Outcome:
+        """Try to match from a row; after MATCH and TIMEOUT, `match` has the labels of the rows."""
+        limit, closed = self._reach(start)
+        if self._cut and (self._timeouts or self._cut_at != (limit, closed)):
+            self._forget(start, self._furthest)
+            self._cut = False
+        self._cut_at = limit, closed
+        try:
+            outcome, end = self._search(start, limit, closed, number)
+        except UnknownRow:
+            outcome, end = Outcome.UNDECIDED, start
+        if outcome is Outcome.MATCH:
+            self.match = self._labels[start:end]
+            self._forget(start, end)
+        elif outcome is Outcome.TIMEOUT:
+            self.match = self._partial
+        for table in self._deep_tables:
+            table.pop(start, None)
+        return outcome
+
+    def _reach(self, start: int) -> tuple[int, bool]:
+        """Return one past the last row that the attempt may read, and whether no row can ever be added there."""
+        within, bound = self.program.within, self.partitions.bound
+        if within is None:
+            return self._high, bound == END_OF_TIME
+        deadline = self._times[start] + within
+        limit = bisect_left(self._times, deadline, start, self._high)
+        return limit, limit < self._high or bound == END_OF_TIME or bound >= deadline - 1
+
+    def _forget(self, first: int, last: int) -> None:
+        """Forget what failed at the rows from `first` to `last`."""
+        if last < first:
+            return
+        for table in self._flat_tables:
+            table[first : last + 1] = bytes(last + 1 - first)
+        for table in self._deep_tables:
+            for row in range(first, last + 1):
+                table.pop(row, None)
+
+    def _search(self, start: int, limit: int, closed: bool, number: int) -> tuple[Outcome, int]:
+        """Run the program from a row and return the outcome and one past the last row of a match."""
+        plan = self._plan
+        operations, xs, ys, kept, fail = plan.operations, plan.xs, plan.ys, plan.kept, len(plan.operations) - 1
+        flat, deep, tests, functions, labels = self._flat, self._deep, self._tests, self._functions, self._labels
+        low, high, at_end = self._low, self._high, self.partitions.bound == END_OF_TIME
+        registers = plan.steps.begin(start, number)
+        pc, row, loops, stack = 0, start, 0, []
+        furthest, partial = self._furthest, None
+        left = allowed = self.budget + len(operations) * (limit - start + 1)
+        try:
+            while True:
+                left -= 1
+                if left < 0:
+                    raise self._too_long()
+                if flat[pc] is not None:
+                    if flat[pc][row]:
+                        pc = fail
+                    else:
+                        flat[pc][row] = 1
+                elif deep[pc] is not None:
+                    key = loops if kept[pc] is None else (loops, kept[pc](registers))
+                    failed = deep[pc].setdefault(row, set())
+                    if key in failed:
+                        pc = fail
+                    else:
+                        failed.add(key)
+                operation = operations[pc]
+                if operation == ROW:
+                    if row < limit:
+                        variable = xs[pc]
+                        verdict = tests[variable][row]
+                        if not verdict:
+                            pc = fail
+                            continue
+                        if functions[variable] is not None:
+                            changed = functions[variable](registers, row)
+                            if changed is None:
+                                pc = fail
+                                continue
+                            registers = changed
+                        if verdict == UNKNOWN:
+                            return Outcome.UNDECIDED, row
+                        labels[row] = variable
+                        pc += 1
+                        row += 1
+                        loops = 0
+                        if row > furthest:
+                            furthest = row
+                    elif closed:
+                        self._cut = True
+                        if self._timeouts and partial is None and row > start:
+                            partial = labels[start:row]
+                        pc = fail
+                    else:
+                        return Outcome.UNDECIDED, row
+                elif operation == SPLIT:
+                    stack.append((ys[pc], row, loops, registers))
+                    pc = xs[pc]
+                elif operation == FAIL:
+                    if not stack:
+                        break
+                    pc, row, loops, registers = stack.pop()
+                elif operation == JUMP:
+                    pc = xs[pc]
+                elif operation == ACCEPT:
+                    return Outcome.MATCH, row
+                elif operation == BEGIN:
+                    loops |= xs[pc]
+                    pc += 1
+                elif operation == END:
+                    empty = loops & xs[pc]
+                    loops ^= empty
+                    pc = ys[pc] if empty else pc + 1
+                elif operation == START_ANCHOR:
+                    pc = pc + 1 if row == low else fail
+                elif row == high and not at_end:
+                    return Outcome.UNDECIDED, row
+                else:
+                    pc = pc + 1 if row == high else fail
+        finally:
+            self.steps += allowed - left
+            self._furthest = furthest
+        self._partial = partial
+        return (Outcome.NONE if partial is None else Outcome.TIMEOUT), row
+
+    def _too_long(self) -> OperationalError:
+        return OperationalError(
+            f"the pattern {ir.dump(self.program.pattern)} took more than {self.budget} steps from one row",
+            hint="limit the match with WITHIN, use fewer nested quantifiers, or read less of the match in DEFINE",
+        )
+
+
+def _verdicts(tests: RowTests) -> list[bytes]:
+    """Return for each variable one byte a row: 0 fails, 1 holds, 2 is not known yet."""
+    verdicts = tests.holds.astype(np.uint8)
+    if tests.unknown is not None:
+        verdicts[tests.unknown] = UNKNOWN
+    return [verdict.tobytes() for verdict in verdicts]
+
+
+def _is_whole(partitions: Partitions, partition: int) -> bool:
+    """Tell whether all rows that the partition will ever have are at hand."""
+    return (
+        partitions.bound == END_OF_TIME
+        and partitions.scan[partition] == partitions.starts[partition]
+        and partitions.numbers[partition] == 0
+    )

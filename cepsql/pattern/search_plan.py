@@ -1,0 +1,59 @@
+"""A match program made ready for the search: numbered instructions, condition functions, how states are told apart."""
+
+from collections import Counter
+from functools import lru_cache
+from operator import itemgetter
+
+import pyarrow as pa
+
+from cepsql.pattern.compile import Instruction, compile_pattern, successors
+from cepsql.pattern.conditions import split
+from cepsql.pattern.program import MatchProgram
+from cepsql.pattern.registers import live
+from cepsql.pattern.steps import compile_steps
+from cepsql.pattern.types import spark_type
+
+ROW, SPLIT, JUMP, BEGIN, END, START_ANCHOR, END_ANCHOR, ACCEPT, FAIL = range(9)
+_OPERATIONS = {"row": ROW, "split": SPLIT, "jump": JUMP, "begin": BEGIN, "end": END, "accept": ACCEPT}
+
+
+def search_plan(program: MatchProgram, rows: pa.Table) -> "SearchPlan":
+    """Return the plan of a program for rows with these columns; it is made once in a process."""
+    types = tuple((field.name, spark_type(field.type)) for field in rows.schema)
+    return _search_plan(program, types, program.fingerprint())
+
+
+@lru_cache(maxsize=64)
+def _search_plan(program: MatchProgram, types: tuple[tuple[str, str], ...], key: str) -> "SearchPlan":
+    return SearchPlan(program, types, key)
+
+
+class SearchPlan:
+    """A program made ready to run: lists with one entry an instruction, and one more that means failure.
+
+    flat: it has several ways in, and the row alone is the state there.
+    deep: it has several ways in, and the state is more than the row.
+    kept: what picks the live registers, None where there are none.
+    """
+
+    def __init__(self, program: MatchProgram, types: tuple[tuple[str, str], ...], key: str):
+        rests = tuple(split(condition)[1] for condition in program.conditions)
+        self.code = code = compile_pattern(program.pattern, program.variables)
+        self.steps = compile_steps(rests, program.variables, types, key)
+        self.operations = [*map(_operation, code.instructions), FAIL]
+        loops = (BEGIN, END)
+        self.xs = [1 << i.x if _operation(i) in loops else i.x for i in code.instructions]
+        self.ys = [i.y for i in code.instructions]
+        entries = Counter(target for pc in range(len(code.instructions)) for target in successors(code, pc))
+        entries[0] += 1
+        needed = live(code, rests, self.steps.registers)
+        plain = BEGIN not in self.operations
+        self.flat = [entries[pc] > 1 and plain and not live_here for pc, live_here in enumerate(needed)] + [False]
+        self.deep = [entries[pc] > 1 and not flat for pc, flat in enumerate(self.flat)]
+        self.kept = [itemgetter(*sorted(places)) if places else None for places in needed]
+
+
+def _operation(instruction: Instruction) -> int:
+    if instruction.operation == "anchor":
+        return END_ANCHOR if instruction.x else START_ANCHOR
+    return _OPERATIONS[instruction.operation]
