@@ -3,6 +3,11 @@
 -- Someone who tests a stolen card pays a euro or two before the real purchase. Card 4002 spends its large sum too late,
 -- card 4003 has only one small payment before it, and one row of card 4001 has no number for an amount (malformed: it is
 -- counted and left out).
+--
+-- Output:
+--   card,began,small_payments,amount,shop
+--   4001,2026-03-02 10:00:00,2,899.0,jeweller
+--   4004,2026-03-02 10:05:30,3,512.3,airline
 
 CREATE OR REPLACE STREAM payments (
   card STRING, paid TIMESTAMP, amount DOUBLE, shop STRING,

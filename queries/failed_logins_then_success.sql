@@ -2,6 +2,10 @@
 --
 -- Anna fails three times and gets in. Bert fails twice only. Carla fails four times and never gets in. Dora's fourth
 -- attempt succeeds, but six minutes after her first one, and the two failures that are near enough are too few.
+--
+-- Output:
+--   account,failures,first_failure,entered,address
+--   anna,3,2026-03-02 08:00:00,2026-03-02 08:01:10,198.51.100.7
 
 CREATE OR REPLACE STREAM logins (
   account STRING, tried TIMESTAMP, address STRING, outcome STRING,

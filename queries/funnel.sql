@@ -2,6 +2,11 @@
 --
 -- SEARCH* and COUPON? are optional: a measure of a step that was not taken is NULL or counts 0. Visitor v3 gives up, and
 -- v4 looks at a product after the checkout began, so the steps do not follow one another.
+--
+-- Output:
+--   visitor,searches,products,coupon_at,paid_at
+--   v1,2,2,,2026-03-02 18:04:10
+--   v2,0,1,2026-03-02 18:02:50,2026-03-02 18:03:45
 
 CREATE OR REPLACE TABLE clicks (
   visitor STRING, at TIMESTAMP, page STRING

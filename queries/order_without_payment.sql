@@ -3,6 +3,11 @@
 -- Nothing arrives when a payment does not: the partial match that has PLACED and still waits for PAID is reported when
 -- event time has passed its deadline. Order 2 is never paid, order 3 fifteen minutes later on the second (WITHIN means
 -- less than), order 5 is paid in time with a reminder between.
+--
+-- Output:
+--   order_id,placed,amount
+--   2,2026-03-02 12:01:00,35.50
+--   3,2026-03-02 12:05:00,12.00
 
 CREATE OR REPLACE STREAM order_events (
   order_id INT, at TIMESTAMP, kind STRING, amount DECIMAL(10, 2),

@@ -2,6 +2,11 @@
 --
 -- The classic of row pattern matching: a first row, at least one lower price, then at least one higher one. UP+ takes all
 -- it can get, so the match is known only at the first price that no longer rises, or at the end of the data.
+--
+-- Output:
+--   symbol,match,from_price,low_price,to_price,until
+--   ACME,1,17,11,19,2026-03-02 09:05:00
+--   ZINC,1,40,35,36,2026-03-02 09:02:00
 
 SELECT *
 FROM (

@@ -2,6 +2,11 @@
 --
 -- The condition of HOT reads the rows matched before it: the mean of the two RISE rows. Sensor s2 rises too slowly; s3 has
 -- a reading that is no number (malformed: counted and left out), and rises all the same.
+--
+-- Output:
+--   sensor,rising_since,mean_of_rise,hot_at,degrees
+--   s1,2026-03-02 06:00:10,76.5,2026-03-02 06:00:30,81.5
+--   s3,2026-03-02 06:00:10,78.25,2026-03-02 06:00:30,81.0
 
 CREATE OR REPLACE STREAM readings (
   sensor STRING, measured TIMESTAMP, degrees DOUBLE,

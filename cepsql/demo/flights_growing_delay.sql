@@ -2,6 +2,15 @@
 --
 -- Each row is one departure, and its event time is when the aircraft really left. A cancelled flight never left: its
 -- event time is NULL, so it is counted and left out.
+--
+-- Output (first 6 of 32 rows):
+--   tailnum,carrier,origin1,departed1,delay1,origin2,departed2,delay2,origin3,departed3,delay3
+--   N10575,EV,EWR,2013-02-26 13:17:00,61,EWR,2013-02-26 17:30:00,91,EWR,2013-02-26 23:56:00,236
+--   N11119,EV,EWR,2013-02-27 09:39:00,94,EWR,2013-02-27 15:09:00,215,EWR,2013-02-27 22:48:00,246
+--   N11547,EV,EWR,2013-01-06 10:19:00,19,EWR,2013-01-06 16:46:00,70,EWR,2013-01-06 22:29:00,109
+--   N11548,EV,EWR,2013-01-16 12:02:00,2,EWR,2013-01-16 16:20:00,44,EWR,2013-01-16 22:23:00,108
+--   N11565,EV,EWR,2013-01-16 15:15:00,45,EWR,2013-01-16 21:15:00,90,LGA,2013-01-17 10:19:00,259
+--   N12175,EV,EWR,2013-01-24 12:28:00,12,EWR,2013-01-24 20:45:00,70,EWR,2013-01-25 11:51:00,176
 
 CREATE OR REPLACE STREAM flights (
   scheduled TIMESTAMP,
