@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cepsql.pattern.alphabet import FUTURE, SEPARATOR
+from cepsql.pattern.alphabet import FUTURE, SEPARATOR, Alphabet
 from cepsql.pattern.rows import Partitions
 
 _ROW = 2
@@ -14,14 +14,16 @@ _ROW = 2
 class Layout:
     """The codes of the rows [scan, ends) of every partition, then FUTURE codes, then a SEPARATOR.
 
-    text:    uint8.
-    begins:  for each partition where its rows begin in the text.
-    ends:    for each partition where its rows end in the text.
-    futures: how many FUTURE codes follow the rows of each partition.
-    scan:    for each partition its first row in the text, as an index of `Partitions.rows`.
+    text:     uint8.
+    alphabet: what the codes mean.
+    begins:   for each partition where its rows begin in the text.
+    ends:     for each partition where its rows end in the text.
+    futures:  how many FUTURE codes follow the rows of each partition.
+    scan:     for each partition its first row in the text, as an index of `Partitions.rows`.
     """
 
     text: np.ndarray
+    alphabet: Alphabet
     begins: np.ndarray
     ends: np.ndarray
     futures: int
@@ -33,9 +35,9 @@ class Layout:
         return partition, positions - self.begins[partition] + self.scan[partition]
 
 
-def lay_out(partitions: Partitions, codes: np.ndarray, futures: int) -> Layout:
-    """Lay out the rows with the given codes (uint8, one for each of `Partitions.rows`)."""
-    starts, scan, ends = partitions.starts, partitions.scan, partitions.ends
+def lay_out(partitions: Partitions, alphabet: Alphabet, futures: int) -> Layout:
+    """Lay out the rows; the alphabet has a code for each of `Partitions.rows`."""
+    codes, starts, scan, ends = alphabet.codes, partitions.starts, partitions.scan, partitions.ends
     sizes = ends - scan
     begins = np.zeros(len(scan), np.int64)
     np.cumsum(sizes[:-1] + futures + 1, out=begins[1:])
@@ -45,7 +47,7 @@ def lay_out(partitions: Partitions, codes: np.ndarray, futures: int) -> Layout:
     if readable[:, 1].sum() < len(codes):
         codes = codes[np.repeat(np.tile(np.array([False, True, False]), len(scan)), readable.ravel())]
     text[text == _ROW] = codes
-    return Layout(text, begins, begins + sizes, futures, scan)
+    return Layout(text, alphabet, begins, begins + sizes, futures, scan)
 
 
 def read_limits(partitions: Partitions, layout: Layout, positions: np.ndarray, within: int) -> np.ndarray:

@@ -1,21 +1,24 @@
 """Matches of patterns whose conditions read rows only: a regular expression scans the rows, one byte each."""
 
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
 
 import numpy as np
 import re2
 
 from cepsql.pattern.alphabet import FUTURE, SEPARATOR, Alphabet, encode
-from cepsql.pattern.candidates import candidates
+from cepsql.pattern.compile import compile_pattern, first_variables
 from cepsql.pattern.conditions import RowTests, split
 from cepsql.pattern.expression import Expression, futures_needed, is_expressible, translate
 from cepsql.pattern.labels import label, ranges
 from cepsql.pattern.layout import Layout, lay_out, read_limits
-from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.program import END_OF_TIME, MatchProgram, Navigation
 from cepsql.pattern.rows import Found, Matches, Partitions
 
 MAX_FUTURES = 64
 RE2_MEMORY = 64 << 20
+BLOCK = 64
+"""How many starts one search serves at least where WITHIN limits matches."""
 
 
 def is_regular(program: MatchProgram, partitions: Partitions, tests: RowTests) -> bool:
@@ -40,16 +43,16 @@ def find_regular(program: MatchProgram, partitions: Partitions, tests: RowTests)
     After the rows that may be read come FUTURE codes, which every variable accepts. The preferred match of such a
     text is final if it has none of them: otherwise rows to come may complete something that is preferred, and the
     partition's scan stays at its start. A row that satisfies a variable perhaps (`RowTests.unknown`) is taken to do so,
-    and a match that relies on it is not final either.
+    and a match that relies on it is not final either, nor is one whose measures read a row to come.
     """
     alphabet = _alphabet(program, tests)
     expression = _expression(program, alphabet)
     futures = 0 if partitions.bound == END_OF_TIME else futures_needed(program.pattern)
-    layout = lay_out(partitions, alphabet.codes, futures)
+    layout = lay_out(partitions, alphabet, futures)
     if program.within is None:
         spans = _search(_compiled(expression.text), layout, program.skip)
     else:
-        spans = _search_within(program, partitions, alphabet, expression, layout)
+        spans = _search_within(program, partitions, _compiled(expression.text), layout)
     return _final(program, partitions, tests, expression, layout, spans)
 
 
@@ -93,33 +96,57 @@ def _search(expression, layout: Layout, skip: str) -> np.ndarray:
             position = end if skip == "past last row" else start + 1
 
 
-def _search_within(
-    program: MatchProgram, partitions: Partitions, alphabet: Alphabet, expression: Expression, layout: Layout
-) -> np.ndarray:
-    """Return the spans of the matches, [matches, groups + 1, 2], where WITHIN limits what a match may read."""
-    compiled = _compiled(expression.text)
-    match, anchor = compiled._regexp.Match, re2._re2.RE2.Anchor.ANCHOR_START
-    positions = candidates(program.pattern, dict(zip(program.variables, alphabet.classes, strict=True)), layout.text)
-    limits = read_limits(partitions, layout, positions, program.within)
-    text, found, resume = layout.text.tobytes(), [], 0
-    for position, limit in zip(positions.tolist(), limits.tolist(), strict=True):
-        if position < resume:
+def _search_within(program: MatchProgram, partitions: Partitions, expression, layout: Layout) -> np.ndarray:
+    """Return the spans of the matches, [matches, groups + 1, 2], where WITHIN limits what a match may read.
+
+    One search serves a block of starts: with the limit of the block's last start it finds the first start that may
+    have a match, or that none has. So starts without a match cost next to nothing, and blocks as long as a window keep
+    the time linear.
+    """
+    match, anchors = expression._regexp.Match, re2._re2.RE2.Anchor
+    positions = _possible_starts(program, layout)
+    limits = read_limits(partitions, layout, positions, program.within).tolist()
+    positions = positions.tolist()
+    text, found, i = layout.text.tobytes(), [], 0
+    while i < len(positions):
+        last = min(max(bisect_right(positions, limits[i], i) - 1, i + BLOCK), len(positions) - 1)
+        spans = match(anchors.UNANCHORED, text, positions[i], limits[last])
+        start, end = spans[0]
+        i = bisect_left(positions, start, i, last + 1) if end >= 0 else last + 1
+        if i > last or positions[i] != start:
             continue
-        spans = match(anchor, text, position, limit)
-        end = spans[0][1]
-        if end < 0:
-            continue
-        for span in spans:
-            found += span
-        if text[end - 1] == FUTURE:
-            resume = text.index(SEPARATOR, end)
-        elif program.skip == "past last row":
-            resume = end
-    return _stacked(found, compiled.groups)
+        if end > limits[i]:
+            spans = match(anchors.ANCHOR_START, text, start, limits[i])
+            end = spans[0][1]
+        if end >= 0:
+            for span in spans:
+                found += span
+        if end >= 0 and text[end - 1] == FUTURE:
+            i = bisect_left(positions, text.index(SEPARATOR, end), i)
+        elif end >= 0 and program.skip == "past last row":
+            i = bisect_left(positions, end, i)
+        else:
+            i += 1
+    return _stacked(found, expression.groups)
+
+
+def _possible_starts(program: MatchProgram, layout: Layout) -> np.ndarray:
+    """Return the text's positions with a row that the pattern's first variables accept, ascending."""
+    first = first_variables(compile_pattern(program.pattern, program.variables))
+    starts = np.zeros(256, bool)
+    for variable in first:
+        starts[list(layout.alphabet.classes[variable])] = True
+    return np.flatnonzero(starts[layout.text])
 
 
 def _stacked(found: list[int], groups: int) -> np.ndarray:
     return np.array(found, np.int64).reshape(-1, groups + 1, 2)
+
+
+def _measured_ahead(program: MatchProgram) -> int:
+    """Return how many rows after a match its measures may read."""
+    sources = [measure.source for measure in program.measures]
+    return max((source.shift for source in sources if isinstance(source, Navigation)), default=0)
 
 
 def _final(
@@ -135,18 +162,17 @@ def _final(
     partition, start = layout.locate(spans[:, 0, 0])
     scan = partitions.ends.copy()
     unfinished = layout.text[spans[:, 0, 1] - 1] == FUTURE
+    if partitions.bound < END_OF_TIME:
+        last = start + spans[:, 0, 1] - spans[:, 0, 0] - 1
+        unfinished |= last + _measured_ahead(program) >= partitions.ends[partition]
     np.minimum.at(scan, partition[unfinished], start[unfinished])
     kept = start < scan[partition]
     spans, partition, start = spans[kept], partition[kept], start[kept]
     length = spans[:, 0, 1] - spans[:, 0, 0]
     labels = label(expression.elements, program.variables, spans, start, _possible(tests))
     if tests.unknown is not None:
-        doubtful = np.bincount(
-            np.repeat(np.arange(len(start)), length),
-            weights=tests.unknown[labels, ranges(start, length)],
-            minlength=len(start),
-        )
-        np.minimum.at(scan, partition[doubtful > 0], start[doubtful > 0])
+        doubtful = np.repeat(np.arange(len(start)), length)[tests.unknown[labels, ranges(start, length)]]
+        np.minimum.at(scan, partition[doubtful], start[doubtful])
         kept = start < scan[partition]
         labels = labels[np.repeat(kept, length)]
         partition, start, length = partition[kept], start[kept], length[kept]
