@@ -16,7 +16,7 @@ _LATE_EVERY, _MALFORMED_EVERY = 173, 419
 
 @dataclass(frozen=True)
 class Replay:
-    """What was laid out: the folder, and how many rows of each kind, each row counted once.
+    """What was laid out: the folder, how many rows of each kind (each row counted once), and the last departure.
 
     cancelled rows have no event time, late ones come a file after the file that they belong to, malformed ones have a
     delay that is no number.
@@ -28,6 +28,7 @@ class Replay:
     late: int
     malformed: int
     cancelled: int
+    end: datetime
 
 
 def lay_out(folder: Path, files: int = 8, limit: int | None = None) -> Replay:
@@ -39,10 +40,11 @@ def lay_out(folder: Path, files: int = 8, limit: int | None = None) -> Replay:
     header, rows = _read(limit)
     size = -(-len(rows) // files)
     parts = [rows[i : i + size] for i in range(0, len(rows), size)]
-    held, late, malformed, cancelled = [], 0, 0, 0
+    held, late, malformed, cancelled, end = [], 0, 0, 0, ""
     start = datetime.now().timestamp() - len(parts)
     for number, part in enumerate(parts):
         last = max((r[DEPARTED] for r in part if r[DEPARTED]), default="")
+        end = max(end, last)
         kept, holding = [], []
         for row in part:
             order = row.pop()
@@ -58,7 +60,7 @@ def lay_out(folder: Path, files: int = 8, limit: int | None = None) -> Replay:
         late += len(held)
         _write(folder / f"{number:03}.csv", header, kept + held, start + number)
         held = holding
-    return Replay(folder, len(parts), len(rows), late, malformed, cancelled)
+    return Replay(folder, len(parts), len(rows), late, malformed, cancelled, datetime.fromisoformat(end))
 
 
 def _read(limit: int | None) -> tuple[list[str], list[list]]:

@@ -48,11 +48,11 @@ def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
     growing = growing_delays(rows)
     assert growing and f"; {len(growing)} matches, 0 timeouts" in told
     for tailnum, departed in growing:
-        assert re.search(rf"{departed:%b} {departed.day}: {tailnum} .* at {departed:%H:%M}, ", told)
+        assert re.search(rf"{departed:%b} {departed.day}: {tailnum} of \w+ left \w+ at {departed:%H:%M} ", told)
     quiet, back = gone_quiet(rows)
     assert quiet and f"; {back} matches, {len(quiet)} timeouts" in told
     for tailnum, departed in quiet:
-        assert re.search(rf"{tailnum} left .* {departed:%b} {departed.day} at {departed:%H:%M}", told)
+        assert re.search(rf"{departed:%b} {departed.day}: {tailnum} left .* at {departed:%H:%M},", told)
     hours = hourly_means([row for kind, row in read(replay.folder) if kind in ("used", "late")])
     assert f"{len(hours):,} hourly means" in told
 
