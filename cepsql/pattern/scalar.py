@@ -245,7 +245,9 @@ def _narrow(source: Source, type: str, name: str) -> str:
 
 
 def _decimal(type: str) -> str:
-    """Return precision and scale of 'decimal(p,s)' as arguments."""
+    """Return precision and scale of 'decimal(p,s)' as arguments; a plain 'decimal' keeps all digits."""
+    if type == "decimal":
+        return "38, None"
     precision, scale = type.removeprefix("decimal(").removesuffix(")").split(",")
     return f"{int(precision)}, {int(scale)}"
 

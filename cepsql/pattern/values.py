@@ -35,42 +35,46 @@ _CONTEXT = Context(prec=80, rounding=ROUND_HALF_UP)
 _UNITS = [Decimal((0, (1,), -scale)) for scale in range(39)]
 
 
-def to_decimal(value: Decimal | float, precision: int, scale: int) -> Decimal | None:
-    """Round a number half up to a decimal(precision, scale); None if it does not fit."""
-    if isinstance(value, float):
-        value = repr(value)
-    elif isinstance(value, str):
-        raise NotSupportedError("CAST of a string in a condition that reads the match so far")
+def to_decimal(value: Decimal | float, precision: int, scale: int | None) -> Decimal | None:
+    """Round a number half up to a decimal(precision, scale); None if it does not fit. No scale: no rounding."""
     try:
-        rounded = _CONTEXT.quantize(Decimal(value), _UNITS[scale])
+        exact = _exact(value)
+        rounded = exact if scale is None else _CONTEXT.quantize(exact, _UNITS[scale])
     except InvalidOperation:
         return None
-    return rounded if rounded.is_finite() and rounded.adjusted() < precision - scale else None
+    return rounded if rounded.is_finite() and rounded.adjusted() < precision - (scale or 0) else None
 
 
-def decimal_add(a: Decimal, b: Decimal, precision: int, scale: int) -> Decimal | None:
+def _exact(value: Decimal | float) -> Decimal:
+    """Return a number as a decimal; a float has the digits that it is written with, as in Spark."""
+    if isinstance(value, str):
+        raise NotSupportedError("CAST of a string in a condition that reads the match so far")
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+
+def decimal_add(a: Decimal, b: Decimal, precision: int, scale: int | None) -> Decimal | None:
     """Return a + b as decimal(precision, scale)."""
-    return to_decimal(_CONTEXT.add(a, b), precision, scale)
+    return to_decimal(_CONTEXT.add(_exact(a), _exact(b)), precision, scale)
 
 
-def decimal_sub(a: Decimal, b: Decimal, precision: int, scale: int) -> Decimal | None:
+def decimal_sub(a: Decimal, b: Decimal, precision: int, scale: int | None) -> Decimal | None:
     """Return a - b as decimal(precision, scale)."""
-    return to_decimal(_CONTEXT.subtract(a, b), precision, scale)
+    return to_decimal(_CONTEXT.subtract(_exact(a), _exact(b)), precision, scale)
 
 
-def decimal_mul(a: Decimal, b: Decimal, precision: int, scale: int) -> Decimal | None:
+def decimal_mul(a: Decimal, b: Decimal, precision: int, scale: int | None) -> Decimal | None:
     """Return a * b as decimal(precision, scale)."""
-    return to_decimal(_CONTEXT.multiply(a, b), precision, scale)
+    return to_decimal(_CONTEXT.multiply(_exact(a), _exact(b)), precision, scale)
 
 
-def decimal_div(a: Decimal, b: Decimal, precision: int, scale: int) -> Decimal | None:
+def decimal_div(a: Decimal, b: Decimal, precision: int, scale: int | None) -> Decimal | None:
     """Return a / b as decimal(precision, scale), None if b is zero."""
-    return to_decimal(_CONTEXT.divide(a, b), precision, scale) if b else None
+    return to_decimal(_CONTEXT.divide(_exact(a), _exact(b)), precision, scale) if b else None
 
 
-def decimal_mod(a: Decimal, b: Decimal, precision: int, scale: int) -> Decimal | None:
+def decimal_mod(a: Decimal, b: Decimal, precision: int, scale: int | None) -> Decimal | None:
     """Return the remainder with the sign of a, None if b is zero."""
-    return to_decimal(_CONTEXT.remainder(a, b), precision, scale) if b else None
+    return to_decimal(_CONTEXT.remainder(_exact(a), _exact(b)), precision, scale) if b else None
 
 
 def add_exactly(a: Decimal, b: Decimal) -> Decimal:
