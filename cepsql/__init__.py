@@ -23,7 +23,8 @@ from cepsql.errors import (
 
 if TYPE_CHECKING:
     from cepsql.clause import match_recognize
-    from cepsql.engine import Answer, Engine, Query, connect
+    from cepsql.engine import Answer, Engine, connect
+    from cepsql.query import Query
     from cepsql.spark.query import StandingQuery
 
 __version__ = "0.1.0"
@@ -48,7 +49,7 @@ __all__ = [
 _HOMES = {
     "Answer": "cepsql.engine",
     "Engine": "cepsql.engine",
-    "Query": "cepsql.engine",
+    "Query": "cepsql.query",
     "connect": "cepsql.engine",
     "match_recognize": "cepsql.clause",
     "StandingQuery": "cepsql.spark.query",

@@ -12,7 +12,8 @@ def match_recognize(frame: "DataFrame", clause: str, watermark: tuple[str, str] 
     """Return the matches of a row pattern in a DataFrame.
 
     clause:    what stands between the parentheses of MATCH_RECOGNIZE: "PARTITION BY ... PATTERN ... DEFINE ...".
-    watermark: for a streaming frame, its event-time column and how late rows may be, such as ("ts", "10 seconds").
+    watermark: for a streaming frame, its event-time column and how late rows may be, such as ("ts", "10 seconds");
+               by default what `frame.withWatermark` said.
     Raises Error, with positions in `clause` prefixed by "SELECT * FROM input MATCH_RECOGNIZE (".
     """
     engine = connect(frame.sparkSession)

@@ -1,9 +1,7 @@
 """The front door: statements in, lazy queries and answers out. Shell, command line and programs use this alone."""
 
-import contextlib
-import io
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,14 +13,15 @@ from cepsql.analysis.parameters import bind_parameters
 from cepsql.analysis.plan import Plan, plan_query
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import table_name
-from cepsql.catalog import Catalog, ColumnDefinition, Registered, Relation, Source, View, Watermark
+from cepsql.analysis.watermark import defined_watermark
+from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermark
 from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, suggestion
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
+from cepsql.query import JOB_TAG, Query
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from cepsql.spark.query import StandingQuery
 
@@ -75,7 +74,7 @@ class Engine:
                 self._spark = session(None, self._master, self._conf)
             return self._spark
 
-    def sql(self, text: str, args: Mapping[str, object] | None = None) -> "Query | Answer":
+    def sql(self, text: str, args: Mapping[str, object] | None = None) -> Query | Answer:
         """Execute all statements of a text; return what the last one gives.
 
         args: values for named parameters `:name`.
@@ -88,7 +87,7 @@ class Engine:
             raise InterfaceError("the text has no statement", text=text)
         return result
 
-    def execute(self, text: str, args: Mapping[str, object] | None = None) -> Iterator["Query | Answer"]:
+    def execute(self, text: str, args: Mapping[str, object] | None = None) -> Iterator[Query | Answer]:
         """Execute the statements of a text one by one; give what each says, before the next is executed."""
         for statement in statements(text):
             try:
@@ -100,10 +99,13 @@ class Engine:
     def register(self, name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> None:
         """Give a DataFrame a name that statements can use; an existing name is replaced.
 
-        watermark: for a streaming frame, its event-time column and how late rows may be, such as ("ts", "10 seconds").
+        watermark: for a streaming frame, its event-time column and how late rows may be, such as ("ts", "10 seconds");
+                   by default what `frame.withWatermark` said.
         """
-        columns = _frame_columns(frame)
-        mark = None
+        from cepsql.spark.frames import frame_columns, frame_watermark
+
+        columns = frame_columns(frame)
+        mark = frame_watermark(frame)
         if watermark is not None:
             column, delay = watermark
             if column.lower() not in (c.name.lower() for c in columns):
@@ -112,10 +114,14 @@ class Engine:
             mark = Watermark(column, interval_micros(exp.Interval(this=exp.Literal.string(delay))))
         self.catalog.add(Registered(name, columns, frame, frame.isStreaming, mark), replace=True)
 
+    def keep(self, standing: "StandingQuery") -> None:
+        """Remember a standing query, to stop it when the engine is closed."""
+        self._standing.append(standing)
+
     def cancel(self) -> None:
         """Stop every bounded job that runs in this engine now; standing queries go on."""
         if self._spark is not None:
-            self._spark.interruptTag(_JOB_TAG)
+            self._spark.interruptTag(JOB_TAG)
 
     def close(self) -> None:
         """Stop the standing queries of this engine, and Spark if the engine started it."""
@@ -132,7 +138,7 @@ class Engine:
     def __exit__(self, *_) -> None:
         self.close()
 
-    def _execute(self, statement: st.Statement) -> "Query | Answer":
+    def _execute(self, statement: st.Statement) -> Query | Answer:
         match statement:
             case st.Query():
                 return Query(self, plan_query(statement, self._lookup))
@@ -159,8 +165,10 @@ class Engine:
         name = table_name(table)
         relation = self.catalog.find(name)
         if relation is None and self._given is not None and self._given.catalog.tableExists(name):
+            from cepsql.spark.frames import frame_columns, frame_watermark
+
             frame = self._given.table(name)
-            relation = Registered(name, _frame_columns(frame), frame, frame.isStreaming)
+            relation = Registered(name, frame_columns(frame), frame, frame.isStreaming, frame_watermark(frame))
         return relation or self.catalog.get(name, span_of(table))
 
     def view_plan(self, view: View) -> Plan:
@@ -175,12 +183,13 @@ class Engine:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
         source = Source(
-            create.name.text, create.columns, create.format, create.options, create.streaming, _watermark(create)
+            create.name.text, create.columns, create.format, create.options, create.streaming, defined_watermark(create)
         )
         if not source.columns:
+            from cepsql.spark.frames import frame_columns
             from cepsql.spark.source import read_source
 
-            source = replace(source, columns=_frame_columns(read_source(self.spark, source)))
+            source = replace(source, columns=frame_columns(read_source(self.spark, source)))
         self.catalog.add(source, create.replace, create.name.span)
         return Answer(message=f"{kind} {source.name} created")
 
@@ -230,7 +239,7 @@ class Engine:
             rows.append((column.name, column.type.lower(), "; ".join(notes)))
         return Answer(("column", "type", "note"), tuple(rows))
 
-    def _explain(self, query: "Query", part: str | None) -> Answer:
+    def _explain(self, query: Query, part: str | None) -> Answer:
         sections = {
             "rewritten": explain_rewritten,
             "logical": explain_logical,
@@ -280,181 +289,6 @@ class Engine:
             self.spark.conf.set(key, value)
         except Exception as failure:
             raise translate_failure(failure) from None
-
-
-_JOB_TAG = "cepsql"
-
-
-class Query:
-    """A query that has not run: a streaming or batch DataFrame on demand, its rows, or a standing query."""
-
-    def __init__(self, engine: Engine, plan: Plan):
-        self._engine, self.plan = engine, plan
-        self._frame: DataFrame | None = None
-
-    def __repr__(self) -> str:
-        return f"<cepsql query, {'streaming' if self.streaming else 'bounded'}>\n{explain_logical(self.plan)}"
-
-    @property
-    def streaming(self) -> bool:
-        """Whether the rows are a stream."""
-        return self.plan.streaming
-
-    @property
-    def limit(self) -> int | None:
-        """LIMIT of a query over a stream: how many rows to take before stopping it."""
-        return self.plan.limit
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What the user should know before the query runs for long."""
-        return self.plan.notices
-
-    @property
-    def df(self) -> "DataFrame":
-        """The DataFrame, streaming or not; it composes with any PySpark code. Starts Spark."""
-        if self._frame is None:
-            self._frame = self.build()
-        return self._frame
-
-    @property
-    def columns(self) -> list[tuple[str, str]]:
-        """Names and Spark types of the columns. Starts Spark."""
-        return [(field.name, field.dataType.simpleString()) for field in self.df.schema.fields]
-
-    def build(self, control: str | None = None, replaced: "dict[str, DataFrame] | None" = None) -> "DataFrame":
-        """Build the DataFrame anew; see `cepsql.spark.build.build`."""
-        from cepsql.spark.build import build
-
-        buckets = self._engine.settings.get("cepsql.buckets")
-        return build(self._engine.spark, self.plan, self._engine.view_plan, control, buckets and int(buckets), replaced)
-
-    def collect(self) -> "list[Row]":
-        """Return all rows of a bounded query.
-
-        Raises InterfaceError for a stream, OperationalError if Spark fails.
-        """
-        return self._run(lambda: self.df.collect())
-
-    @property
-    def malformed(self) -> int:
-        """How many malformed rows the last run of a bounded query left out."""
-        from cepsql.spark.observed import observed_sum
-
-        return 0 if self._frame is None or self.streaming else observed_sum(self._frame, "malformed")
-
-    def arrow(self) -> "pa.Table":
-        """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
-        return self._run(lambda: self.df.toArrow())
-
-    def start(
-        self,
-        on_rows: "Callable[[pa.Table, int], None] | None" = None,
-        *,
-        drain: bool = False,
-        checkpoint: str | None = None,
-        trigger: str | None = None,
-    ) -> "StandingQuery":
-        """Start the query over its streams.
-
-        on_rows:    called with the rows and the number of every micro-batch that has rows; None: `rows()` gives them.
-        drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
-        checkpoint: folder from which a later start goes on; None: nothing is kept.
-        trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
-        Raises InterfaceError for a bounded query.
-        """
-        if not self.streaming:
-            raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
-        from cepsql.spark.checkpoint import discard, open_checkpoint
-        from cepsql.spark.query import start
-        from cepsql.spark.row_queue import RowQueue
-        from cepsql.spark.sink import RowSink
-
-        folder = open_checkpoint(checkpoint, self.fingerprint())
-        try:
-            frame = self.build(folder.control)
-        except BaseException:
-            discard(folder)
-            raise
-        sink = RowQueue() if on_rows is None else RowSink(on_rows)
-        standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets())
-        self._engine._standing.append(standing)
-        return standing
-
-    def fingerprint(self) -> str:
-        """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""
-        buckets = self._engine.settings.get("cepsql.buckets", "")
-        matches = [f"{match.program.fingerprint()} {match.watermark}" for match in self.plan.matches]
-        plain = [] if matches else [self.plan.expression.sql()]
-        return "; ".join([*matches, *plain, f"buckets {buckets}"])
-
-    def _secrets(self) -> list[str]:
-        from cepsql.spark.failures import is_secret
-
-        options = [o for r in self.plan.relations.values() if isinstance(r, Source) for o in r.options]
-        return [value for name, value in options if is_secret(name)]
-
-    def explain_spark(self) -> str:
-        """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text):
-            self.df.explain(mode="extended" if self.streaming else "formatted")
-        if not self.streaming:
-            return text.getvalue().rstrip()
-        analyzed = text.getvalue().split("== Analyzed Logical Plan ==")[-1].split("== Optimized Logical Plan ==")[0]
-        return analyzed.strip()
-
-    def _run(self, action):
-        if self.streaming:
-            raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
-        from cepsql.spark.failures import translate_failure
-
-        spark = self._engine.spark
-        spark.addTag(_JOB_TAG)
-        try:
-            return action()
-        except Error:
-            raise
-        except Exception as failure:
-            raise translate_failure(failure) from failure
-        finally:
-            spark.removeTag(_JOB_TAG)
-
-
-def _watermark(create: st.CreateSource) -> Watermark | None:
-    if create.watermark is None:
-        return None
-    name, expression = create.watermark
-    column = next((c for c in create.columns if c.name.lower() == name.text.lower()), None)
-    if column is None:
-        known = suggestion(name.text, [c.name for c in create.columns], "columns")
-        raise ProgrammingError(f"the stream has no column {name.text}", name.span, known)
-    if not column.type.lower().startswith(("timestamp", "date")):
-        raise ProgrammingError(
-            f"the event time {column.name} is of type {column.type}, not TIMESTAMP",
-            name.span,
-            "compute one: ts TIMESTAMP AS to_timestamp(text)",
-        )
-    delayed = expression.unnest()
-    if isinstance(delayed, exp.Sub):
-        span = span_of(expression, name.span)
-        delay = interval_micros(delayed.expression, span)
-        delayed = delayed.this
-        if delay < 0:
-            raise ProgrammingError("a watermark lies behind the event time, not before it", span)
-    else:
-        delay = 0
-    if not isinstance(delayed, exp.Column) or delayed.name.lower() != column.name.lower():
-        raise ProgrammingError(
-            "a watermark is the event time less a constant interval",
-            span_of(expression, name.span),
-            f"WATERMARK FOR {column.name} AS {column.name} - INTERVAL '10' SECONDS",
-        )
-    return Watermark(column.name, delay)
-
-
-def _frame_columns(frame: "DataFrame") -> tuple[ColumnDefinition, ...]:
-    return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
 def _kind(relation: Relation) -> str:

@@ -1,0 +1,157 @@
+"""A query that has not run: lazy, until its rows are asked for or it is started."""
+
+import contextlib
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cepsql.analysis.explain import explain_logical
+from cepsql.analysis.plan import Plan
+from cepsql.catalog import Source
+from cepsql.errors import Error, InterfaceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, Row
+
+    from cepsql.engine import Engine
+    from cepsql.spark.query import StandingQuery
+
+JOB_TAG = "cepsql"
+"""Spark's tag of the jobs of bounded queries, by which they can be interrupted."""
+
+
+class Query:
+    """A query that has not run: a streaming or batch DataFrame on demand, its rows, or a standing query."""
+
+    def __init__(self, engine: "Engine", plan: Plan):
+        self._engine, self.plan = engine, plan
+        self._frame: DataFrame | None = None
+
+    def __repr__(self) -> str:
+        return f"<cepsql query, {'streaming' if self.streaming else 'bounded'}>\n{explain_logical(self.plan)}"
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the rows are a stream."""
+        return self.plan.streaming
+
+    @property
+    def limit(self) -> int | None:
+        """LIMIT of a query over a stream: how many rows to take before stopping it."""
+        return self.plan.limit
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know before the query runs for long."""
+        return self.plan.notices
+
+    @property
+    def df(self) -> "DataFrame":
+        """The DataFrame, streaming or not; it composes with any PySpark code. Starts Spark."""
+        if self._frame is None:
+            self._frame = self.build()
+        return self._frame
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Names and Spark types of the columns. Starts Spark."""
+        return [(field.name, field.dataType.simpleString()) for field in self.df.schema.fields]
+
+    def build(self, control: str | None = None, replaced: "dict[str, DataFrame] | None" = None) -> "DataFrame":
+        """Build the DataFrame anew; see `cepsql.spark.build.build`."""
+        from cepsql.spark.build import build
+
+        buckets = self._engine.settings.get("cepsql.buckets")
+        return build(self._engine.spark, self.plan, self._engine.view_plan, control, buckets and int(buckets), replaced)
+
+    def collect(self) -> "list[Row]":
+        """Return all rows of a bounded query.
+
+        Raises InterfaceError for a stream, OperationalError if Spark fails.
+        """
+        return self._run(lambda: self.df.collect())
+
+    @property
+    def malformed(self) -> int:
+        """How many malformed rows the last run of a bounded query left out."""
+        from cepsql.spark.observed import observed_sum
+
+        return 0 if self._frame is None or self.streaming else observed_sum(self._frame, "malformed")
+
+    def arrow(self) -> "pa.Table":
+        """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
+        return self._run(lambda: self.df.toArrow())
+
+    def start(
+        self,
+        on_rows: "Callable[[pa.Table, int], None] | None" = None,
+        *,
+        drain: bool = False,
+        checkpoint: str | None = None,
+        trigger: str | None = None,
+    ) -> "StandingQuery":
+        """Start the query over its streams.
+
+        on_rows:    called with the rows and the number of every micro-batch that has rows; None: `rows()` gives them.
+        drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
+        checkpoint: folder from which a later start goes on; None: nothing is kept.
+        trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
+        Raises InterfaceError for a bounded query.
+        """
+        if not self.streaming:
+            raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
+        from cepsql.spark.checkpoint import discard, open_checkpoint
+        from cepsql.spark.query import start
+        from cepsql.spark.row_queue import RowQueue
+        from cepsql.spark.sink import RowSink
+
+        folder = open_checkpoint(checkpoint, self.fingerprint())
+        try:
+            frame = self.build(folder.control)
+        except BaseException:
+            discard(folder)
+            raise
+        sink = RowQueue() if on_rows is None else RowSink(on_rows)
+        standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets())
+        self._engine.keep(standing)
+        return standing
+
+    def fingerprint(self) -> str:
+        """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""
+        buckets = self._engine.settings.get("cepsql.buckets", "")
+        matches = [f"{match.program.fingerprint()} {match.watermark}" for match in self.plan.matches]
+        plain = [] if matches else [self.plan.expression.sql()]
+        return "; ".join([*matches, *plain, f"buckets {buckets}"])
+
+    def _secrets(self) -> list[str]:
+        from cepsql.spark.failures import is_secret
+
+        options = [o for r in self.plan.relations.values() if isinstance(r, Source) for o in r.options]
+        return [value for name, value in options if is_secret(name)]
+
+    def explain_spark(self) -> str:
+        """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            self.df.explain(mode="extended" if self.streaming else "formatted")
+        if not self.streaming:
+            return text.getvalue().rstrip()
+        analyzed = text.getvalue().split("== Analyzed Logical Plan ==")[-1].split("== Optimized Logical Plan ==")[0]
+        return analyzed.strip()
+
+    def _run(self, action):
+        if self.streaming:
+            raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
+        from cepsql.spark.failures import translate_failure
+
+        spark = self._engine.spark
+        spark.addTag(JOB_TAG)
+        try:
+            return action()
+        except Error:
+            raise
+        except Exception as failure:
+            raise translate_failure(failure) from failure
+        finally:
+            spark.removeTag(JOB_TAG)
