@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepsql.catalog import Source
-from cepsql.engine import Query, connect
+from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
+from cepsql.query import Query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -1,0 +1,1 @@
+"""Everything that touches Spark: sessions, sources, the pattern operator, standing queries."""
