@@ -34,18 +34,18 @@ def compact(table: pa.Table) -> pa.Table:
 
 
 def stack(tables: list[pa.Table]) -> pa.Table:
-    """Lay tables of the same columns one after another, one chunk a column.
+    """Lay tables of the same columns one after another, one chunk a column."""
+    return compact(pa.concat_tables(tables))
 
-    Raises OperationalError if the columns changed their types since an earlier table was stored.
-    """
-    try:
-        return compact(pa.concat_tables(tables))
-    except pa.ArrowInvalid as error:
-        raise OperationalError(
-            "the input's columns have other types than the stored rows",
-            hint="start with a new checkpoint and replay the input",
-            detail=str(error),
-        ) from error
+
+def check_types(stored: pa.Schema, arrived: pa.Schema) -> None:
+    """Raise OperationalError if a column that both have came with another type than it is stored with."""
+    for field in stored:
+        if field.name in arrived.names and arrived.field(field.name).type != field.type:
+            raise OperationalError(
+                f"a column of type {field.type} in the stored state comes as {arrived.field(field.name).type} now",
+                hint="start with a new checkpoint and replay the input",
+            )
 
 
 def take_rows(table: pa.Table, places: np.ndarray) -> pa.Table:

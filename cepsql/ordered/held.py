@@ -16,7 +16,7 @@ from cepsql.pattern.program import END_OF_TIME
 class Held:
     """Held rows and their partitions, one entry a partition (`starts`: and the number of rows at the end).
 
-    rows:    columns of the program and `context`, one chunk a column.
+    rows:    as in `State.held`, one chunk a column.
     starts:  where each partition's rows begin.
     pending: the first row that may start a match; the rows before it are context.
     """
@@ -27,10 +27,9 @@ class Held:
 
 
 def open_held(table: pa.Table) -> Held:
-    """Read `State.held`."""
-    table = compact(table)
-    starts = np.append(np.flatnonzero(integers(table["first"])), table.num_rows)
-    rows = table.drop_columns(["first"])
+    """Find the partitions in `State.held`."""
+    rows = compact(table)
+    starts = np.append(np.flatnonzero(integers(rows["first"])), rows.num_rows)
     return Held(rows, starts, starts[:-1] + context_sizes(rows, starts))
 
 
@@ -63,14 +62,11 @@ def to_scan(
 def divide(held: Held, chosen: np.ndarray) -> tuple[pa.Table | None, pa.Table | None]:
     """Split held rows into those of the chosen partitions, without `first`, and the others as in `State.held`."""
     if chosen.all():
-        return held.rows, None
-    first = np.zeros(held.rows.num_rows, bool)
-    first[held.starts[:-1]] = True
-    whole = held.rows.append_column("first", pa.array(first))
+        return held.rows.drop_columns(["first"]), None
     if not chosen.any():
-        return None, whole
+        return None, held.rows
     row_chosen = np.repeat(chosen, np.diff(held.starts))
-    return held.rows.filter(pa.array(row_chosen)), whole.filter(pa.array(~row_chosen))
+    return held.rows.filter(pa.array(row_chosen)).drop_columns(["first"]), held.rows.filter(pa.array(~row_chosen))
 
 
 def retain(rows: pa.Table, starts: np.ndarray, scan: np.ndarray, reach: int) -> pa.Table | None:

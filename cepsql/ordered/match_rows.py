@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from cepsql.ordered.lookahead import hold_for_next
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.measures import measure_table
 from cepsql.pattern.program import MatchProgram
@@ -35,7 +36,7 @@ OrderedFunction = Callable[[MatchProgram, Partitions], Scanned]
 
 def match_rows(program: MatchProgram, partitions: Partitions) -> Scanned:
     """Find and measure the matches of the program's row pattern."""
-    found = find_matches(program, partitions)
+    found = hold_for_next(program, partitions, find_matches(program, partitions))
     matches = int(np.count_nonzero(found.matches.complete))
     return Scanned(
         output=measure_table(program, partitions, found.matches),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.columns import stack
+from cepsql.ordered.columns import check_types, stack
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.held import context_sizes, divide, open_held, retain, to_scan
 from cepsql.ordered.match_numbers import asks_for_number, read_numbers, write_numbers
@@ -49,13 +49,16 @@ def advance(
     Rows at or below the new bound are released and scanned at once; rows at or below the old one are late, counted
     and dropped; the others wait. The output depends only on the rows and on which of them are late, not on how they
     were split into batches and packets.
-    Raises OperationalError if the state is not of this program or not of this version.
+    Raises OperationalError if the state is not of this program, of these column types, or of this version.
     """
     fingerprint = program.fingerprint()
     before = State() if state is None else decode(state, fingerprint)
     opened = [open_packet(packet) for packet in packets]
     bound = max(before.bound, _bound(opened, delay))
     arrived = [packet.rows for packet in opened if packet.rows is not None]
+    for stored in (before.held, before.waiting, before.numbers):
+        if stored is not None and arrived:
+            check_types(stored.schema, arrived[0].schema)
     on_time = _where_time(arrived, lambda t: pc.greater(t, before.bound))
     candidates = ([] if before.waiting is None else [before.waiting]) + on_time
     ready = _where_time(candidates, lambda t: pc.less_equal(t, bound))

@@ -15,7 +15,7 @@ def sides(draw):
     return [c.slice(0, sizes[0]) for c in both], [c.slice(sizes[0]) for c in both], sizes
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(sides())
 def test_find_keys(case):
     left, right, (left_rows, right_rows) = case

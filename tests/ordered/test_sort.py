@@ -98,7 +98,7 @@ def by_python(table: pa.Table, order) -> tuple[list[int], list[int]]:
     return result, starts
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(cases())
 def test_sort_equals_python(case):
     table, order = case
@@ -108,7 +108,7 @@ def test_sort_equals_python(case):
     assert (rows["m"].to_pylist(), starts.tolist()) == by_python(table, order)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cases(), st.randoms())
 def test_order_in_a_partition_does_not_depend_on_arrival(case, random):
     table, order = case
