@@ -81,7 +81,9 @@ class Query:
 
     def arrow(self) -> "pa.Table":
         """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
-        return self._run(lambda: self.df.toArrow())
+        from cepsql.spark.arrow import to_arrow
+
+        return self._run(lambda: to_arrow(self.df))
 
     def start(
         self,

@@ -6,6 +6,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
+from cepsql.spark.arrow import to_arrow
+
 
 class FormatSink:
     """A sink of Spark's own, by format and options."""
@@ -39,7 +41,7 @@ class RowSink:
 
     def _take(self, frame: DataFrame, batch_id: int) -> None:
         # One action and no more: the stage below runs once for each, and counts its rows each time.
-        table = frame.toArrow()
+        table = to_arrow(frame)
         if table.num_rows == 0:
             return
         try:
