@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cepsql.pattern.alphabet import FUTURE, SEPARATOR, Alphabet
+from cepsql.pattern.program import END_OF_TIME
 from cepsql.pattern.rows import Partitions
 
 _ROW = 2
@@ -17,16 +18,14 @@ class Layout:
     text:     uint8.
     alphabet: what the codes mean.
     begins:   for each partition where its rows begin in the text.
-    ends:     for each partition where its rows end in the text.
-    futures:  how many FUTURE codes follow the rows of each partition.
+    futures:  for each partition how many FUTURE codes follow its rows.
     scan:     for each partition its first row in the text, as an index of `Partitions.rows`.
     """
 
     text: np.ndarray
     alphabet: Alphabet
     begins: np.ndarray
-    ends: np.ndarray
-    futures: int
+    futures: np.ndarray
     scan: np.ndarray
 
     def locate(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -35,19 +34,28 @@ class Layout:
         return partition, positions - self.begins[partition] + self.scan[partition]
 
 
-def lay_out(partitions: Partitions, alphabet: Alphabet, futures: int) -> Layout:
-    """Lay out the rows; the alphabet has a code for each of `Partitions.rows`."""
+def lay_out(partitions: Partitions, alphabet: Alphabet, futures: int, within: int | None = None) -> Layout:
+    """Lay out the rows; the alphabet has a code for each of `Partitions.rows`.
+
+    futures: how many FUTURE codes a partition gets if rows to come may belong to a match that begins in its rows,
+             which span less than `within` microseconds.
+    """
     codes, starts, scan, ends = alphabet.codes, partitions.starts, partitions.scan, partitions.ends
     sizes = ends - scan
+    is_open = (sizes > 0) & (partitions.bound < END_OF_TIME)
+    if within is not None and is_open.any():
+        last_times = _times(partitions)[np.maximum(ends - 1, 0)]
+        is_open &= partitions.bound < last_times + within - 1
+    added = np.where(is_open, futures, 0)
     begins = np.zeros(len(scan), np.int64)
-    np.cumsum(sizes[:-1] + futures + 1, out=begins[1:])
-    counts = np.column_stack([sizes, np.full_like(sizes, futures), np.ones_like(sizes)])
+    np.cumsum((sizes + added + 1)[:-1], out=begins[1:])
+    counts = np.column_stack([sizes, added, np.ones_like(sizes)])
     text = np.repeat(np.tile(np.array([_ROW, FUTURE, SEPARATOR], np.uint8), len(scan)), counts.ravel())
     readable = np.column_stack([scan - starts[:-1], sizes, starts[1:] - ends])
-    if readable[:, 1].sum() < len(codes):
+    if sizes.sum() < len(codes):
         codes = codes[np.repeat(np.tile(np.array([False, True, False]), len(scan)), readable.ravel())]
     text[text == _ROW] = codes
-    return Layout(text, alphabet, begins, begins + sizes, futures, scan)
+    return Layout(text, alphabet, begins, added, scan)
 
 
 def read_limits(partitions: Partitions, layout: Layout, positions: np.ndarray, within: int) -> np.ndarray:
@@ -57,12 +65,16 @@ def read_limits(partitions: Partitions, layout: Layout, positions: np.ndarray, w
     nearer and rows to come may be, then the FUTURE codes belong to what a match may read.
     """
     partition, row = layout.locate(positions)
-    times = partitions.rows.column("t").to_numpy()
+    times = _times(partitions)
     deadlines = times[row] + within
     stop = np.minimum(_first_rows_from(partitions, times, partition, deadlines), partitions.ends[partition])
     limits = layout.begins[partition] + stop - layout.scan[partition]
     open_ended = (stop == partitions.ends[partition]) & (partitions.bound < deadlines - 1)
-    return limits + np.where(open_ended, layout.futures, 0)
+    return limits + np.where(open_ended, layout.futures[partition], 0)
+
+
+def _times(partitions: Partitions) -> np.ndarray:
+    return partitions.rows.column("t").to_numpy()
 
 
 def _first_rows_from(

@@ -1,6 +1,6 @@
 """Matches of patterns whose conditions read rows only: a regular expression scans the rows, one byte each."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from functools import lru_cache
 
 import numpy as np
@@ -47,8 +47,7 @@ def find_regular(program: MatchProgram, partitions: Partitions, tests: RowTests)
     """
     alphabet = _alphabet(program, tests)
     expression = _expression(program, alphabet)
-    futures = 0 if partitions.bound == END_OF_TIME else futures_needed(program.pattern)
-    layout = lay_out(partitions, alphabet, futures)
+    layout = lay_out(partitions, alphabet, futures_needed(program.pattern), program.within)
     if program.within is None:
         spans = _search(_compiled(expression.text), layout, program.skip)
     else:
@@ -104,29 +103,34 @@ def _search_within(program: MatchProgram, partitions: Partitions, expression, la
     the time linear.
     """
     match, anchors = expression._regexp.Match, re2._re2.RE2.Anchor
-    positions = _possible_starts(program, layout)
-    limits = read_limits(partitions, layout, positions, program.within).tolist()
-    positions = positions.tolist()
+    starts = _possible_starts(program, layout)
+    limits = read_limits(partitions, layout, starts, program.within)
+    blocks = np.maximum(np.searchsorted(starts, limits), np.arange(BLOCK, BLOCK + len(starts)))
+    blocks = np.minimum(blocks, len(starts))
+    starts, limits, blocks, reach = starts.tolist(), limits.tolist(), blocks.tolist(), limits[blocks - 1].tolist()
     text, found, i = layout.text.tobytes(), [], 0
-    while i < len(positions):
-        last = min(max(bisect_right(positions, limits[i], i) - 1, i + BLOCK), len(positions) - 1)
-        spans = match(anchors.UNANCHORED, text, positions[i], limits[last])
+    while i < len(starts):
+        block = blocks[i]
+        spans = match(anchors.UNANCHORED, text, starts[i], reach[i])
         start, end = spans[0]
-        i = bisect_left(positions, start, i, last + 1) if end >= 0 else last + 1
-        if i > last or positions[i] != start:
+        i = bisect_left(starts, start, i, block) if end >= 0 else block
+        if i == block or starts[i] != start:
             continue
         if end > limits[i]:
             spans = match(anchors.ANCHOR_START, text, start, limits[i])
             end = spans[0][1]
-        if end >= 0:
-            for span in spans:
-                found += span
-        if end >= 0 and text[end - 1] == FUTURE:
-            i = bisect_left(positions, text.index(SEPARATOR, end), i)
-        elif end >= 0 and program.skip == "past last row":
-            i = bisect_left(positions, end, i)
-        else:
+        if end < 0:
             i += 1
+            continue
+        for span in spans:
+            found += span
+        resume = start + 1
+        if text[end - 1] == FUTURE:
+            resume = text.index(SEPARATOR, end)
+        elif program.skip == "past last row":
+            resume = end
+        # Starts are distinct, so there are no more of them than positions in between.
+        i = bisect_left(starts, resume, i, min(i + resume - start, len(starts)))
     return _stacked(found, expression.groups)
 
 
