@@ -47,10 +47,10 @@ def table_name(table: exp.Table) -> str:
 
 
 def catalog_tables(query: exp.Expr) -> list[exp.Table]:
-    """Return the tables of a query that are neither CTEs nor functions."""
+    """Return the tables of a query that are neither CTEs nor functions; hints name no tables of their own."""
     found = []
     for table in query.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier) and not _is_cte(table):
+        if isinstance(table.this, exp.Identifier) and not _is_cte(table) and not table.find_ancestor(exp.Hint):
             found.append(table)
     return found
 
@@ -198,7 +198,7 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Relation]) -> None
                 columns[name.lower()] = [c.name for c in relation.columns]
             elif isinstance(source, Scope) and isinstance(source.expression, exp.Query):
                 columns[name.lower()] = [e.alias_or_name for e in source.expression.selects]
-        if scope.is_correlated_subquery:
+        if scope.is_correlated_subquery or isinstance(scope.expression, exp.SetOperation):
             continue
         everything = [name for names in columns.values() for name in names]
         for column in scope.columns:
@@ -210,8 +210,8 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Relation]) -> None
 def _check_column(column: exp.Column, columns: dict[str, list[str]], everything: list[str]) -> None:
     table, name = column.table.lower(), column.name
     if table and table not in columns:
-        # It may be a field of a struct column.
-        if table in (c.lower() for c in everything):
+        # It may be a field of a struct column, also of those that GROUP BY window(...) makes.
+        if table in (c.lower() for c in everything) or table in ("window", "session_window"):
             return
         named = [name for name in columns if not name.startswith("__match_")]
         hint = suggestion(column.table, named, "tables")

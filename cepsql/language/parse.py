@@ -80,8 +80,7 @@ def parse(text: Text) -> Tree:
     parser = _lark().parse_interactive()
     at = 0
     while at < len(text):
-        choices = set(parser.choices())
-        kind, end = _classify(text, at, choices)
+        kind, end = _classify(text, at, _choices(parser))
         try:
             parser.feed_token(Token(kind, text.slice(at, end), start_pos=at, end_pos=end))
         except UnexpectedToken:
@@ -125,7 +124,7 @@ def expected(text: str) -> set[str]:
         parser = _lark().parse_interactive()
         at = 0
         while at < len(whole):
-            kind, at_end = _classify(whole, at, set(parser.choices()))
+            kind, at_end = _classify(whole, at, _choices(parser))
             parser.feed_token(Token(kind, whole.slice(at, at_end), start_pos=at, end_pos=at_end))
             at = at_end
     except (ProgrammingError, UnexpectedToken):
@@ -140,6 +139,12 @@ def keywords() -> frozenset[str]:
     own -= set(_ISLANDS) | set(_PUNCTUATION.values())
     plain = {word for words in DIALECT.tokenizer_class.KEYWORDS for word in words.split() if word.isalpha()}
     return frozenset(own - {"PARTITION_BY", "ORDER_BY"} | plain)
+
+
+def _choices(parser) -> set[str]:
+    """Return the terminals that may be next: quickly, and exactly where a query may go on or have an alias."""
+    choices = set(parser.choices())
+    return parser.accepts() if "TABLE_ALIAS" in choices else choices
 
 
 def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
@@ -189,7 +194,9 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
             return _alias_end(text, at)
         case "OPTION_KEY":
             end = at + 1
-            while text.raw(end) in (".", "-") or (text.raw(end - 1) in (".", "-") and _is_name(text, end)):
+            while text.adjoins(end) and (
+                text.raw(end) in (".", "-") or (text.raw(end - 1) in (".", "-") and _is_name(text, end))
+            ):
                 end += 1
             return end if _is_name(text, at) or _is_string(text, at) else at
         case "PATTERN_TEXT":

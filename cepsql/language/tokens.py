@@ -36,6 +36,10 @@ class Text:
         raw = self.raw(i)
         return " ".join(raw.upper().split()) if _WORD.match(raw) else ""
 
+    def adjoins(self, i: int) -> bool:
+        """Tell whether token i follows the one before it without space."""
+        return 0 < i < len(self.tokens) and self.tokens[i].start == self.tokens[i - 1].end + 1
+
     def span(self, i: int, j: int) -> Span:
         """Return the character span of tokens i to j (exclusive); the end of the text beyond the last token."""
         if i >= len(self.tokens):
@@ -89,6 +93,8 @@ def _tokenizer():
     tokenizer = DIALECT.tokenizer()
     # sqlglot takes the rest of a SHOW or EXPLAIN for one opaque string; here the grammar reads those.
     tokenizer._core.commands = set()
+    # Spark reads two quotes in a quoted text as one.
+    tokenizer._core.string_escapes = {"\\", "'", '"'}
     return tokenizer
 
 

@@ -174,7 +174,8 @@ class _Translator:
         if isinstance(expression, exp.Values | exp.Table):
             expression = exp.select("*").from_(expression)
         if not isinstance(expression, exp.Query):
-            raise NotSupportedError(f"{expression.key.upper()} is not supported", span, "a query is", self.text.sql)
+            word = self.text.sql[tokens[0].start : tokens[0].end + 1].upper()
+            raise NotSupportedError(f"{word} is not supported here", span, "SELECT ... FROM ... is", self.text.sql)
         return Query(expression, tuple(self.matches), self.text.sql, span)
 
     def _statement_end(self, start: int) -> int:
@@ -376,7 +377,7 @@ def _unquote(token: str) -> str:
         return token[1:-1].replace("``", "`")
     if token[:1] in ("'", '"'):
         try:
-            return ast.literal_eval(token)
+            return ast.literal_eval(token[0] + token[1:-1].replace(token[0] * 2, f"\\{token[0]}") + token[0])
         except (SyntaxError, ValueError):
             return token[1:-1]
     return str(token)

@@ -1,0 +1,71 @@
+"""Statements as text, for the golden files."""
+
+from dataclasses import fields
+
+from cepsql.errors import Span
+from cepsql.language.statements import CreateSource, CreateView, Explain, MatchClause, Name, Query, Statement
+from cepsql.language.tokens import DIALECT
+from cepsql.pattern.ir import dump as dump_pattern
+
+
+def dump(statement: Statement) -> str:
+    """Write a statement, one fact a line."""
+    match statement:
+        case Query():
+            return "\n".join(_query(statement))
+        case Explain(query, part):
+            return "\n".join([f"explain {part or 'everything'}", *_query(query)])
+        case CreateView(name, query, sql):
+            head = f"create view {name.text}{_flags(statement)}"
+            return "\n".join([head, f"  text: {' '.join(sql.split())}", *_query(query)])
+        case CreateSource():
+            return "\n".join(_source(statement))
+    values = [getattr(statement, field.name) for field in fields(statement)]
+    words = [value.text if isinstance(value, Name) else repr(value) for value in values if not isinstance(value, Span)]
+    return " ".join([type(statement).__name__, *words])
+
+
+def _query(query: Query) -> list[str]:
+    lines = []
+    for clause in query.matches:
+        lines += _match(clause)
+    return [*lines, f"query: {_sql(query.expression)}"]
+
+
+def _match(clause: MatchClause) -> list[str]:
+    lines = [f"{clause.name}: {_sql(clause.input)}"]
+    if clause.partition_by:
+        lines.append(f"  partition by: {', '.join(map(_sql, clause.partition_by))}")
+    if clause.order_by:
+        lines.append(f"  order by: {', '.join(map(_sql, clause.order_by))}")
+    lines += [f"  measure {measure.name.text}: {_sql(measure.expression)}" for measure in clause.measures]
+    rows = [str(word) for word in ("all" if clause.rows.all else "one", clause.rows.empty) if word]
+    lines.append(f"  rows: {' '.join(rows)}{' with timeouts' if clause.rows.timeouts else ''}")
+    lines.append(f"  skip: {clause.skip.target}{f' {clause.skip.variable.text}' if clause.skip.variable else ''}")
+    lines.append(f"  pattern: {dump_pattern(clause.pattern)}")
+    if clause.within is not None:
+        lines.append(f"  within: {_sql(clause.within)}")
+    for union, members in clause.subsets:
+        lines.append(f"  subset {union.text}: {', '.join(member.text for member in members)}")
+    lines += [f"  define {name.text}: {_sql(condition)}" for name, condition in clause.defines]
+    return lines
+
+
+def _source(create: CreateSource) -> list[str]:
+    lines = [f"create {'stream' if create.streaming else 'table'} {create.name.text}{_flags(create)}"]
+    for column in create.columns:
+        computed = f" AS {column.expression}" if column.expression else ""
+        lines.append(f"  {column.name}: {column.type}{computed}")
+    if create.watermark is not None:
+        name, expression = create.watermark
+        lines.append(f"  watermark {name.text}: {_sql(expression)}")
+    lines.append(f"  using {create.format}")
+    return lines + [f"    {key} = {value!r}" for key, value in create.options]
+
+
+def _flags(create: CreateSource | CreateView) -> str:
+    return "".join(word for word, said in ((" or replace", create.replace), (" if absent", create.if_not_exists)) if said)
+
+
+def _sql(expression) -> str:
+    return expression.sql(dialect=DIALECT)

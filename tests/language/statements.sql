@@ -1,0 +1,242 @@
+# Statements that are no queries.
+CREATE STREAM ticks (sym STRING, ts TIMESTAMP, price DOUBLE, WATERMARK FOR ts AS ts - INTERVAL '10' SECONDS) USING json OPTIONS (path '/data/ticks')
+----
+create stream ticks
+  sym: STRING
+  ts: TIMESTAMP
+  price: DOUBLE
+  watermark ts: ts - INTERVAL '10' SECONDS
+  using json
+    path = '/data/ticks'
+====
+CREATE OR REPLACE STREAM s (a INT) USING kafka OPTIONS (kafka.bootstrap.servers 'localhost:9092', subscribe = "topic", startingOffsets earliest, maxOffsetsPerTrigger 1000, failOnDataLoss = false, rate -1.5)
+----
+create stream s or replace
+  a: INT
+  using kafka
+    kafka.bootstrap.servers = 'localhost:9092'
+    subscribe = 'topic'
+    startingoffsets = 'earliest'
+    maxoffsetspertrigger = '1000'
+    failondataloss = 'false'
+    rate = '-1.5'
+====
+CREATE STREAM IF NOT EXISTS s (a INT) USING csv
+----
+create stream s if absent
+  a: INT
+  using csv
+====
+CREATE STREAM s (
+  a ARRAY<STRUCT<x: INT, y: MAP<STRING, ARRAY<DOUBLE>>>>, -- nested; with a comment
+  b DECIMAL(10, 2),
+  c STRUCT<`odd name`: STRING, n: INT>,
+  ts TIMESTAMP AS to_timestamp(b, 'yyyy-MM-dd HH:mm:ss'),
+  d DATE AS CAST(ts AS DATE),
+  WATERMARK FOR ts AS ts
+) USING parquet OPTIONS ('header' = 'a;b', delimiter ',')
+----
+create stream s
+  a: ARRAY<STRUCT<x: INT, y: MAP<STRING, ARRAY<DOUBLE>>>>
+  b: DECIMAL(10, 2)
+  c: STRUCT<`odd name`: STRING, n: INT>
+  ts: TIMESTAMP AS to_timestamp(b, 'yyyy-MM-dd HH:mm:ss')
+  d: DATE AS CAST(ts AS DATE)
+  watermark ts: ts
+  using parquet
+    header = 'a;b'
+    delimiter = ','
+====
+CREATE STREAM watermark (watermark INT, options STRING, `using` STRING) USING rate
+----
+create stream watermark
+  watermark: INT
+  options: STRING
+  using: STRING
+  using rate
+====
+CREATE TABLE t (a INT, b STRING) USING csv OPTIONS (path 'it''s', quote '"', escape '\\')
+----
+create table t
+  a: INT
+  b: STRING
+  using csv
+    path = "it's"
+    quote = '"'
+    escape = '\\'
+====
+CREATE TABLE t USING parquet OPTIONS (path '/x')
+----
+create table t
+  using parquet
+    path = '/x'
+====
+CREATE OR REPLACE TABLE a.b.c (x INT) USING orc
+----
+create table a.b.c or replace
+  x: INT
+  using orc
+====
+CREATE VIEW v AS SELECT a, b FROM t WHERE a > 3
+----
+create view v
+  text: SELECT a, b FROM t WHERE a > 3
+query: SELECT a, b FROM t WHERE a > 3
+====
+CREATE OR REPLACE VIEW v AS
+SELECT *
+FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts PATTERN (A))
+----
+create view v or replace
+  text: SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts PATTERN (A))
+__match_0: SELECT * FROM ticks
+  partition by: sym
+  order by: ts
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM __match_0
+====
+CREATE VIEW IF NOT EXISTS v AS WITH x AS (SELECT 1 AS n) SELECT n FROM x
+----
+create view v if absent
+  text: WITH x AS (SELECT 1 AS n) SELECT n FROM x
+query: WITH x AS (SELECT 1 AS n) SELECT n FROM x
+====
+CREATE VIEW v AS VALUES (1, 2)
+----
+create view v
+  text: VALUES (1, 2)
+query: SELECT * FROM VALUES (1, 2)
+====
+DROP STREAM ticks
+----
+Drop 'stream' ticks False
+====
+DROP TABLE IF EXISTS a.t
+----
+Drop 'table' a.t True
+====
+DROP VIEW `a view`
+----
+Drop 'view' a view False
+====
+DROP STREAM stream
+----
+Drop 'stream' stream False
+====
+SHOW STREAMS
+----
+Show 'streams'
+====
+SHOW TABLES
+----
+Show 'tables'
+====
+show views
+----
+Show 'views'
+====
+DESCRIBE ticks
+----
+Describe ticks
+====
+DESC a.ticks
+----
+Describe a.ticks
+====
+DESCRIBE describe
+----
+Describe describe
+====
+EXPLAIN SELECT 1
+----
+explain everything
+query: SELECT 1
+====
+EXPLAIN REWRITTEN SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A))
+----
+explain rewritten
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM __match_0
+====
+EXPLAIN LOGICAL WITH x AS (SELECT 1) SELECT * FROM x
+----
+explain logical
+query: WITH x AS (SELECT 1) SELECT * FROM x
+====
+EXPLAIN PATTERN SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A))
+----
+explain pattern
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM __match_0
+====
+EXPLAIN PHYSICAL (SELECT 1)
+----
+explain physical
+query: (SELECT 1)
+====
+SET
+----
+SetOption None None
+====
+SET spark.sql.shuffle.partitions = 4
+----
+SetOption 'spark.sql.shuffle.partitions' '4'
+====
+SET spark.sql.shuffle.partitions
+----
+SetOption 'spark.sql.shuffle.partitions' None
+====
+SET cepsql.buckets = 12
+----
+SetOption 'cepsql.buckets' '12'
+====
+SET spark.sql.session.timeZone = 'Europe/Paris'
+----
+SetOption 'spark.sql.session.timeZone' 'Europe/Paris'
+====
+SET spark.app.name = two words
+----
+SetOption 'spark.app.name' 'two words'
+====
+SET `spark.some-key` = -1
+----
+SetOption 'spark.some-key' '-1'
+====
+RESET
+----
+ResetOption None
+====
+RESET spark.sql.shuffle.partitions
+----
+ResetOption 'spark.sql.shuffle.partitions'
+====
+SELECT 1 AS a; SHOW TABLES; ; SET x.y = ';'
+----
+query: SELECT 1 AS a
+Show 'tables'
+SetOption 'x.y' ';'
+====
+-- only a comment
+SELECT 'a;b' AS s /* ; */ -- ;
+----
+query: /* only a comment */ SELECT 'a;b' AS s /* ; */ /* ; */
+====
+VALUES (1, 'a'), (2, 'b')
+----
+query: SELECT * FROM VALUES (1, 'a'), (2, 'b')
+====
+FROM ticks SELECT sym
+----
+query: SELECT sym FROM ticks
+====
+(SELECT 1) UNION ALL (SELECT 2)
+----
+query: (SELECT 1) UNION ALL (SELECT 2)
