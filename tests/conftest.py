@@ -18,7 +18,12 @@ def spark():
 
     found = session(
         master="local[2]",
-        conf={"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "America/New_York"},
+        conf={
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.session.timeZone": "America/New_York",
+            # Tests are many short queries: the JVM's second compiler and its parallel collector only cost time.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        },
     )
     yield found
     found.stop()
