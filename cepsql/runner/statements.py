@@ -36,6 +36,8 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
         return
     for notice in item.notices:
         console.say(f"notice: {notice}")
+    if console.live:
+        console.status("waiting for Spark")
     if item.streaming:
         view(item, _zone(engine), settings, console, stop)
     else:

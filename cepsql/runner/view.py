@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from cepsql.render import canonical_zone, cells, renderer
+from cepsql.render import Renderer, canonical_zone, cells, renderer
 from cepsql.runner.console import Console
 from cepsql.runner.settings import Settings
 
@@ -27,16 +27,23 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     Raises Error if the query fails.
     """
     begin = time.monotonic()
-    rows = _Rows(query, zone, settings, console)
+    form = renderer(settings.format, query.columns, zone)
+    if stop.is_set():
+        console.echoed()
+        console.say("stopped before it started")
+        return
+    rows = _Rows(form, query.limit, settings, console)
     standing = query.start(rows.write, drain=settings.drain)
     try:
         reason = _wait(standing, rows, zone, settings, console, stop)
+        if stop.is_set():
+            console.echoed()
+            if console.live:
+                console.status("stopping")
     finally:
         rows.enough.set()
         standing.stop()
         console.clear()
-    if stop.is_set():
-        console.echoed()
     progress = standing.progress
     batches = counted(progress.batches, "batch", "batches")
     console.say(f"{reason}: {counted(rows.written, 'row')}, {batches}, {time.monotonic() - begin:.0f} s")
@@ -46,15 +53,13 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
 class _Rows:
     """Writes the rows of a view up to its limit; batches come from another thread."""
 
-    def __init__(self, query: "Query", zone: str, settings: Settings, console: Console):
-        limits = [n for n in (query.limit, settings.limit) if n is not None]
-        self.limit = min(limits, default=None)
+    def __init__(self, form: Renderer, limit: int | None, settings: Settings, console: Console):
+        self.limit = min((n for n in (limit, settings.limit) if n is not None), default=None)
         self.written = 0
         self.last = time.monotonic()
         self.enough = threading.Event()
-        self._console = console
-        self._form = renderer(settings.format, query.columns, zone)
-        console.rows(self._form.header)
+        self._console, self._form = console, form
+        console.rows(form.header)
         if self.limit == 0:
             self.enough.set()
 

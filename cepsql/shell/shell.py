@@ -25,8 +25,7 @@ def run(
     session = session or prompt_session()
     settings = replace(settings, footer=True)
     console.say(f"cepsql {__version__} · \\? help")
-    starting = threading.Thread(target=_start_spark, args=[engine], daemon=True)
-    starting.start()
+    threading.Thread(target=_start_spark, args=[engine], daemon=True).start()
     while True:
         try:
             text = session.prompt().strip()
@@ -42,8 +41,6 @@ def run(
                 console.say(change.message)
             settings, verbose, text = change.settings, change.verbose, change.sql
         if text:
-            if starting.is_alive():
-                console.status("starting Spark")
             _execute(engine, text, settings, console, verbose)
 
 
