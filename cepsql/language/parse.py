@@ -120,11 +120,12 @@ def is_complete(text: str) -> bool:
 def expected(text: str) -> set[str]:
     """Return the grammar terminals that may follow the text; empty if the text is wrong."""
     try:
-        whole = Text(text)
+        whole = Text(text, unfinished=True)
         parser = _lark().parse_interactive()
         at = 0
         while at < len(whole):
             kind, at_end = _classify(whole, at, _choices(parser))
+            at_end = min(at_end, len(whole))
             parser.feed_token(Token(kind, whole.slice(at, at_end), start_pos=at, end_pos=at_end))
             at = at_end
     except (ProgrammingError, UnexpectedToken):

@@ -20,8 +20,9 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 class Text:
     """A text with its tokens; positions in this class are token indexes unless they are said to be characters."""
 
-    def __init__(self, sql: str):
-        self.sql = sql
+    def __init__(self, sql: str, unfinished: bool = False):
+        """Read `sql`; if it is unfinished, its end closes the brackets that are open there."""
+        self.sql, self.unfinished = sql, unfinished
         self.tokens = _tokenize(sql)
 
     def __len__(self) -> int:
@@ -70,6 +71,8 @@ class Text:
                 if not open_at or _CLOSING[self.raw(open_at[-1])] != raw:
                     raise self.error(f"unexpected {raw}", i, hint="no bracket is open here that it could close")
                 pairs[open_at.pop()] = i
+        if self.unfinished:
+            return pairs | dict.fromkeys(open_at, len(self.tokens))
         if open_at:
             raise self.error(f"this {self.raw(open_at[-1])} is never closed", open_at[-1])
         return pairs

@@ -64,7 +64,9 @@ def _source(create: CreateSource) -> list[str]:
 
 
 def _flags(create: CreateSource | CreateView) -> str:
-    return "".join(word for word, said in ((" or replace", create.replace), (" if absent", create.if_not_exists)) if said)
+    return "".join(
+        word for word, said in ((" or replace", create.replace), (" if absent", create.if_not_exists)) if said
+    )
 
 
 def _sql(expression) -> str:
