@@ -1,6 +1,7 @@
 """Replay the flights through the demo's queries and tell what was found."""
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -47,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="cepsql-demo-") as folder:
             _play(Path(folder), options)
     except Error as error:
-        print(f"error: {error}")
+        print(f"\nerror: {error}", file=sys.stderr)
         return ExitCode.SESSION if isinstance(error, OperationalError) else ExitCode.QUERY
     except KeyboardInterrupt:
         print("\nstopped")
@@ -59,16 +60,20 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="cepsql demo", description="Play real flights (New York, early 2013) as a stream through three queries."
     )
-    parser.add_argument("--rows", type=int, metavar="N", help="play only the first N departures")
-    parser.add_argument("--quick", action="store_true", help="play only the first 10,000 departures, in 3 files")
+    parser.add_argument("--rows", type=_count, metavar="N", help="play only the first N flights")
+    parser.add_argument("--quick", action="store_true", help="play only the first 10,000 flights, in 3 files")
     parser.add_argument("--all", action="store_true", help="tell of every match, not only of the first three")
     return parser
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
+    return int(text)
+
+
 def _play(folder: Path, options: argparse.Namespace) -> None:
     rows = 10_000 if options.quick and options.rows is None else options.rows
-    if rows is not None and rows < 1:
-        raise Error("--rows must be at least 1")
     replay = lay_out(folder, 3 if options.quick else 8, rows)
     print(
         f"{replay.rows:,} real flights from New York in early 2013, in the order in which they left.\n"
