@@ -12,6 +12,7 @@ from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.language.tokens import DIALECT
+from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.source import MALFORMED, observe_source, read_source
@@ -110,7 +111,7 @@ class _Builder:
         frame = observe_source(frame, f"{SOURCE_OBSERVATION}_{next(_numbers)}")
         if relation.watermark is None:
             return frame
-        return frame.withWatermark(relation.watermark.column, f"{relation.watermark.delay} microseconds")
+        return with_watermark(frame, relation.watermark, self.control)
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         if relation.name.lower() in self.replaced:

