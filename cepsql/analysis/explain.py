@@ -20,6 +20,7 @@ from cepsql.pattern.program import (
     MatchNumber,
     MatchProgram,
     Navigation,
+    RowValue,
     Scalar,
     leaves,
     reads_row_only,
@@ -153,6 +154,8 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
             return "MATCH_NUMBER()"
         case Complete():
             return "complete"
+        case RowValue(column):
+            return f"row: {sources[column]}"
         case Classifier(variables, first, offset, shift):
             return _row("CLASSIFIER()", variables, first, offset, shift, program)
         case Navigation(column, variables, first, offset, shift):

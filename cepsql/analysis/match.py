@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.conditions import Traveling, compares_with_itself, lower_condition
 from cepsql.analysis.intervals import interval_micros
-from cepsql.analysis.measures import Atoms, lower_measure
+from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, navigation_name, variable_hint
 from cepsql.catalog import ColumnDefinition, Watermark
@@ -15,7 +15,7 @@ from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
-from cepsql.pattern.program import Column, MatchProgram, OrderColumn, Scalar
+from cepsql.pattern.program import Column, MatchProgram, OrderColumn, RowValue, Scalar
 
 
 @dataclass(frozen=True)
@@ -81,26 +81,51 @@ def plan_match(
         skip=clause.skip.target,
         within=within,
         timeouts=clause.rows.timeouts,
+        skip_to=_skip_to(clause, scope),
+        strict=not streaming,
+        all_rows=clause.rows.all,
+        empty=clause.rows.empty or "show",
     )
     notices = _notices(clause, scope, program, streaming)
     return MatchPlan(clause, clause.input, program, order, output, watermark if streaming else None, notices)
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
-    if clause.rows.all:
-        raise NotSupportedError("ALL ROWS PER MATCH is not supported", clause.rows.span, "ONE ROW PER MATCH is")
-    if clause.skip.variable is not None:
+    nodes = list(ir.walk(clause.pattern))
+    if streaming and ir.Anchor(end=True) in nodes:
         raise NotSupportedError(
-            "AFTER MATCH SKIP TO a pattern variable is not supported",
-            clause.skip.span,
-            "SKIP PAST LAST ROW and SKIP TO NEXT ROW are",
+            "the anchor $ in a pattern over a stream is not supported",
+            clause.span,
+            "the last row of a partition is never known while rows may follow",
         )
-    anchors = [node for node in ir.walk(clause.pattern) if isinstance(node, ir.Anchor)]
-    if anchors and streaming:
-        mark = "$" if anchors[0].end else "^"
-        raise NotSupportedError(f"the anchor {mark} in a pattern over a stream is not supported", clause.span)
-    if not clause.partition_by and not clause.measures:
+    unmatched = clause.rows.empty == "unmatched"
+    if unmatched and any(isinstance(node, ir.Exclude) for node in nodes):
+        raise ProgrammingError(
+            "WITH UNMATCHED ROWS cannot stand with an exclusion in PATTERN",
+            clause.rows.span,
+            "a row that {- -} leaves out is matched all the same",
+        )
+    if unmatched and clause.rows.timeouts:
+        raise NotSupportedError(
+            "WITH UNMATCHED ROWS and SHOW TIMEOUT MATCHES together are not supported", clause.rows.span
+        )
+    if unmatched and streaming and clause.skip.target != "past last row":
+        raise NotSupportedError(
+            "WITH UNMATCHED ROWS over a stream is supported with AFTER MATCH SKIP PAST LAST ROW only", clause.rows.span
+        )
+    if not clause.rows.all and not clause.partition_by and not clause.measures:
         raise ProgrammingError("MATCH_RECOGNIZE gives no column", clause.span, "add MEASURES or PARTITION BY")
+
+
+def _skip_to(clause: MatchClause, scope: MatchScope) -> frozenset[int]:
+    """Return the variables that AFTER MATCH SKIP TO names, none for the other targets."""
+    name = clause.skip.variable
+    if name is None:
+        return frozenset()
+    if name.text in scope.unions:
+        return scope.unions[name.text]
+    _known_variable(name, scope.variables, "AFTER MATCH SKIP")
+    return frozenset([scope.variables.index(name.text)])
 
 
 def _check_size(clause: MatchClause) -> None:
@@ -234,12 +259,39 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
         if variables is not None or not isinstance(plain, exp.Column):
             raise ProgrammingError("PARTITION BY takes columns of the input", span_of(key, clause.span))
         _add(OutputColumn(scope.columns[key.name.lower()][0], f"k{i}", scope.type_of(key)), span_of(key), output, spans)
+    ordered = [item.this for item in clause.order_by if isinstance(item.this, exp.Column)] if clause.rows.all else []
+    for column in ordered:
+        _add_row_value(column, scope, traveling, atoms, output, spans)
     for measure in clause.measures:
         place = scope.at(measure.name.span)
-        lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows.timeouts)
+        lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows)
         kind = _measure_type(measure.expression, place)
         _add(OutputColumn(measure.name.text, lowered.sql(dialect=DIALECT), kind), measure.name.span, output, spans)
+    for name, _ in scope.columns.values() if clause.rows.all else ():
+        _add_row_value(exp.column(name, quoted=True), scope, traveling, atoms, output, spans)
     return tuple(output)
+
+
+def _add_row_value(
+    column: exp.Column, scope: MatchScope, traveling: Traveling, atoms: Atoms, output: list, spans: dict
+) -> None:
+    """Add an input column to the rows of ALL ROWS PER MATCH, unless it is there already."""
+    name = scope.columns[scope.resolve(column)[1].name.lower()][0]
+    taken = next((other for other in output if other.name.lower() == name.lower()), None)
+    if taken is None:
+        value = lower_row_value(column, scope, traveling, atoms)
+        _add(OutputColumn(name, value.sql(dialect=DIALECT), scope.type_of(column)), span_of(column), output, spans)
+    elif spans[name.lower()] is not None and taken.sql[:1] != "k" and not _is_row_value(taken, atoms):
+        raise ProgrammingError(
+            f"the measure {taken.name} is named like a column of the input, which ALL ROWS PER MATCH gives too",
+            spans[name.lower()],
+            "give the measure another name",
+        )
+
+
+def _is_row_value(column: OutputColumn, atoms: Atoms) -> bool:
+    sources = [measure for measure in atoms.measures if isinstance(measure.source, RowValue)]
+    return any(column.sql in (measure.name, f"TIMESTAMP_MICROS({measure.name})") for measure in sources)
 
 
 def _add(column: OutputColumn, span: Span | None, output: list, spans: dict) -> None:

@@ -1,6 +1,6 @@
 """MEASURES expressions: the matcher returns only what needs the match, Spark computes the rest from that."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -20,7 +20,8 @@ from cepsql.analysis.scope import (
     semantics_argument,
 )
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, Measure, Navigation
+from cepsql.language.statements import Rows
+from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, Measure, Navigation, RowValue
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Atoms:
 
     measures: list[Measure] = field(default_factory=list)
 
-    def column(self, source: Navigation | Aggregate | Classifier | MatchNumber | Complete) -> exp.Column:
+    def column(self, source: Navigation | Aggregate | Classifier | MatchNumber | Complete | RowValue) -> exp.Column:
         """Return the column that will hold `source`."""
         for measure in self.measures:
             if measure.source == source:
@@ -38,12 +39,20 @@ class Atoms:
         return exp.column(self.measures[-1].name)
 
 
+def lower_row_value(column: exp.Expr, scope: MatchScope, traveling: Traveling, atoms: Atoms) -> exp.Expr:
+    """Return the expression of an input column in the rows of ALL ROWS PER MATCH."""
+    name = traveling.value(scope.row_sql(column))
+    found = atoms.column(RowValue(name))
+    return exp.func("timestamp_micros", found) if name == "t" else found
+
+
 def lower_measure(
-    expression: exp.Expr, scope: MatchScope, traveling: Traveling, atoms: Atoms, timeouts: bool
+    expression: exp.Expr, scope: MatchScope, traveling: Traveling, atoms: Atoms, rows: Rows, final: bool = False
 ) -> exp.Expr:
     """Return the expression that Spark computes over the matcher's columns; what those are goes into `atoms`.
 
-    timeouts: whether SHOW TIMEOUT MATCHES was asked for, which MATCH_TIMEOUT() needs.
+    rows:  ONE ROW, where RUNNING and FINAL agree, or ALL ROWS PER MATCH; MATCH_TIMEOUT() needs SHOW TIMEOUT MATCHES.
+    final: FINAL was said of the expression.
     Raises ProgrammingError and NotSupportedError with positions.
     """
 
@@ -51,8 +60,8 @@ def lower_measure(
         name = navigation_name(node)
         match name:
             case _ if name in (RUNNING, FINAL):
-                # One row per match is computed at the last row, where both see the whole match.
-                return lower_measure(semantics_argument(node, scope), scope, traveling, atoms, timeouts)
+                argument = semantics_argument(node, scope)
+                return lower_measure(argument, scope, traveling, atoms, rows, rows.all and name == FINAL)
             case "MATCH_NUMBER" | "MATCH_ROWTIME" | "MATCH_TIMEOUT":
                 no_arguments(node, scope)
         match name:
@@ -61,7 +70,7 @@ def lower_measure(
             case "MATCH_ROWTIME":
                 return _row_time(node)
             case "MATCH_TIMEOUT":
-                if not timeouts:
+                if not rows.timeouts:
                     raise ProgrammingError(
                         "MATCH_TIMEOUT() needs SHOW TIMEOUT MATCHES",
                         span_of(node, scope.place),
@@ -69,7 +78,7 @@ def lower_measure(
                     )
                 return exp.not_(atoms.column(Complete()))
             case "CLASSIFIER":
-                return _classifier(classifier_row(node, scope))
+                return _classifier(classifier_row(node, scope), final)
         if isinstance(node, exp.Window):
             raise NotSupportedError(
                 "a window function in MEASURES is not supported",
@@ -86,17 +95,18 @@ def lower_measure(
             )
         aggregate = lower_aggregate(node, scope, traveling)
         if aggregate is not None:
-            return _time_again(aggregate, aggregate.column)
+            return _time_again(replace(aggregate, final=final), aggregate.column)
         if isinstance(node, exp.Column) or name in (FIRST, LAST, "PREV", "NEXT"):
             row = row_of(node, scope)
+            last = final or (rows.all and any(navigation_name(inner) == FINAL for inner in node.walk()))
             if any(navigation_name(inner) == "CLASSIFIER" for inner in node.walk()):
-                return _classifier(row)
+                return _classifier(row, last)
             column = traveling.value(scope.row_sql(node))
-            return _time_again(Navigation(column, row.variables, row.first, row.offset, row.shift), column)
+            return _time_again(Navigation(column, row.variables, row.first, row.offset, row.shift, last), column)
         return node
 
-    def _classifier(row: RowRef) -> exp.Expr:
-        return atoms.column(Classifier(row.variables, row.first, row.offset, row.shift))
+    def _classifier(row: RowRef, last: bool) -> exp.Expr:
+        return atoms.column(Classifier(row.variables, row.first, row.offset, row.shift, last))
 
     def _row_time(node: exp.Expr) -> exp.Expr:
         if traveling.time is None:
@@ -105,7 +115,7 @@ def lower_measure(
                 span_of(node, scope.place),
                 "ORDER BY such a column",
             )
-        return _time_again(Navigation("t"), "t")
+        return _time_again(Navigation("t", final=rows.all), "t")
 
     def _time_again(source: Navigation | Aggregate, column: str | None) -> exp.Expr:
         found = atoms.column(source)

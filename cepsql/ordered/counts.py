@@ -15,6 +15,7 @@ class Counts:
     null_key:  rows, used or late, with a NULL among their keys.
     matches:   matches given out.
     timeouts:  partial matches given out because their deadline passed.
+    misplaced: skips to a variable that led nowhere, so that matching went on after the match or at its second row.
     """
 
     read: int = 0
@@ -25,6 +26,7 @@ class Counts:
     null_key: int = 0
     matches: int = 0
     timeouts: int = 0
+    misplaced: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))

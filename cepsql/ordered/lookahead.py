@@ -27,7 +27,8 @@ def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, a
     """Return for each match the last row that these navigations read, -1 where they find no row to start from."""
     probes = tuple(Measure(f"p{i}", replace(source, column="row", shift=0)) for i, source in enumerate(ahead))
     numbered = replace(partitions, rows=pa.table({"row": np.arange(partitions.rows.num_rows)}))
-    places = measure_table(replace(program, keys=(), measures=probes), numbered, matches)
+    # The last row of a match reads furthest.
+    places = measure_table(replace(program, keys=(), measures=probes, all_rows=False), numbered, matches)
     furthest = np.full(len(matches.start), -1, np.int64)
     for source, column in zip(ahead, places.columns, strict=True):
         place = column.combine_chunks().fill_null(-1 - source.shift).to_numpy()
@@ -53,4 +54,4 @@ def _without(found: Found, waits: np.ndarray) -> Found:
         complete=matches.complete[keep],
         labels=matches.labels[np.repeat(keep, matches.length)],
     )
-    return Found(kept, scan, numbers)
+    return Found(kept, scan, numbers, found.misplaced)

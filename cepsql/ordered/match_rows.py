@@ -9,6 +9,7 @@ import pyarrow as pa
 from cepsql.ordered.lookahead import hold_for_next
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.measures import measure_table
+from cepsql.pattern.output import unmatched_rows
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
 
@@ -22,6 +23,7 @@ class Scanned:
     numbers:  for each partition the number of matches so far.
     matches:  how many matches are in the output.
     timeouts: how many timed-out partial matches are.
+    misplaced: how many skips to a variable led nowhere.
     """
 
     output: pa.Table
@@ -29,6 +31,7 @@ class Scanned:
     numbers: np.ndarray
     matches: int
     timeouts: int
+    misplaced: int = 0
 
 
 OrderedFunction = Callable[[MatchProgram, Partitions], Scanned]
@@ -39,9 +42,10 @@ def match_rows(program: MatchProgram, partitions: Partitions) -> Scanned:
     found = hold_for_next(program, partitions, find_matches(program, partitions))
     matches = int(np.count_nonzero(found.matches.complete))
     return Scanned(
-        output=measure_table(program, partitions, found.matches),
+        output=measure_table(program, partitions, found.matches, unmatched_rows(program, partitions, found)),
         scan=found.scan,
         numbers=found.numbers,
         matches=matches,
         timeouts=len(found.matches.complete) - matches,
+        misplaced=found.misplaced,
     )

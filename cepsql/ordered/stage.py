@@ -69,7 +69,7 @@ def advance(
 
     scanned, held, numbers = _scan(program, before, stack(ready) if ready else None, bound, function)
     if scanned is not None:
-        counts += Counts(matches=scanned.matches, timeouts=scanned.timeouts)
+        counts += Counts(matches=scanned.matches, timeouts=scanned.timeouts, misplaced=scanned.misplaced)
     after = State(bound, before.counts + counts, held, stack(waiting) if waiting else None, numbers)
     return Advanced(scanned.output if scanned else pa.table({}), encode(after, fingerprint), counts, bound)
 

@@ -16,7 +16,7 @@ def find_backtracking(
     """Find the matches of all partitions that are decided, in order.
 
     tests: the row-only parts of the conditions, tested.
-    Raises NotSupportedError for `^` unless all partitions are whole, OperationalError where an attempt takes too long.
+    Raises OperationalError where an attempt takes too long, and for a skip that leads nowhere if the program is strict.
     """
     search = Search(program, partitions, tests, budget)
     found = FoundBuilder(partitions)
@@ -24,7 +24,6 @@ def find_backtracking(
     begins = np.searchsorted(candidates, partitions.scan).tolist()
     stops = np.searchsorted(candidates, partitions.ends).tolist()
     rows = candidates.tolist()
-    past_last = program.skip == "past last row"
     for p in np.flatnonzero(np.less(begins, stops)).tolist():
         search.enter(p)
         place, stop, next_row, number = begins[p], stops[p], 0, int(partitions.numbers[p]) + 1
@@ -42,7 +41,7 @@ def find_backtracking(
             complete = outcome is Outcome.MATCH
             found.add(p, start, number, complete, search.match)
             number += 1
-            next_row = start + len(search.match) if complete and past_last else start + 1
+            next_row = start + (found.skipped(program, search.match) if complete and search.match else 1)
         else:
             found.stop(p, int(partitions.ends[p]), number - 1)
     return found.build()

@@ -4,6 +4,8 @@ from array import array
 
 import numpy as np
 
+from cepsql.errors import OperationalError
+from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Matches, Partitions
 
 
@@ -14,11 +16,37 @@ class FoundBuilder:
         self._scan, self._numbers = partitions.ends.copy(), partitions.numbers.copy()
         self._heads = array("q")
         self._labels = array("q")
+        self._misplaced = 0
 
     def add(self, partition: int, start: int, number: int, complete: bool, labels: list[int]) -> None:
         """Add the next match: its first row, MATCH_NUMBER(), and the variable of every row."""
         self._heads.extend((partition, start, len(labels), number, complete))
         self._labels.extend(labels)
+
+    def skipped(self, program: MatchProgram, labels: list[int]) -> int:
+        """Return how many rows after the start of a match with these labels the next attempt begins.
+
+        A skip to a variable without rows, or to the first row of the match, would not get on: it is an error if the
+        program is strict, else matching goes on after the match or at its second row, and that is counted.
+        """
+        if program.skip == "past last row":
+            return len(labels)
+        if program.skip == "to next row":
+            return 1
+        count = len(program.variables)
+        found = [place for place, label in enumerate(labels) if label % count in program.skip_to]
+        place = found[0 if program.skip == "to first" else -1] if found else 0
+        if place:
+            return place
+        if program.strict:
+            names = " or ".join(program.variables[v] for v in sorted(program.skip_to))
+            raise OperationalError(
+                f"AFTER MATCH SKIP {program.skip.upper()} {names}: "
+                + ("that is the first row of the match" if found else "the match has no such row"),
+                hint="skip to a variable that every match has after its first row",
+            )
+        self._misplaced += 1
+        return 1 if found else len(labels)
 
     def stop(self, partition: int, row: int, numbers: int) -> None:
         """Note where the next scan of a partition begins and how many matches it has had."""
@@ -30,4 +58,4 @@ class FoundBuilder:
         partition, start, length, number, complete = (np.ascontiguousarray(column) for column in heads.T)
         labels = np.array(self._labels, np.int64)
         matches = Matches(partition, start, length, number, complete.astype(bool), labels)
-        return Found(matches, self._scan, self._numbers)
+        return Found(matches, self._scan, self._numbers, self._misplaced)

@@ -1,27 +1,47 @@
-"""What the measures of matches read, one row a match."""
+"""What the measures of matches read, one value an output row."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepsql.pattern.aggregates import aggregate
-from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, MatchProgram, Navigation
+from cepsql.pattern.labels import ranges
+from cepsql.pattern.output import OutputRows, output_rows
+from cepsql.pattern.program import (
+    Aggregate,
+    Classifier,
+    Complete,
+    MatchNumber,
+    MatchProgram,
+    Navigation,
+    RowValue,
+)
 from cepsql.pattern.rows import Matches, Partitions
 
+_MAX_GATHERED = 16_000_000
+"""Values that running aggregates read at a time: each row of a match reads all rows before it."""
 
-def measure_table(program: MatchProgram, partitions: Partitions, matches: Matches) -> pa.Table:
-    """Return the partition key columns k0, k1, ... and the program's measures, one row a match.
 
-    Measures are evaluated at the last row of the match, where RUNNING and FINAL agree. Variables without rows, and
-    rows outside the readable ones of the partition, give NULL.
+def measure_table(
+    program: MatchProgram, partitions: Partitions, matches: Matches, unmatched: np.ndarray | None = None
+) -> pa.Table:
+    """Return the partition key columns k0, k1, ... and the program's measures, one row an output row.
+
+    unmatched: rows without a match that are given out too, with NULL measures; see `unmatched_rows`.
+    With one row a match measures are evaluated at the last row, where RUNNING and FINAL agree. Variables without rows,
+    and rows outside the readable ones of the partition, give NULL.
     Raises NotSupportedError for an aggregate of a type that it does not take.
     """
-    partition_starts = pa.array(partitions.starts[matches.partition])
-    columns = {
-        f"k{i}": _one_chunk(partitions.rows.column(f"k{i}")).take(partition_starts) for i in range(len(program.keys))
-    }
-    view = _View(program, partitions, matches)
+    rows = output_rows(program, partitions, matches, np.zeros(0, np.int64) if unmatched is None else unmatched)
+    places = pa.array(rows.row)
+    if len(partitions.starts) > 1 and not program.all_rows:
+        # An empty match at the end of its partition has no row of its own.
+        places = pa.array(partitions.starts[matches.partition])
+    columns = {f"k{i}": _one_chunk(partitions.rows.column(f"k{i}")).take(places) for i in range(len(program.keys))}
+    view = _View(program, partitions, matches, rows)
     for measure in program.measures:
         columns[measure.name] = view.evaluate(measure.source)
     return pa.table(columns)
@@ -32,43 +52,61 @@ class _Selection:
     """The rows of certain variables among the rows of all matches laid end to end.
 
     places: where they are, ascending.
-    low:    for each match the index in `places` of its first one.
-    high:   one past its last one.
+    before: for each place and the end, how many of them come before it.
     """
 
     places: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    before: np.ndarray
 
 
 class _View:
-    """The rows of all matches laid end to end, with what was selected from them kept for the next measure."""
+    """The rows of all matches laid end to end, seen from each output row; selections are kept for the next measure."""
 
-    def __init__(self, program: MatchProgram, partitions: Partitions, matches: Matches):
-        self.variables, self.rows, self.matches = program.variables, partitions.rows, matches
-        self._first = partitions.starts[matches.partition]
-        self._stop = partitions.ends[matches.partition]
-        self._end = np.cumsum(matches.length)
-        self._begin = self._end - matches.length
+    def __init__(self, program: MatchProgram, partitions: Partitions, matches: Matches, rows: OutputRows):
+        self.variables, self.rows = program.variables, partitions.rows
+        self.labels = matches.labels % len(program.variables) if len(program.variables) else matches.labels
+        self.output, self.matches = rows, matches
+        ends = np.cumsum(matches.length)
+        of = rows.match
+        self._missing = of < 0
+        if self._missing.all():
+            self._begin = self._end = self._start = self._first = self._stop = np.zeros(len(of), np.int64)
+        else:
+            self._begin, self._end = (ends - matches.length)[of], ends[of]
+            self._start, partition = matches.start[of], matches.partition[of]
+            self._first, self._stop = partitions.starts[partition], partitions.ends[partition]
+        self._reached = self._begin + rows.seen
         self._selections: dict[frozenset[int] | None, _Selection] = {}
 
-    def evaluate(self, source: Navigation | Aggregate | Classifier | MatchNumber | Complete) -> pa.Array:
-        """Return one value a match."""
+    def evaluate(self, source: object) -> pa.Array:
+        """Return one value an output row; NULL for unmatched rows unless it is a value of the row itself."""
+        if isinstance(source, RowValue):
+            return self._column(source.column).take(pa.array(self.output.row))
+        values = self._of_match(source)
+        return pc.if_else(pa.array(self._missing), None, values) if self._missing.any() else values
+
+    def _of_match(self, source: object) -> pa.Array:
         match source:
             case MatchNumber():
-                return pa.array(self.matches.number, pa.int64())
+                return self._per_match(self.matches.number, pa.int64())
             case Complete():
-                return pa.array(self.matches.complete, pa.bool_())
+                return self._per_match(self.matches.complete, pa.bool_())
             case Navigation():
                 return self._navigate(source)
             case Classifier():
                 return self._classify(source)
             case Aggregate():
                 return self._aggregate(source)
+        raise TypeError(source)
+
+    def _per_match(self, values: np.ndarray, kind: pa.DataType) -> pa.Array:
+        if self._missing.all():
+            return pa.nulls(len(self.output.row), kind)
+        return pa.array(values[self.output.match], kind)
 
     def _navigate(self, source: Navigation) -> pa.Array:
         place, exists = self._find(source)
-        row = self.matches.start + place - self._begin
+        row = self._start + place - self._begin
         exists &= (row >= self._first) & (row < self._stop)
         return self._column(source.column).take(pa.array(row, mask=~exists))
 
@@ -76,43 +114,63 @@ class _View:
         place, exists = self._find(source)
         exists &= (place >= self._begin) & (place < self._end)
         labels = np.zeros(len(place), np.int64)
-        labels[exists] = self.matches.labels[place[exists]]
+        labels[exists] = self.labels[place[exists]]
         return pa.array(self.variables, pa.string()).take(pa.array(labels, mask=~exists))
 
     def _aggregate(self, source: Aggregate) -> pa.Array:
         selection = self._select(source.variables)
-        counts = selection.high - selection.low
+        low, high = self._bounds(selection, source.final)
+        counts = high - low
         if source.column is None:
             return pa.array(counts, pa.int64())
-        groups = np.repeat(np.arange(len(counts)), counts)
-        rows = (self.matches.start - self._begin)[groups] + selection.places
-        values = self._column(source.column).take(pa.array(rows))
-        return aggregate(source.function, values, groups, len(counts), source.distinct)
+        pieces = []
+        for begin, stop in _pieces(counts):
+            group = np.repeat(np.arange(stop - begin), counts[begin:stop])
+            places = selection.places[ranges(low[begin:stop], counts[begin:stop])]
+            rows = (self._start - self._begin)[begin:stop][group] + places
+            values = self._column(source.column).take(pa.array(rows))
+            pieces.append(aggregate(source.function, values, group, stop - begin, source.distinct))
+        return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
 
     def _find(self, source: Navigation | Classifier) -> tuple[np.ndarray, np.ndarray]:
         """Return the place that is meant (after the shift), and whether there is such a row before the shift."""
         selection = self._select(source.variables)
-        index = selection.low + source.offset if source.first else selection.high - 1 - source.offset
-        exists = (index >= selection.low) & (index < selection.high)
+        low, high = self._bounds(selection, source.final)
+        index = low + source.offset if source.first else high - 1 - source.offset
+        exists = (index >= low) & (index < high)
         place = np.zeros(len(index), np.int64)
         place[exists] = selection.places[index[exists]]
         return place + source.shift, exists
 
+    def _bounds(self, selection: _Selection, final: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the rows that each output row sees begin and end in a selection."""
+        return selection.before[self._begin], selection.before[self._end if final else self._reached]
+
     def _select(self, variables: frozenset[int] | None) -> _Selection:
         if variables not in self._selections:
+            count = len(self.labels)
             if variables is None:
-                selection = _Selection(np.arange(len(self.matches.labels)), self._begin, self._end)
+                selection = _Selection(np.arange(count), np.arange(count + 1))
             else:
                 chosen = np.zeros(len(self.variables), bool)
                 chosen[list(variables)] = True
-                seen = np.concatenate([[0], np.cumsum(chosen[self.matches.labels])])
-                places = np.flatnonzero(chosen[self.matches.labels])
-                selection = _Selection(places, seen[self._begin], seen[self._end])
+                taken = chosen[self.labels]
+                selection = _Selection(np.flatnonzero(taken), np.concatenate([[0], np.cumsum(taken)]))
             self._selections[variables] = selection
         return self._selections[variables]
 
     def _column(self, name: str) -> pa.Array:
         return _one_chunk(self.rows.column(name))
+
+
+def _pieces(counts: np.ndarray) -> list[tuple[int, int]]:
+    """Cut output rows into pieces that do not gather too many values at a time; at least one piece."""
+    total = int(counts.sum())
+    if total <= _MAX_GATHERED:
+        return [(0, len(counts))]
+    cuts = np.searchsorted(np.cumsum(counts), np.arange(_MAX_GATHERED, total, _MAX_GATHERED))
+    edges = np.unique(np.concatenate([[0], cuts, [len(counts)]])).tolist()
+    return list(pairwise(edges))
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:

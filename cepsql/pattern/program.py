@@ -63,7 +63,8 @@ class Navigation:
     variables: indexes of pattern variables, None for every row of the match so far.
     first:     count from the first such row, else from the last; `offset` such rows further in.
     shift:     then so many rows of the ordered partition: negative for PREV, positive for NEXT.
-    In a condition the row under test is already part of the match, so variables=None, first=False, offset=0 is that row.
+    final:     seen from the end of the match, not from the row that a measure is computed for.
+    In a condition the row under test is part of the match already: variables=None, first=False, offset=0 is that row.
     NULL where there is no such row.
     """
 
@@ -72,19 +73,21 @@ class Navigation:
     first: bool = False
     offset: int = 0
     shift: int = 0
+    final: bool = False
 
 
 @dataclass(frozen=True)
 class Aggregate:
     """count, sum, avg, min or max of `column` over the rows of `variables` (None: all rows of the match so far).
 
-    `column` None counts rows. No rows: count is 0, the others NULL. NULL values are passed over.
+    `column` None counts rows. No rows: count is 0, the others NULL. NULL values are passed over. `final` as above.
     """
 
     function: str
     column: str | None
     variables: frozenset[int] | None = None
     distinct: bool = False
+    final: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,14 @@ class Classifier:
     first: bool = False
     offset: int = 0
     shift: int = 0
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class RowValue:
+    """The value of `column` in the row that an output row of ALL ROWS PER MATCH stands for (measures only)."""
+
+    column: str
 
 
 @dataclass(frozen=True)
@@ -128,7 +139,7 @@ class Measure:
     """One column that the matcher returns for a match; Spark computes the MEASURES expressions from such columns."""
 
     name: str
-    source: Navigation | Aggregate | Classifier | MatchNumber | Complete
+    source: Navigation | Aggregate | Classifier | MatchNumber | Complete | RowValue
 
 
 @dataclass(frozen=True)
@@ -138,7 +149,11 @@ class MatchProgram:
     variables:  names; position is the index used everywhere else, and the label of a row.
     conditions: one per variable, None where the variable has no DEFINE (always true).
     predicates: Spark SQL of the row predicates; `Bit` indexes them.
-    skip:       "past last row" or "to next row".
+    skip:       "past last row", "to next row", "to first" or "to last" row of the variables `skip_to`.
+    strict:     a skip to a variable without rows, or to the first row of the match, is an error; else matching goes on
+                after the match, or at its second row.
+    all_rows:   ALL ROWS PER MATCH, with empty matches ("show"), without ("omit"), or with them and the unmatched rows
+                ("unmatched"), as `empty` says.
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
     """
@@ -155,6 +170,10 @@ class MatchProgram:
     skip: str = "past last row"
     within: int | None = None
     timeouts: bool = False
+    skip_to: frozenset[int] = frozenset()
+    strict: bool = False
+    all_rows: bool = False
+    empty: str = "show"
 
     def fingerprint(self) -> str:
         """Return a hash that changes whenever stored state could mean something else."""

@@ -10,6 +10,7 @@ from cepsql.pattern.alphabet import FUTURE, SEPARATOR, Alphabet, encode
 from cepsql.pattern.compile import compile_pattern, first_variables
 from cepsql.pattern.conditions import RowTests, split
 from cepsql.pattern.expression import Expression, futures_needed, is_expressible, translate
+from cepsql.pattern.ir import Exclude, walk
 from cepsql.pattern.labels import label, ranges
 from cepsql.pattern.layout import Layout, lay_out, read_limits
 from cepsql.pattern.program import END_OF_TIME, MatchProgram, Navigation
@@ -23,7 +24,9 @@ BLOCK = 64
 
 def is_regular(program: MatchProgram, partitions: Partitions, tests: RowTests) -> bool:
     """Tell whether `find_regular` can find the program's matches in these rows."""
-    if program.timeouts or any(split(condition)[1] is not None for condition in program.conditions):
+    if program.timeouts or program.skip_to or any(split(c)[1] is not None for c in program.conditions):
+        return False
+    if program.all_rows and any(isinstance(node, Exclude) for node in walk(program.pattern)):
         return False
     if not is_expressible(program.pattern) or futures_needed(program.pattern) > MAX_FUTURES:
         return False

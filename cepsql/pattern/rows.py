@@ -35,7 +35,8 @@ class Matches:
     length:    number of rows.
     number:    MATCH_NUMBER().
     complete:  False for a partial match that timed out.
-    labels:    the variable index of every row of every match, concatenated (sum of length entries).
+    labels:    the variable index of every row of every match, concatenated (sum of length entries); for a row that
+               {- -} leaves out of ALL ROWS PER MATCH, that index plus the number of variables.
     """
 
     partition: np.ndarray
@@ -52,8 +53,10 @@ class Found:
 
     scan:    for each partition the first row that is not decided (the row that the next attempt starts at).
     numbers: for each partition the number of matches so far.
+    misplaced: how many skips to a variable led nowhere, so that matching went on elsewhere.
     """
 
     matches: Matches
     scan: np.ndarray
     numbers: np.ndarray
+    misplaced: int = 0

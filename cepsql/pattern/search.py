@@ -5,7 +5,7 @@ from bisect import bisect_left
 
 import numpy as np
 
-from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.errors import OperationalError
 from cepsql.pattern import ir
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
@@ -57,7 +57,6 @@ class Search:
         self._times = plain_values(partitions.rows, ("t",))["t"] if program.within is not None else []
         self._labels = [0] * partitions.rows.num_rows
         self._timeouts = program.timeouts and program.within is not None
-        self._anchored = any(isinstance(node, ir.Anchor) and not node.end for node in ir.walk(program.pattern))
         self._functions: list | None = None
         size = partitions.rows.num_rows + 1
         self._flat = [bytearray(size) if flat else None for flat in plan.flat]
@@ -70,11 +69,6 @@ class Search:
         bounds = self.partitions
         self._low, self._high = int(bounds.starts[partition]), int(bounds.ends[partition])
         self._cut, self._cut_at, self._furthest = False, None, self._low
-        if self._anchored and not _is_whole(bounds, partition):
-            raise NotSupportedError(
-                f"^ in the pattern {ir.dump(self.program.pattern)} on a stream",
-                hint="the first row of a partition is known only where all its rows are at hand",
-            )
         if self._functions is None or self._plan.steps.physical:
             open = bounds.bound != END_OF_TIME
             self._functions = self._plan.steps.bind(self._columns, self._low, self._high, open)
@@ -127,6 +121,7 @@ class Search:
         plan = self._plan
         operations, xs, ys, kept, fail = plan.operations, plan.xs, plan.ys, plan.kept, len(plan.operations) - 1
         flat, deep, tests, functions, labels = self._flat, self._deep, self._tests, self._functions, self._labels
+        marks = plan.marks
         low, high, at_end = self._low, self._high, self.partitions.bound == END_OF_TIME
         registers = plan.steps.begin(start, number)
         pc, row, loops, stack = 0, start, 0, []
@@ -165,7 +160,7 @@ class Search:
                             registers = changed
                         if verdict == UNKNOWN:
                             return Outcome.UNDECIDED, row
-                        labels[row] = variable
+                        labels[row] = marks[pc]
                         pc += 1
                         row += 1
                         loops = 0

@@ -34,6 +34,7 @@ class SearchPlan:
     flat: it has several ways in, and the row alone is the state there.
     deep: it has several ways in, and the state is more than the row.
     kept: what picks the live registers, None where there are none.
+    marks: the label of a row consumed there, as in `Matches.labels`.
     """
 
     def __init__(self, program: MatchProgram, types: tuple[tuple[str, str], ...], key: str):
@@ -44,6 +45,8 @@ class SearchPlan:
         loops = (BEGIN, END)
         self.xs = [1 << i.x if _operation(i) in loops else i.x for i in code.instructions]
         self.ys = [i.y for i in code.instructions]
+        hidden = len(program.variables) if program.all_rows else 0
+        self.marks = [i.x + hidden * i.y for i in code.instructions]
         entries = Counter(target for pc in range(len(code.instructions)) for target in successors(code, pc))
         entries[0] += 1
         needed = live(code, rests, self.steps.registers)

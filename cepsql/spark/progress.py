@@ -22,6 +22,7 @@ _COUNTED = {
     "null_key": "rows_null_key",
     "matches": "matches",
     "timeouts": "timeouts",
+    "misplaced": "misplaced_skips",
 }
 
 
@@ -31,6 +32,7 @@ class Progress:
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
     matches:         complete matches; timeouts: partial ones given out because their deadline passed.
+    misplaced_skips: AFTER MATCH SKIP TO a variable without rows, or the match's first row: matching went on elsewhere.
     rows_out:        rows that the sink was given.
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
@@ -46,6 +48,7 @@ class Progress:
     rows_null_key: int = 0
     matches: int = 0
     timeouts: int = 0
+    misplaced_skips: int = 0
     rows_out: int = 0
     watermark: int | None = None
     seconds: float = 0.0

@@ -15,7 +15,16 @@ from pyspark.sql.types import (
 )
 
 from cepsql.errors import ProgrammingError
-from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
+from cepsql.pattern.program import (
+    Aggregate,
+    Classifier,
+    Complete,
+    MatchNumber,
+    MatchProgram,
+    Measure,
+    Navigation,
+    RowValue,
+)
 
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 
@@ -67,7 +76,7 @@ def _measure_type(values: DataFrame, measure: Measure) -> DataType:
             return LongType()
         case Classifier():
             return StringType()
-        case Navigation(column=column):
+        case Navigation(column=column) | RowValue(column):
             return LongType() if column == "t" else values.schema[column].dataType
         case Aggregate(function=function, column=column):
             if column == "t":

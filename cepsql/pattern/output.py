@@ -1,0 +1,61 @@
+"""Which rows a MATCH_RECOGNIZE gives out for its matches."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cepsql.pattern.labels import ranges
+from cepsql.pattern.program import MatchProgram
+from cepsql.pattern.rows import Found, Matches, Partitions
+
+
+@dataclass(frozen=True)
+class OutputRows:
+    """One entry an output row.
+
+    match: the index of its match, -1 for an unmatched row.
+    row:   the row of `Partitions.rows` that it stands for.
+    seen:  how many rows of the match a RUNNING measure sees: those up to this row, none of an empty match.
+    """
+
+    match: np.ndarray
+    row: np.ndarray
+    seen: np.ndarray
+
+
+def output_rows(program: MatchProgram, partitions: Partitions, matches: Matches, unmatched: np.ndarray) -> OutputRows:
+    """Return the rows to give out: one a match, or with ALL ROWS PER MATCH one a row, in the order of rows.
+
+    unmatched: the rows of no match to give out (WITH UNMATCHED ROWS).
+    """
+    count = len(matches.start)
+    if not program.all_rows:
+        return OutputRows(np.arange(count), matches.start + np.maximum(matches.length - 1, 0), matches.length)
+    match = np.repeat(np.arange(count), matches.length)
+    row = ranges(matches.start, matches.length)
+    seen = row - matches.start[match] + 1
+    # Rows inside an exclusion count in measures but are not given out.
+    shown = matches.labels < len(program.variables)
+    empty = np.flatnonzero(matches.length == 0) if program.empty != "omit" else np.zeros(0, np.int64)
+    match = np.concatenate([match[shown], empty, np.full(len(unmatched), -1)])
+    row = np.concatenate([row[shown], matches.start[empty], unmatched])
+    seen = np.concatenate([seen[shown], np.zeros(len(empty) + len(unmatched), np.int64)])
+    # Matches overlap where the next one may begin inside the last: each keeps its rows together.
+    first = np.where(match >= 0, matches.start[match] if count else row, row)
+    order = np.lexsort((row, match, first))
+    return OutputRows(match[order], row[order], seen[order])
+
+
+def unmatched_rows(program: MatchProgram, partitions: Partitions, found: Found) -> np.ndarray:
+    """Return the rows that this scan decided and no match covers, if the program asks for them.
+
+    The row at which an empty match is found counts as matched.
+    """
+    if program.empty != "unmatched" or not program.all_rows:
+        return np.zeros(0, np.int64)
+    matches = found.matches
+    covered = np.zeros(partitions.rows.num_rows + 1, np.int64)
+    np.add.at(covered, matches.start, 1)
+    np.add.at(covered, matches.start + np.maximum(matches.length, 1), -1)
+    decided = ranges(partitions.scan, np.maximum(found.scan - partitions.scan, 0))
+    return decided[np.cumsum(covered)[decided] == 0]
