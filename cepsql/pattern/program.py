@@ -63,7 +63,7 @@ class Navigation:
     variables: indexes of pattern variables, None for every row of the match so far.
     first:     count from the first such row, else from the last; `offset` such rows further in.
     shift:     then so many rows of the ordered partition: negative for PREV, positive for NEXT.
-    In a condition the row under test is already part of the match, so variables=None, first=False, offset=0 is that row.
+    In a condition the row under test is part of the match already: variables=None, first=False, offset=0 is that row.
     NULL where there is no such row.
     """
 
