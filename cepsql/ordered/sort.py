@@ -29,7 +29,8 @@ def partition_rows(
     if count <= 1:
         codes = np.zeros(rows.num_rows, np.uint8)
     places = None if _ascending(times) else _stable_order(times)
-    places = places if _ascending(codes) and places is None else _stable_order(codes, places)
+    if places is not None or not _ascending(codes):
+        places = _stable_order(codes, places)
     if places is not None:
         times, codes = times[places], codes[places]
     changes = codes[1:] != codes[:-1]

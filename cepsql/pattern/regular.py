@@ -13,7 +13,7 @@ from cepsql.pattern.expression import Expression, futures_needed, is_expressible
 from cepsql.pattern.ir import Exclude, walk
 from cepsql.pattern.labels import label, ranges
 from cepsql.pattern.layout import Layout, lay_out, read_limits
-from cepsql.pattern.program import END_OF_TIME, MatchProgram, Navigation
+from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Matches, Partitions
 
 MAX_FUTURES = 64
@@ -46,7 +46,7 @@ def find_regular(program: MatchProgram, partitions: Partitions, tests: RowTests)
     After the rows that may be read come FUTURE codes, which every variable accepts. The preferred match of such a
     text is final if it has none of them: otherwise rows to come may complete something that is preferred, and the
     partition's scan stays at its start. A row that satisfies a variable perhaps (`RowTests.unknown`) is taken to do so,
-    and a match that relies on it is not final either, nor is one whose measures read a row to come.
+    and a match that relies on it is not final either.
     """
     alphabet = _alphabet(program, tests)
     expression = _expression(program, alphabet)
@@ -150,12 +150,6 @@ def _stacked(found: list[int], groups: int) -> np.ndarray:
     return np.array(found, np.int64).reshape(-1, groups + 1, 2)
 
 
-def _measured_ahead(program: MatchProgram) -> int:
-    """Return how many rows after a match its measures may read."""
-    sources = [measure.source for measure in program.measures]
-    return max((source.shift for source in sources if isinstance(source, Navigation)), default=0)
-
-
 def _final(
     program: MatchProgram,
     partitions: Partitions,
@@ -169,9 +163,6 @@ def _final(
     partition, start = layout.locate(spans[:, 0, 0])
     scan = partitions.ends.copy()
     unfinished = layout.text[spans[:, 0, 1] - 1] == FUTURE
-    if partitions.bound < END_OF_TIME:
-        last = start + spans[:, 0, 1] - spans[:, 0, 0] - 1
-        unfinished |= last + _measured_ahead(program) >= partitions.ends[partition]
     np.minimum.at(scan, partition[unfinished], start[unfinished])
     kept = start < scan[partition]
     spans, partition, start = spans[kept], partition[kept], start[kept]

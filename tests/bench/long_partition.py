@@ -1,16 +1,16 @@
-"""Time the pattern `A+ B+ C+ E` over one partition in which no E comes: a naive search is cubic in the rows or worse.
+"""Time the pattern `A+ B+ C+ E` over one partition in which no E follows: a naive search is cubic in the rows or worse.
 
-    python tests/bench/long_partition.py [--rows 20000 80000] [--json FILE]
+    python tests/bench/long_partition.py [--rows 20000 80000] [--reading-rows 500 2000] [--json FILE]
 
 Every row satisfies A, B and C, so that an engine which does not know better tries each way of dividing any stretch of
-rows between them. There are two queries: `row only`, whose conditions read only the row, and `reads match`, where B
-compares with the first A. Each is run in two ways: `matcher` is the call that finds matches in rows already laid out,
-`table` the whole query over a bounded DataFrame by the public API, with Spark's job around it. Each is warmed first on
-a tenth of the fewest rows.
+rows between them; only the first row satisfies E, and no match can end there. There are two queries: `row only`, whose
+conditions read only the row, takes --rows, and `reads match`, where B compares with the first A, takes --reading-rows.
+Each is run in two ways: `matcher` is the call that finds matches in rows already laid out, `table` the whole query over
+a bounded DataFrame by the public API, with Spark's job around it. Each is warmed first on a tenth of the fewest rows.
 
-Prints seconds for each number of rows, and the last as a multiple of the first. Where the search is linear, that is at
-most the multiple of the rows (4 for 20,000 and 80,000), less where fixed costs weigh; 16 would be quadratic. Exits with
-1 if a match is found, as there is none.
+Prints seconds for the fewest and for the most rows, and the last as a multiple of the first. A linear search takes at
+most the multiple of the rows (4 by default), less where fixed costs weigh; a quadratic one 16. Exits with 1 if a match
+is found, as there is none.
 """
 
 import argparse
@@ -51,18 +51,23 @@ Search = Callable[[], int]
 def main() -> int:
     """Measure as the command line says; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 80_000])
+    parser.add_argument("--rows", type=int, nargs=2, default=[20_000, 80_000])
+    parser.add_argument("--reading-rows", type=int, nargs=2, default=[500, 2_000])
     parser.add_argument("--json", type=Path, help="append the results to this file, one JSON line each")
     options = parser.parse_args()
+    sizes = {"row only": options.rows, "reads match": options.reading_rows}
     spark = session(2)
     try:
-        found = [_measure(spark, query, way, options.rows) for query in QUERIES for way in ("matcher", "table")]
+        found = [_measure(spark, query, way, sizes[query]) for query in QUERIES for way in ("matcher", "table")]
     finally:
         spark.stop()
-    print("query        way      " + "".join(f"{f'{rows:,} rows':>14}" for rows in options.rows) + "   ratio  matches")
+    print("query        way              rows          seconds         ratio  matches")
     for result in found:
-        seconds = "".join(f"{s:12.3f} s" for s in result["seconds"])
-        print(f"{result['query']:12} {result['way']:8}{seconds}{result['ratio']:8.2f} {result['matches']:8}")
+        (few, many), (less, more) = result["rows"], result["seconds"]
+        print(
+            f"{result['query']:12} {result['way']:8} {few:6,} / {many:6,}  {less:8.3f} / {more:8.3f}"
+            f"  {result['ratio']:6.2f}  {result['matches']:7}"
+        )
     if options.json:
         with options.json.open("a") as file:
             file.writelines(json.dumps({"kind": "long partition", **result}) + "\n" for result in found)
@@ -83,10 +88,10 @@ def _measure(spark: SparkSession, query: str, way: str, sizes: list[int]) -> dic
 
 
 def _frame(spark: SparkSession, rows: int) -> DataFrame:
-    """Return rows of one key, one a millisecond, with equal prices: each satisfies A, B and C, and none E."""
+    """Return rows of one key, one a millisecond, with equal prices: each satisfies A, B and C, the first also E."""
     first = np.datetime64("2026-01-01T00:00:00", "ms")
     times = pa.array(first + np.arange(rows).astype("timedelta64[ms]")).cast(pa.timestamp("us", "UTC"))
-    columns = {"ts": times, "key": np.zeros(rows, np.int64), "price": np.ones(rows), "kind": pa.array(["a"] * rows)}
+    columns = {"ts": times, "key": np.zeros(rows, np.int64), "price": np.ones(rows), "kind": ["e"] + ["a"] * (rows - 1)}
     return spark.createDataFrame(pa.table(columns))
 
 

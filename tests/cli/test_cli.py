@@ -155,6 +155,13 @@ def test_help_and_version_import_nothing_heavy(option):
     assert done.stdout.endswith("\n[]\n")
 
 
+def test_a_reader_that_leaves_ends_the_script_quietly():
+    running = subprocess.Popen([*COMMAND, "-c", "SET; SET"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running.stdout.close()
+    assert running.stderr.read() == ""
+    assert running.wait() == 0
+
+
 SCRIPT = """\
 CREATE STREAM beats (value BIGINT, timestamp TIMESTAMP, WATERMARK FOR timestamp AS timestamp - INTERVAL '1' SECOND)
 USING rate OPTIONS ('rowsPerSecond' = '10', 'numPartitions' = '1');

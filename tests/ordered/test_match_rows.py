@@ -60,11 +60,15 @@ PROGRAMS = {
             Measure("number", MatchNumber()),
         ),
     ),
+    "next in measures of a search": replace(
+        program(Concat((A, Repeat(B, 0, None, False), C)), Bit(0), None, EARLIER),
+        measures=(Measure("after", Navigation("v0", shift=2)), Measure("number", MatchNumber())),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(inputs(), st.integers(0, 4))
 def test_stream_equals_one_pass(name, batches, delay):
     used, _ = by_hand(batches, delay)
@@ -75,11 +79,13 @@ def test_stream_equals_one_pass(name, batches, delay):
         assert output == one_pass(used, PROGRAMS[name], match_rows)
 
 
-def test_a_match_waits_for_the_row_that_next_reads_and_no_longer():
+@pytest.mark.parametrize("condition", [None, Call("not", (EARLIER,), "boolean")])
+def test_a_match_waits_for_the_row_that_next_reads_and_no_longer(condition):
     def row(t):
         return {"k0": 1.0, "t": t, "v0": f"at {t}", "m": 0, "bucket": 0}
 
-    looking = replace(program(Concat((A, B)), None, None), measures=(Measure("after", Navigation("v0", shift=1)),))
+    measures = (Measure("after", Navigation("v0", shift=1)), Measure("number", MatchNumber()))
+    looking = replace(program(Concat((A, B)), None, condition), measures=measures)
     batches = [[[row(t)]] for t in (1, 2, 9)] + [[[row(10)]], [[END]]]
     outputs = [list(output) for output, _, _ in run(batches, 0, looking, match_rows)]
-    assert outputs == [[], [], [(1.0, "at 9")], [], [(1.0, None)]]
+    assert outputs == [[], [], [(1.0, "at 9", 1)], [], [(1.0, None, 2)]]

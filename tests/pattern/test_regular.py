@@ -1,7 +1,5 @@
 """find_regular against trying all paths in order of preference."""
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 from hypothesis import assume, given, settings
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from cepsql.pattern.compile import can_be_empty
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable, variables
-from cepsql.pattern.program import END_OF_TIME, Bit, Call, Classifier, Literal, MatchProgram, Measure, Navigation
+from cepsql.pattern.program import END_OF_TIME, Bit, Call, Classifier, Literal, MatchProgram
 from cepsql.pattern.regular import find_regular, is_regular
 from cepsql.pattern.rows import Partitions
 
@@ -90,9 +88,6 @@ def search(program, partitions, tests):
             labels = [names.index(name) for name in labels]
             if stop > end:
                 break
-            ahead = max((measure.source.shift for measure in program.measures), default=0)
-            if partitions.bound != END_OF_TIME and stop - 1 + ahead >= end:
-                break
             if tests.unknown is not None and any(tests.unknown[v, row + i] for i, v in enumerate(labels)):
                 break
             number += 1
@@ -133,8 +128,6 @@ def cases(draw, with_unknown=False):
         names += tuple(name for name in MANY if name not in names)
     within = draw(st.none() | st.integers(1, 12))
     program = make_program(pattern, names, draw(st.sampled_from(["past last row", "to next row"])), within)
-    if draw(st.integers(0, 4)) == 0:
-        program = replace(program, measures=(Measure("next", Navigation("t", shift=draw(st.integers(-1, 2)))),))
     gaps = st.lists(st.sampled_from([0, 0, 1, 1, 2, 5]), max_size=9)
     times = [np.cumsum(part).tolist() for part in draw(st.lists(gaps, min_size=1, max_size=4))]
     count = sum(map(len, times))

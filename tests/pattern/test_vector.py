@@ -1,6 +1,7 @@
 """test_rows against conditions evaluated row by row."""
 
 import math
+import operator as operators
 from decimal import Decimal
 from itertools import pairwise
 
@@ -168,6 +169,31 @@ def test_verdicts_are_those_of_single_rows(conditions, partitions, random):
                 verdicts = {holds[v](row, low, high, unread) for unread in futures}
                 assert unknown or verdicts == {bool(tests.holds[v, row])}, (p, row, v)
                 assert not (unknown and tests.holds[v, row])
+
+
+def order(value):
+    """Order values so that NaN equals itself and is above all else."""
+    return (1, 0) if isinstance(value, float) and math.isnan(value) else (0, value)
+
+
+@pytest.mark.parametrize("name", ["v0", "v1", "v2", "v3", "v4", "v7", "v8"])
+@pytest.mark.parametrize("operation", COMPARISONS)
+def test_every_pair_of_values_compares_as_it_should(name, operation):
+    pairs = [(a, b) for a in [None, *SAMPLES[name]] for b in [None, *SAMPLES[name]]]
+    left, right = (pa.array(values, SCHEMA.field(name).type) for values in zip(*pairs, strict=True))
+    starts = np.array([0, len(pairs)])
+    table = pa.table({"v0": left, "v1": right})
+    partitions = Partitions(table, starts, starts[:-1], starts[1:], np.zeros(1, np.int64), END_OF_TIME)
+    condition = Call(operation, (Navigation("v0"), Navigation("v1")), "boolean")
+    function = {"nseq": "eq"}.get(operation, operation)
+    expected = [
+        (a is b and operation == "nseq") if a is None or b is None else getattr(operators, function)(order(a), order(b))
+        for a, b in pairs
+    ]
+    tests = vector.test_rows(make_program(condition, Call("not", (condition,), "boolean")), partitions)
+    assert tests.holds[0].tolist() == expected
+    decided = [operation == "nseq" or (a is not None and b is not None) for a, b in pairs]
+    assert tests.holds[1].tolist() == [d and not e for d, e in zip(decided, expected, strict=True)]
 
 
 def test_a_decided_side_makes_the_unknown_one_irrelevant():
