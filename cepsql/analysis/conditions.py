@@ -12,6 +12,7 @@ from cepsql.analysis.scope import (
     FIRST,
     LAST,
     LAST_ROW,
+    MATCH_FUNCTIONS,
     RUNNING,
     MatchScope,
     RowRef,
@@ -23,7 +24,7 @@ from cepsql.analysis.scope import (
     semantics_argument,
 )
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.tokens import DIALECT
+from cepsql.language.tokens import DIALECT, KEPT_AGGREGATES
 from cepsql.pattern.program import (
     MAX_PREDICATES,
     Aggregate,
@@ -50,15 +51,12 @@ _STRICT = (
     exp.Literal, exp.Identifier, exp.DataType, exp.Var, exp.Upper, exp.Lower, exp.Length, exp.Round, exp.Floor,
     exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Trim, exp.Substring, exp.Date, exp.Year, exp.Month, exp.Day,
     exp.Extract, exp.DateDiff, exp.TimestampTrunc, exp.TsOrDsAdd, exp.Bracket, exp.Dot, exp.IntervalSpan,
+    exp.Hour, exp.Minute, exp.Second, exp.DayOfWeek, exp.DayOfMonth, exp.DayOfYear, exp.WeekOfYear, exp.Quarter,
+    exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DPipe,
 )  # fmt: skip
 AGGREGATES = {
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Count: "count",
-    exp.CountIf: "count_if",
-}
+    exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Count: "count", exp.CountIf: "count_if",
+}  # fmt: skip
 _NONDETERMINISTIC = (exp.Rand, exp.Randn, exp.CurrentTimestamp, exp.CurrentDate, exp.Uuid)
 _NONDETERMINISTIC_NAMES = {"UUID", "NOW", "RANDOM", "MONOTONICALLY_INCREASING_ID", "SHUFFLE"}
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
@@ -131,6 +129,8 @@ def lower_aggregate(call: exp.Expr, scope: MatchScope, traveling: Traveling) -> 
         raise NotSupportedError(
             "FILTER on an aggregate over rows of the match is not supported", span_of(call, scope.place)
         )
+    if isinstance(call, exp.WithinGroup) or navigation_name(call) in KEPT_AGGREGATES:
+        raise _unknown_aggregate(call, scope)
     if not isinstance(call, exp.AggFunc) or isinstance(call, exp.First | exp.Last):
         return None
     name = AGGREGATES.get(type(call))
@@ -170,6 +170,7 @@ def lower_aggregate(call: exp.Expr, scope: MatchScope, traveling: Traveling) -> 
 
 def _unknown_aggregate(call: exp.AggFunc, scope: MatchScope) -> NotSupportedError:
     place = span_of(call, scope.place)
+    call = call.this if isinstance(call, exp.WithinGroup) else call
     if isinstance(call, exp.Lag | exp.Lead):
         instead = "PREV" if isinstance(call, exp.Lag) else "NEXT"
         hint = f"{instead}(x, n) reads the row n rows {'before' if instead == 'PREV' else 'after'}"
@@ -239,12 +240,9 @@ class _Lowering:
     def rows(self, node: exp.Expr) -> set[RowRef] | None:
         """Return the rows that an expression reads, None if it reads more than values of rows."""
         name = navigation_name(node)
-        if isinstance(node, exp.AggFunc | exp.Filter) or name in (
-            "CLASSIFIER",
-            "MATCH_NUMBER",
-            "MATCH_ROWTIME",
-            "MATCH_TIMEOUT",
-        ):
+        if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or name in KEPT_AGGREGATES:
+            return None
+        if name in MATCH_FUNCTIONS:
             return None
         row = row_of(node, self.scope)
         if row is not None:
@@ -293,7 +291,7 @@ class _Lowering:
             return MatchNumber()
         if name == "CLASSIFIER" or (name and any(navigation_name(n) == "CLASSIFIER" for n in node.walk())):
             return self._classifier(node)
-        if isinstance(node, exp.CountIf | exp.AggFunc | exp.Filter):
+        if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or name in KEPT_AGGREGATES:
             return lower_aggregate(node, self.scope, self.traveling)
         operation = _BINARY.get(type(node))
         if operation in ("and", "or"):
@@ -339,10 +337,17 @@ class _Lowering:
                 return self._case(node, kind)
             case exp.Cast() | exp.TryCast():
                 return self._call("cast", [self.lower(node.this, False)], node.to.sql(dialect="spark").lower())
-        spoken = spoken_function(node)
+        spoken, place = spoken_function(node), span_of(node, self.scope.place)
+        rows = self.rows(node)
+        if rows is not None and len(rows) == 1:
+            raise NotSupportedError(
+                f"{spoken} on another row needs FIRST, LAST, PREV or NEXT around it",
+                place,
+                f"LAST({spoken}(...)) computes it on the last such row",
+            )
         raise NotSupportedError(
             f"{spoken} cannot be evaluated on values of several rows in DEFINE",
-            span_of(node, self.scope.place),
+            place,
             "arithmetic, comparisons, AND, OR, NOT, CASE, COALESCE, ABS, GREATEST, LEAST and CAST can; "
             "any function of a single row can",
         )
@@ -429,7 +434,7 @@ class _Lowering:
 def spoken_function(node: exp.Expr) -> str:
     """Return the name of a call as Spark SQL has it, or the word or sign of an operation."""
     if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
-        return node.sql(dialect=DIALECT).split("(")[0].upper()
+        return node.sql(dialect=DIALECT).split("(")[0].strip("`").upper()
     return _SIGNS.get(type(node), node.key.upper())
 
 

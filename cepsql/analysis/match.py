@@ -8,7 +8,7 @@ from cepsql.analysis.conditions import Traveling, compares_with_itself, lower_co
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import MatchScope, navigation_name, variable_hint
+from cepsql.analysis.scope import MatchScope, variable_hint
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name
@@ -265,7 +265,7 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
     for measure in clause.measures:
         place = scope.at(measure.name.span)
         lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows)
-        kind = _measure_type(measure.expression, place)
+        kind = place.type_of(measure.expression)
         _add(OutputColumn(measure.name.text, lowered.sql(dialect=DIALECT), kind), measure.name.span, output, spans)
     for name, _ in scope.columns.values() if clause.rows.all else ():
         _add_row_value(exp.column(name, quoted=True), scope, traveling, atoms, output, spans)
@@ -301,12 +301,6 @@ def _add(column: OutputColumn, span: Span | None, output: list, spans: dict) -> 
         )
     spans[column.name.lower()] = span
     output.append(column)
-
-
-def _measure_type(expression: exp.Expr, scope: MatchScope) -> str:
-    if any(navigation_name(node) == "MATCH_TIMEOUT" for node in expression.walk()):
-        return "boolean"
-    return scope.type_of(expression)
 
 
 def _notices(clause: MatchClause, scope: MatchScope, program: MatchProgram, streaming: bool) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from cepsql.analysis.resolve import Lookup, Resolved, catalog_tables, resolve, t
 from cepsql.catalog import ColumnDefinition, Relation, View, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError
 from cepsql.language.statements import MatchClause, Query
+from cepsql.language.tokens import KEPT_AGGREGATES
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,9 @@ def _refuse_on_streams(expression: exp.Query, resolved: Resolved, done: dict[str
             span_of(matches[-1]),
             "run two queries",
         )
-    for found in expression.find_all(exp.Group, exp.Distinct, exp.Window, exp.AggFunc):
-        if not _reads(found.find_ancestor(exp.Query), streams):
+    for found in expression.find_all(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Anonymous):
+        plain = isinstance(found, exp.Anonymous) and found.name.upper() not in KEPT_AGGREGATES
+        if plain or not _reads(found.find_ancestor(exp.Query), streams):
             continue
         raise NotSupportedError(
             f"{_spoken(found)} over the matches of a stream is not supported",

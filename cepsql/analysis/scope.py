@@ -29,6 +29,8 @@ class RowRef:
 MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT")
 """Calls that ask for the match itself."""
 
+_TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean"), strict=True))
+
 LAST_ROW = RowRef()
 """The last row of the match so far; in a condition, the row under test."""
 
@@ -110,9 +112,7 @@ class MatchScope:
         """Return the Spark type of an expression, lower case, "unknown" where it cannot be told."""
         plain = self.row_expression(expression)
         for call in list(plain.find_all(exp.Anonymous)):
-            kind = {"CLASSIFIER": "string", "MATCH_NUMBER": "bigint", "MATCH_ROWTIME": "timestamp"}.get(
-                call.name.upper()
-            )
+            kind = _TYPES.get(call.name.upper())
             if kind:
                 typed = exp.cast(exp.null(), kind, dialect=DIALECT)
                 plain = typed if call is plain else plain
@@ -134,6 +134,9 @@ class MatchScope:
         def strip(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
                 return self.resolve(node)[1]
+            if navigation_name(node) == "CLASSIFIER":
+                # Its argument is a variable, no column.
+                return exp.Anonymous(this="CLASSIFIER")
             if navigation_name(node) in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL) and node.expressions:
                 return strip(node.expressions[0].copy()) if node.expressions else node
             return node

@@ -292,6 +292,8 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
         or before[-1:].isdigit()
     ):
         return False
+    if word == "WITHIN" and text.word(i + 1).startswith("GROUP"):
+        return False
     needed = _CLAUSE_STARTS[word]
     return needed is None or text.word(i + 1).removesuffix("S") == needed or text.raw(i + 1) == needed
 

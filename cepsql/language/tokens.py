@@ -13,6 +13,14 @@ from cepsql.language.syntax_errors import dangling, plain_sql_error
 
 DIALECT = Spark()
 
+KEPT_AGGREGATES = frozenset(
+    {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}
+)
+"""Aggregates of Spark whose arguments sqlglot's own expressions for them lose or change."""
+
+_KEPT = "__KEPT_"
+_KEPT_FUNCTIONS = {"TO_CHAR", "PARSE_JSON"}
+
 _WORD = re.compile(r"[^\W\d]\w*(\s+\w+)*\Z")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -133,6 +141,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
         raise ProgrammingError("syntax error: a parameter is written :name", span, None, text.sql)
     if opaque is not None:
         raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
+    for call in tree.find_all(exp.Anonymous):
+        call.set("this", call.this.removeprefix(_KEPT) if isinstance(call.this, str) else call.this)
     _place_calls(text, tree)
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)
@@ -140,9 +150,14 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
 
 
 def _function_name(token: Token, following: Token | None) -> Token:
-    """Make window( a plain name: sqlglot takes it for the WINDOW clause at the head of GROUP BY."""
-    if token.token_type == TokenType.WINDOW and following is not None and following.token_type == TokenType.L_PAREN:
+    """Make names of functions that sqlglot would read or write wrongly names that it does not know."""
+    if following is None or following.token_type != TokenType.L_PAREN:
+        return token
+    if token.token_type == TokenType.WINDOW:
+        # sqlglot takes it for the WINDOW clause at the head of GROUP BY.
         return made_token(TokenType.VAR, token.text, token)
+    if token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS and token.token_type != TokenType.STRING:
+        return made_token(TokenType.VAR, _KEPT + token.text, token)
     return token
 
 

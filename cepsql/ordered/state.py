@@ -1,7 +1,7 @@
 """The state of a bucket, and its bytes: a fixed header, then Arrow IPC streams."""
 
 import struct
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 
 import pyarrow as pa
 
@@ -11,7 +11,8 @@ from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import BEGINNING
 
 _MAGIC, _VERSION = b"CEPS", 1
-_HEADER = struct.Struct("<4sHxx16sq8q3q")
+_COUNTS = len(fields(Counts))
+_HEADER = struct.Struct(f"<4sHxx16sq{_COUNTS}q3q")
 _MAX_BYTES = 2**31 - 64
 
 
@@ -61,11 +62,11 @@ def decode(data: bytes, fingerprint: str) -> State:
     if written != fingerprint.encode():
         raise _unusable("the stored state belongs to another text of the query")
     tables, begin = [], _HEADER.size
-    for size in numbers[8:]:
+    for size in numbers[_COUNTS:]:
         section = pa.py_buffer(data).slice(begin, size)
         tables.append(pa.ipc.open_stream(section).read_all() if size else None)
         begin += size
-    return State(bound, Counts(*numbers[:8]), *tables)
+    return State(bound, Counts(*numbers[:_COUNTS]), *tables)
 
 
 def _stream(table: pa.Table | None) -> pa.Buffer:

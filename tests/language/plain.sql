@@ -281,7 +281,7 @@ SELECT PERCENTILE_APPROX(price, 0.5) AS p, APPROX_COUNT_DISTINCT(sym) AS a, COLL
 ====
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY price) AS p, listagg(sym, ',') WITHIN GROUP (ORDER BY sym) AS l FROM trades
 ----
-SELECT PERCENTILE_APPROX(price, 0.5) AS p, LISTAGG(sym, ',') WITHIN GROUP (ORDER BY sym) AS l FROM trades
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY price) AS p, LISTAGG(sym, ',') WITHIN GROUP (ORDER BY sym) AS l FROM trades
 ====
 SELECT stack(2, 1, 'a', 2, 'b') AS (n, c)
 ----
@@ -334,3 +334,15 @@ SELECT DATEDIFF(day, CAST('2024-01-01' AS DATE)) AS d, HOUR(ts) AS h, DAYOFWEEK(
 SELECT sym, try_divide(price, qty) AS d, width_bucket(price, 0, 10, 5) AS w, hash(sym) AS h, xxhash64(sym) AS x, nvl2(qty, 1, 2) AS n, ifnull(qty, 3) AS i FROM trades
 ----
 SELECT sym, TRY_DIVIDE(price, qty) AS d, WIDTH_BUCKET(price, 0, 10, 5) AS w, HASH(sym) AS h, XXHASH64(sym) AS x, NVL2(qty, 1, 2) AS n, COALESCE(qty, 3) AS i FROM trades
+====
+SELECT listagg(sym) AS l, string_agg(sym, ';') AS s, percentile(price, 0.5, qty) AS p, max_by(sym, price) AS m FROM trades
+----
+SELECT LISTAGG(sym) AS l, STRING_AGG(sym, ';') AS s, PERCENTILE(price, 0.5, qty) AS p, MAX_BY(sym, price) AS m FROM trades
+====
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY price DESC) AS p, percentile(price, 0.25) FILTER (WHERE qty > 1) AS f FROM trades
+----
+SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY price DESC) AS p, PERCENTILE(price, 0.25) FILTER(WHERE qty > 1) AS f FROM trades
+====
+SELECT to_char(price, '999D99') AS c, parse_json('{"a": 1}') AS j FROM trades
+----
+SELECT TO_CHAR(price, '999D99') AS c, PARSE_JSON('{"a": 1}') AS j FROM trades

@@ -1,5 +1,6 @@
 """Plain Spark SQL passes the parser and the planner, and comes out with the meaning it had."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from catalog import engine
 from golden import check, params
 from sqlglot.errors import ParseError
 
-from cepsql.language.tokens import DIALECT
+from cepsql.language.tokens import DIALECT, KEPT_AGGREGATES
 from cepsql.language.translate import statements
 
 CASES = params(Path(__file__).parent, "plain.sql")
@@ -32,5 +33,7 @@ def test_islands_are_what_sqlglot_reads(case):
         # sqlglot alone does not read window( at the head of GROUP BY.
         assert "window(" in case.text
         return
-    if "''" not in case.text and not case.text.startswith("VALUES"):
+    words = set(re.findall(r"\w+(?=\()", case.text.upper()))
+    # Where sqlglot alone would lose something, the golden file says what is right.
+    if "''" not in case.text and not words & {*KEPT_AGGREGATES, "TO_CHAR", "PARSE_JSON"}:
         assert query.expression == whole

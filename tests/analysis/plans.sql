@@ -1,0 +1,392 @@
+# Whole plans.
+SELECT sym, price FROM trades WHERE price > 10
+----
+== rewritten ==
+SELECT sym, price FROM trades WHERE price > 10
+== logical ==
+Query  bounded  sym string, price double
+  Table trades  parquet
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, price FROM ticks WHERE price > 10 LIMIT 5
+----
+== rewritten ==
+SELECT sym, price FROM ticks WHERE price > 10
+== logical ==
+Query  stream  sym string, price double
+  Limit 5
+  Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT m.sym, m.fall / 2 AS half FROM ticks MATCH_RECOGNIZE (
+  PARTITION BY sym
+  ORDER BY ts
+  MEASURES FIRST(DOWN.price) - LAST(DOWN.price) AS fall, COUNT(*) AS n, LAST(UP.ts) AS until, MATCH_NUMBER() AS number
+  PATTERN (A DOWN+ UP+)
+  WITHIN INTERVAL '10' MINUTES
+  DEFINE DOWN AS DOWN.price < PREV(DOWN.price), UP AS UP.price > PREV(UP.price)
+) AS m WHERE m.fall > 3
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM ticks
+__match_0 gives
+  k0 AS sym
+  a0 - a1 AS fall
+  a2 AS n
+  TIMESTAMP_MICROS(a3) AS until
+  a4 AS number
+SELECT m.sym, m.fall / 2 AS half FROM __match_0 AS m WHERE m.fall > 3
+== logical ==
+Query  stream  sym string, half double
+  Match __match_0  PATTERN (A DOWN+ UP+)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: ts ASC NULLS FIRST
+    watermark: ts - 10 seconds
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes; the number of matches of every key
+    columns that travel: sym, price
+    route: regular: every condition reads the row or its neighbours only
+    Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+__match_0: A DOWN+ UP+
+  A AS TRUE
+  DOWN AS price < PREV(price)
+  UP AS price > PREV(price)
+  a0 = FIRST(DOWN: price)
+  a1 = LAST(DOWN: price)
+  a2 = COUNT(*)
+  a3 = LAST(UP: `ts`)
+  a4 = MATCH_NUMBER()
+  WITHIN 10 minutes
+  automaton
+    0 row A
+    1 row DOWN
+    2 split 1 3
+    3 row UP
+    4 split 3 5
+    5 accept
+====
+SELECT * FROM orders MATCH_RECOGNIZE (
+  PARTITION BY customer
+  ORDER BY at, id DESC
+  MEASURES A.id AS id, MATCH_TIMEOUT() AS late
+  ONE ROW PER MATCH SHOW TIMEOUT MATCHES
+  AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (A B*? C)
+  WITHIN INTERVAL '1' DAY
+  DEFINE A AS A.total > 100, C AS C.id = A.id AND C.total < 0
+)
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM orders
+__match_0 gives
+  k0 AS customer
+  a0 AS id
+  NOT a1 AS late
+SELECT * FROM __match_0
+== logical ==
+Query  stream  customer string, id bigint, late boolean
+  Match __match_0  PATTERN (A B*? C)  SKIP TO NEXT ROW
+    partition by: customer
+    order by: at ASC NULLS FIRST, id DESC NULLS LAST
+    watermark: at - 0 seconds
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 1 day
+    computed before the shuffle: total > 100; total < 0
+    columns that travel: customer, id
+    route: search: a condition reads the match so far
+    Stream orders  csv  watermark at - 0 seconds
+== pattern ==
+__match_0: A B*? C
+  A AS [total > 100]
+  B AS TRUE
+  C AS (id = LAST(A: id)) AND [total < 0]
+  a0 = LAST(A: id)
+  a1 = complete
+  WITHIN 1 day
+  automaton
+    0 row A
+    1 split 4 2
+    2 row B
+    3 jump 1
+    4 row C
+    5 accept
+====
+SELECT * FROM trades MATCH_RECOGNIZE (
+  ORDER BY price DESC, ts
+  MEASURES SUM(U.qty) AS s, CLASSIFIER(U) AS c
+  PATTERN (^ PERMUTE(A, B+) {- C -}?? $)
+  SUBSET U = (A, B)
+  DEFINE A AS A.qty > COUNT(U.*), B AS B.price < FIRST(price)
+)
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM trades
+__match_0 gives
+  a0 AS s
+  a1 AS c
+SELECT * FROM __match_0
+== logical ==
+Query  bounded  s bigint, c string
+  Match __match_0  PATTERN (^ PERMUTE(A, B+) {- C -}?? $)  SKIP PAST LAST ROW
+    partition by: nothing (one partition)
+    order by: price DESC NULLS LAST, ts ASC NULLS FIRST
+    columns that travel: qty, price
+    route: search: a condition reads the match so far
+    Table trades  parquet
+== pattern ==
+__match_0: ^ PERMUTE(A, B+) {- C -}?? $
+  A AS qty > COUNT(A|B: *)
+  B AS price < FIRST(price)
+  C AS TRUE
+  a0 = SUM(A|B: qty)
+  a1 = LAST(A|B: CLASSIFIER())
+  automaton
+    0 anchor ^
+    1 split 2 6
+    2 row A
+    3 row B
+    4 split 3 5
+    5 jump 9
+    6 row B
+    7 split 6 8
+    8 row A
+    9 split 11 10
+    10 row C excluded
+    11 anchor $
+    12 accept
+====
+WITH cheap AS (SELECT sym, ts, price * 2 AS twice FROM ticks WHERE price < 5)
+SELECT m.sym, c.name FROM cheap MATCH_RECOGNIZE (
+  PARTITION BY sym ORDER BY ts MEASURES LAST(B.twice) AS last PATTERN (A+ B) DEFINE A AS twice > 3, B AS twice < A.twice
+) m JOIN companies c ON m.sym = c.sym
+----
+== rewritten ==
+__match_0 reads
+  WITH cheap AS (SELECT sym, ts, price * 2 AS twice FROM ticks WHERE price < 5) SELECT * FROM cheap
+__match_0 gives
+  k0 AS sym
+  a0 AS last
+SELECT m.sym, c.name FROM __match_0 AS m JOIN companies AS c ON m.sym = c.sym
+== logical ==
+Query  stream  sym string, name string
+  Match __match_0  PATTERN (A+ B)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: ts ASC NULLS FIRST
+    watermark: ts - 10 seconds
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+    computed before the shuffle: twice > 3
+    columns that travel: sym, twice
+    route: search: a condition reads the match so far
+    Stream ticks  json  watermark ts - 10 seconds
+  Table companies  csv
+  notice: without WITHIN a partial match is kept until it is decided: A can repeat for ever
+== pattern ==
+__match_0: A+ B
+  A AS [twice > 3]
+  B AS twice < LAST(A: twice)
+  a0 = LAST(B: twice)
+  automaton
+    0 row A
+    1 split 0 2
+    2 row B
+    3 accept
+====
+SELECT * FROM busy MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES MAX(volume) AS top PATTERN (A{2,3} B) DEFINE B AS volume < A.volume)
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM busy
+__match_0 gives
+  k0 AS sym
+  a0 AS top
+SELECT * FROM __match_0
+== logical ==
+Query  stream  sym string, top double
+  Match __match_0  PATTERN (A{2,3} B)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: ts ASC NULLS FIRST
+    watermark: ts - 10 seconds
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+    columns that travel: sym, volume
+    route: search: a condition reads the match so far
+    View busy  watermark ts - 10 seconds
+  notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
+== pattern ==
+__match_0: A{2,3} B
+  A AS TRUE
+  B AS volume < LAST(A: volume)
+  a0 = MAX(volume)
+  automaton
+    0 row A
+    1 row A
+    2 split 3 4
+    3 row A
+    4 row B
+    5 accept
+====
+SELECT * FROM trades MATCH_RECOGNIZE (
+  PARTITION BY sym ORDER BY ts MEASURES LAST(B.ts) AS at PATTERN (A B) DEFINE B AS B.qty > A.qty
+) MATCH_RECOGNIZE (
+  PARTITION BY sym ORDER BY at MEASURES COUNT(*) AS n PATTERN (X Y) WITHIN INTERVAL '1' HOUR
+)
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM trades
+__match_0 gives
+  k0 AS sym
+  TIMESTAMP_MICROS(a0) AS at
+__match_1 reads
+  SELECT * FROM __match_0
+__match_1 gives
+  k0 AS sym
+  a0 AS n
+SELECT * FROM __match_1
+== logical ==
+Query  bounded  sym string, n bigint
+  Match __match_1  PATTERN (X Y)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: at ASC NULLS FIRST
+    columns that travel: sym
+    route: regular: every condition reads the row or its neighbours only
+  Match __match_0  PATTERN (A B)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: ts ASC NULLS FIRST
+    columns that travel: sym, qty
+    route: search: a condition reads the match so far
+    Table trades  parquet
+== pattern ==
+__match_0: A B
+  A AS TRUE
+  B AS qty > LAST(A: qty)
+  a0 = LAST(B: `ts`)
+  automaton
+    0 row A
+    1 row B
+    2 accept
+
+__match_1: X Y
+  X AS TRUE
+  Y AS TRUE
+  a0 = COUNT(*)
+  WITHIN 1 hour
+  automaton
+    0 row X
+    1 row Y
+    2 accept
+====
+SELECT t.sym, n.n FROM companies t LEFT JOIN trades MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A+) DEFINE A AS qty > 3) n ON t.sym = n.sym ORDER BY t.sym
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM trades
+__match_0 gives
+  k0 AS sym
+  a0 AS n
+SELECT t.sym, n.n FROM companies AS t LEFT JOIN __match_0 AS n ON t.sym = n.sym ORDER BY t.sym
+== logical ==
+Query  bounded  sym string, n bigint
+  Match __match_0  PATTERN (A+)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: ts ASC NULLS FIRST
+    computed before the shuffle: qty > 3
+    columns that travel: sym
+    route: regular: every condition reads the row or its neighbours only
+    Table trades  parquet
+  Table companies  csv
+== pattern ==
+__match_0: A+
+  A AS [qty > 3]
+  a0 = COUNT(*)
+  automaton
+    0 row A
+    1 split 0 2
+    2 accept
+====
+SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS v(n, c) MATCH_RECOGNIZE (ORDER BY n MEASURES FIRST(A.c) AS c PATTERN (A+) DEFINE A AS c < 'z')
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, c)
+__match_0 gives
+  a0 AS c
+SELECT * FROM __match_0
+== logical ==
+Query  bounded  c string
+  Match __match_0  PATTERN (A+)  SKIP PAST LAST ROW
+    partition by: nothing (one partition)
+    order by: n ASC NULLS FIRST
+    computed before the shuffle: c < 'z'
+    columns that travel: c
+    route: regular: every condition reads the row or its neighbours only
+== pattern ==
+__match_0: A+
+  A AS [c < 'z']
+  a0 = FIRST(A: c)
+  automaton
+    0 row A
+    1 split 0 2
+    2 accept
+====
+SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS a PATTERN (A) DEFINE A AS A.price > LAST(A.price))
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM ticks
+__match_0 gives
+  k0 AS sym
+  TIMESTAMP_MICROS(a0) AS a
+SELECT * FROM __match_0
+== logical ==
+Query  stream  sym string, a timestamp
+  Match __match_0  PATTERN (A)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: ts ASC NULLS FIRST
+    watermark: ts - 10 seconds
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+    computed before the shuffle: price > price
+    columns that travel: sym
+    route: regular: every condition reads the row or its neighbours only
+    Stream ticks  json  watermark ts - 10 seconds
+  notice: A compares the row under test with itself, which never differs: in DEFINE, LAST(A.x) is the candidate row and LAST(A.x, 1) the A before it
+  notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
+== pattern ==
+__match_0: A
+  A AS [price > price]
+  a0 = LAST(A: `ts`)
+  automaton
+    0 row A
+    1 accept
+====
+SELECT * FROM words MATCH_RECOGNIZE (PARTITION BY pattern ORDER BY ts, one MEASURES LAST(A.define) AS measures PATTERN (A+ B) DEFINE A AS within > 3 AND match = row, B AS first > A.last)
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM words
+__match_0 gives
+  k0 AS pattern
+  a0 AS measures
+SELECT * FROM __match_0
+== logical ==
+Query  bounded  pattern string, measures int
+  Match __match_0  PATTERN (A+ B)  SKIP PAST LAST ROW
+    partition by: pattern
+    order by: ts ASC NULLS FIRST, one ASC NULLS FIRST
+    computed before the shuffle: within > 3 AND match = row
+    columns that travel: pattern, first, last, define
+    route: search: a condition reads the match so far
+    Table words  parquet
+== pattern ==
+__match_0: A+ B
+  A AS [within > 3 AND match = row]
+  B AS first > LAST(A: last)
+  a0 = LAST(A: define)
+  automaton
+    0 row A
+    1 split 0 2
+    2 row B
+    3 accept

@@ -1,0 +1,67 @@
+"""Definitions, questions and settings, none of which starts Spark."""
+
+import pytest
+from catalog import engine
+
+from cepsql.errors import ProgrammingError
+
+
+def test_a_stream_is_described():
+    rows = engine().sql("DESCRIBE ticks").rows
+    assert rows[0] == ("sym", "string", "")
+    assert rows[1] == ("ts", "timestamp", "event time, watermark 10 seconds behind")
+
+
+def test_a_computed_column_is_described():
+    fresh = engine()
+    fresh.sql("CREATE STREAM s (line STRING, ts TIMESTAMP AS to_timestamp(line), WATERMARK FOR ts AS ts) USING text")
+    assert fresh.sql("DESC s").rows == (
+        ("line", "string", ""),
+        ("ts", "timestamp", "AS to_timestamp(line); event time, watermark 0 seconds behind"),
+    )
+
+
+def test_a_view_keeps_types_and_event_time():
+    assert engine().sql("DESCRIBE busy").rows == (
+        ("sym", "string", ""),
+        ("ts", "timestamp", "event time, watermark 10 seconds behind"),
+        ("volume", "double", ""),
+    )
+
+
+def test_show():
+    fresh = engine()
+    assert [row[0] for row in fresh.sql("SHOW STREAMS").rows] == ["orders", "raw", "ticks"]
+    assert [row[0] for row in fresh.sql("SHOW TABLES").rows] == ["companies", "trades", "words"]
+    assert fresh.sql("SHOW VIEWS").rows == (
+        ("busy", "SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 100"),
+    )
+
+
+def test_replace_keep_and_drop():
+    fresh = engine()
+    fresh.sql("CREATE STREAM IF NOT EXISTS TICKS (other INT) USING json")
+    assert len(fresh.catalog.get("ticks").columns) == 9
+    fresh.sql("CREATE OR REPLACE STREAM Ticks (other INT) USING json")
+    assert [column.name for column in fresh.catalog.get("TICKS").columns] == ["other"]
+    fresh.sql("DROP STREAM ticks")
+    assert fresh.catalog.find("ticks") is None
+    fresh.sql("DROP STREAM IF EXISTS ticks")
+    with pytest.raises(ProgrammingError, match="there is no stream, table or view ticks"):
+        fresh.sql("DROP STREAM ticks")
+
+
+def test_settings():
+    fresh = engine()
+    fresh.sql("SET cepsql.buckets = 12")
+    assert fresh.sql("SET cepsql.buckets").rows == (("cepsql.buckets", "12"),)
+    fresh.sql("RESET cepsql.buckets")
+    assert fresh.sql("SET cepsql.buckets").rows[0][1] is None
+
+
+def test_statements_before_an_error_have_acted():
+    fresh = engine()
+    with pytest.raises(ProgrammingError) as raised:
+        fresh.sql("DROP VIEW busy;\nSELECT nothing FROM ticks")
+    assert (raised.value.line, raised.value.column) == (2, 8)
+    assert fresh.catalog.find("busy") is None

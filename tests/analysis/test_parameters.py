@@ -1,0 +1,65 @@
+"""Values of named parameters: they become literals that Spark reads as the same values."""
+
+import datetime
+import decimal
+
+import pytest
+from catalog import engine
+
+from cepsql.analysis.parameters import literal
+from cepsql.errors import InterfaceError, ProgrammingError
+from cepsql.language.tokens import DIALECT
+
+
+@pytest.mark.parametrize(
+    ("value", "sql"),
+    [
+        (None, "NULL"),
+        (True, "TRUE"),
+        (-3, "-3"),
+        (2**62, str(2**62)),
+        (0.1, "CAST('0.1' AS DOUBLE)"),
+        (float("inf"), "CAST('inf' AS DOUBLE)"),
+        ('it\'s \\ "x"', "'it\\'s \\\\ \"x\"'"),
+        (decimal.Decimal("1.50"), "CAST('1.50' AS DECIMAL(3, 2))"),
+        (decimal.Decimal("1E+3"), "CAST('1000' AS DECIMAL(4, 0))"),
+        (decimal.Decimal("0.001"), "CAST('0.001' AS DECIMAL(3, 3))"),
+        (datetime.date(2024, 2, 29), "CAST('2024-02-29' AS DATE)"),
+        (datetime.datetime(2024, 2, 29, 12, 0, 0, 5), "CAST('2024-02-29 12:00:00.000005' AS TIMESTAMP_NTZ)"),
+        (
+            datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC),
+            "CAST('2024-02-29 12:00:00+00:00' AS TIMESTAMP)",
+        ),
+        (datetime.timedelta(minutes=5), "INTERVAL '300000000' MICROSECONDS"),
+        ([1, "a", None], "ARRAY(1, 'a', NULL)"),
+    ],
+)
+def test_literal(value, sql):
+    assert literal(value).sql(dialect=DIALECT) == sql
+
+
+def test_a_value_without_literal():
+    with pytest.raises(InterfaceError, match="a parameter cannot be a set"):
+        literal({1})
+
+
+def test_parameters_everywhere():
+    query = engine().sql(
+        "SELECT sym, :label AS label FROM (SELECT * FROM ticks WHERE qty > :least) MATCH_RECOGNIZE ("
+        "PARTITION BY sym ORDER BY ts MEASURES LAST(B.price) * :factor AS m PATTERN (A B) WITHIN :within "
+        "DEFINE A AS price > :low, B AS B.price > A.price + :step)",
+        {"label": "x", "least": 1, "factor": 2, "within": datetime.timedelta(hours=1), "low": 3, "step": 4, "more": 5},
+    )
+    (match,) = query.plan.matches
+    assert match.program.within == 3_600_000_000
+    assert match.program.predicates == ("price > 3",)
+    assert match.output[-1].sql == "a0 * 2"
+    assert match.input.sql(dialect=DIALECT) == "SELECT * FROM (SELECT * FROM ticks WHERE qty > 1)"
+    assert query.plan.expression.sql(dialect=DIALECT) == "SELECT sym, 'x' AS label FROM __match_0"
+
+
+def test_a_parameter_without_value():
+    with pytest.raises(ProgrammingError) as raised:
+        engine().sql("SELECT * FROM ticks WHERE price > :prise", {"price": 3})
+    assert raised.value.message == "no value was given for :prise"
+    assert raised.value.hint == "did you mean price? given: price"

@@ -1,0 +1,77 @@
+"""A stream in random micro-batches, restarted between them, then ended, gives what the batch query gives."""
+
+import datetime
+import decimal
+import random
+
+import pytest
+
+import cepsql
+from cepsql.testing import play
+
+STREAM = """CREATE STREAM events (
+  k STRING, ts TIMESTAMP, x INT, d DECIMAL(6, 2), s STRING, WATERMARK FOR ts AS ts - INTERVAL '6' SECONDS
+) USING csv;
+"""
+TYPES = "k STRING, ts TIMESTAMP, x INT, d DECIMAL(6, 2), s STRING"
+
+CLAUSES = {
+    "regular": """PARTITION BY k ORDER BY ts
+        MEASURES FIRST(A.ts) AS began, A.x AS a, C.d AS c, COUNT(B.*) AS n, LAST(B.s) AS s
+        PATTERN (A B* C) DEFINE A AS x < 4, B AS x BETWEEN 3 AND 7, C AS x > 6""",
+    "neighbours": """PARTITION BY k ORDER BY ts, x DESC
+        MEASURES A.x AS top, LAST(D.x) AS low, LAST(U.x) AS back, PREV(A.x) AS before, NEXT(LAST(U.x)) AS after
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (A D+ U+) DEFINE D AS D.x < PREV(D.x), U AS U.x > PREV(U.x) AND NEXT(U.x) IS NOT NULL""",
+    "match so far": """PARTITION BY k ORDER BY ts
+        MEASURES A.x AS a, LAST(C.x) AS c, SUM(C.d) AS total, AVG(C.x) AS mean, CLASSIFIER() AS last,
+          MATCH_NUMBER() AS number
+        PATTERN (A (B | C)+?) WITHIN INTERVAL '20' SECONDS
+        DEFINE B AS B.x > LAST(A.x) + 2, C AS SUM(C.x) < 15 AND C.d >= FIRST(C.d)""",
+    "timeouts": """PARTITION BY k ORDER BY ts
+        MEASURES A.ts AS began, C.x AS c, MATCH_TIMEOUT() AS missing, COUNT(*) AS rows
+        ONE ROW PER MATCH SHOW TIMEOUT MATCHES
+        PATTERN (A B*? C) WITHIN INTERVAL '10' SECONDS DEFINE A AS x = 0, C AS C.x > LAST(A.x) + 7""",
+    "empty matches": """ORDER BY ts, k, x
+        MEASURES MATCH_NUMBER() AS number, COUNT(*) AS n, FIRST(A.s) AS s
+        PATTERN (A*) WITHIN INTERVAL '8' SECONDS DEFINE A AS x > 4""",
+}
+
+
+def events(seed: int) -> list[tuple]:
+    """Make rows with few keys (one of them NULL), equal times, NULL values, in order of time."""
+    chance = random.Random(seed)
+    start, second, rows = datetime.datetime(2026, 1, 1), 0, []
+    for _ in range(chance.randint(20, 60)):
+        second += chance.choice([0, 0, 1, 1, 2, 5])
+        x = chance.choice([None, *range(10)])
+        d = chance.choice([None, f"{chance.randint(0, 99) / 10:.2f}"])
+        at = start + datetime.timedelta(seconds=second, milliseconds=chance.choice([0, 500]))
+        rows.append((chance.choice(["p", "q", None]), at, x, d, chance.choice("abc")))
+    return rows
+
+
+def disordered(rows: list[tuple], seed: int) -> list[list[tuple]]:
+    """Cut rows into micro-batches; inside and across them rows come at most 6 seconds late, so that none is dropped."""
+    chance = random.Random(seed)
+    moved = sorted(rows, key=lambda row: row[1] + datetime.timedelta(seconds=chance.uniform(0, 5.9)))
+    batches, begin = [], 0
+    while begin < len(moved):
+        end = begin + chance.randint(1, 25)
+        batches.append(moved[begin:end])
+        begin = end
+    return batches
+
+
+@pytest.mark.parametrize("name", CLAUSES)
+def test_stream_equals_batch(name, spark):
+    seed = len(CLAUSES[name])
+    rows = events(seed)
+    query = f"SELECT * FROM events MATCH_RECOGNIZE ({CLAUSES[name]})"
+    engine = cepsql.connect(spark)
+    typed = [(k, at, x, None if d is None else decimal.Decimal(d), s) for k, at, x, d, s in rows]
+    engine.register("events", spark.createDataFrame(typed, TYPES))
+    expected = sorted(map(repr, engine.sql(query).collect()))
+    assert expected
+    played = play(STREAM + query, disordered(rows, seed), restart=True, spark=spark)
+    assert sorted(repr(row) for batch in played for row in batch) == expected
