@@ -174,8 +174,10 @@ def test_budget() -> None:
 
 
 def test_start_anchor_on_a_stream() -> None:
-    with pytest.raises(NotSupportedError, match=r"\^"):
-        find_matches(program(pattern("^ A")), partition([{"t": 1}], 0, 0, 5))
+    rows = [{"t": 1}, {"t": 2}]
+    assert matches(find_matches(program(pattern("^ A")), partition(rows[:1], 0, 0, 1))) == [(0, 1, (0,), True)]
+    # The row before the scan is kept, so the next one is known not to be the first.
+    assert matches(find_matches(program(pattern("^ A")), partition(rows, 1, 1, 2))) == []
 
 
 def test_next_waits_for_its_row() -> None:
