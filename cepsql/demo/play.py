@@ -74,7 +74,7 @@ def _count(text: str) -> int:
 
 def _play(folder: Path, options: argparse.Namespace) -> None:
     rows = 10_000 if options.quick and options.rows is None else options.rows
-    replay = lay_out(folder, 3 if options.quick else 8, rows)
+    replay = lay_out(folder, 3 if options.quick else 5, rows)
     print(
         f"{replay.rows:,} real flights from New York in early 2013, in the order in which they left.\n"
         f"The replay has {replay.files} files, each read as a batch of its own. It holds {replay.late:,} rows back "

@@ -31,7 +31,7 @@ class Replay:
     end: datetime
 
 
-def lay_out(folder: Path, files: int = 8, limit: int | None = None) -> Replay:
+def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> Replay:
     """Write the first `limit` flights (None: all) into `files` CSV files of equal length, in event-time order.
 
     Every 173rd departure is held back to the next file if that makes it more than a day late, and every 419th gets a
