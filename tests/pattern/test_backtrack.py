@@ -12,7 +12,7 @@ from notation import matches, partition, pattern, program, whole
 from oracle import answers
 from strategies import NAMES, bits, conditions, patterns, rows
 
-from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.errors import OperationalError
 from cepsql.pattern import ir
 from cepsql.pattern.backtrack import find_backtracking
 from cepsql.pattern.conditions import RowTests
