@@ -146,11 +146,13 @@ class Query:
         if self.streaming:
             raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
         from cepsql.spark.failures import translate_failure
+        from cepsql.spark.settings import stage_settings
 
         spark = self._engine.spark
         spark.addTag(JOB_TAG)
         try:
-            return action()
+            with stage_settings(spark):
+                return action()
         except Error:
             raise
         except Exception as failure:

@@ -17,6 +17,7 @@ from cepsql.spark.control import end_input
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
+from cepsql.spark.settings import stage_settings
 from cepsql.spark.sink import Sink
 
 _LAST_EVENTS_SECONDS = 10
@@ -167,7 +168,7 @@ class StandingQuery:
         writer = self._frame.writeStream.queryName(name).outputMode(self._output_mode)
         writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._drain else {"processingTime": self._trigger}
-        with self._lock:
+        with self._lock, stage_settings(self._frame.sparkSession):
             self._query = writer.trigger(**timing).start()
 
     def _follow(self) -> None:

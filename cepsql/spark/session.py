@@ -19,9 +19,6 @@ from cepsql.errors import SessionError
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.java import ensure_java
 
-ROWS_PER_ARROW_BATCH = 100_000
-"""Rows that travel together between the JVM and Python: packing works column-wise and likes few large batches."""
-
 
 def session(
     spark: SparkSession | None = None, master: str | None = None, conf: dict[str, str] | None = None
@@ -71,7 +68,6 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.sql.ansi.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_ARROW_BATCH),
         "spark.sql.shuffle.partitions": str(cores),
         # Every batch rewrites the rows of our state that changed: a hundred old versions would fill a disk.
         "spark.sql.streaming.minBatchesToRetain": "10",
