@@ -270,7 +270,8 @@ class Engine:
     def _reset(self, key: str | None) -> Answer:
         if key is None:
             self.settings.clear()
-        elif key in SETTINGS:
+        elif key.startswith("cepsql."):
+            self._check_setting(key, None)
             self.settings.pop(key, None)
         else:
             self.spark.conf.unset(key)

@@ -108,7 +108,7 @@ class Query:
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
 
-        folder = open_checkpoint(checkpoint, self.fingerprint())
+        folder = open_checkpoint(checkpoint, self.fingerprint(), drain)
         try:
             frame = self.build(folder.control)
         except BaseException:

@@ -1,6 +1,7 @@
 """Translate the scalar expressions of conditions to Python source, with Spark's rules for NULL, NaN and decimals."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
@@ -75,6 +76,14 @@ def compile_scalar(expression: Scalar, source: Source) -> str:
                 raise NotSupportedError(f"the operation {operation} in a condition that reads the match so far")
             return write(source, expression, arguments)
     return source.assign(source.read(source, expression))
+
+
+def execute(text: str, name: str, scope: dict) -> None:
+    """Run generated source in a scope; `name` stands for its file in tracebacks."""
+    with warnings.catch_warnings():
+        # A constant operand gives source like `1.5 is None`, which Python finds odd.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        exec(compile(text, name, "exec"), scope)
 
 
 def type_of(expression: Scalar, types: Mapping[str, str]) -> str | None:

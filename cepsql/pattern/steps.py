@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from cepsql.errors import InternalError
 from cepsql.pattern.program import Aggregate, Bit, Call, Classifier, MatchNumber, Navigation, Scalar, leaves
 from cepsql.pattern.registers import LABELS, NUMBER, START, Register, registers, registers_of
-from cepsql.pattern.scalar import Source, compile_scalar
+from cepsql.pattern.scalar import Source, compile_scalar, execute
 
 
 class UnknownRow(Exception):
@@ -68,7 +68,7 @@ def compile_steps(
         + [f"    return [{', '.join(names)}]"]
     )
     scope = {**writer.source.globals, "UnknownRow": UnknownRow}
-    exec(compile(text, "<conditions of a row pattern>", "exec"), scope)
+    execute(text, "<conditions of a row pattern>", scope)
     return Steps(carried, columns, writer.physical, scope["bind"], text)
 
 

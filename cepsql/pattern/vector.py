@@ -10,7 +10,7 @@ from cepsql.pattern.conditions import RowTests, split
 from cepsql.pattern.kernels import Unvectorised, Vector, apply, constant, vector_of
 from cepsql.pattern.program import END_OF_TIME, Bit, Call, Literal, MatchProgram, Navigation, Scalar, leaves
 from cepsql.pattern.rows import Partitions
-from cepsql.pattern.scalar import Source, compile_scalar
+from cepsql.pattern.scalar import Source, compile_scalar, execute
 from cepsql.pattern.types import spark_type
 
 
@@ -123,7 +123,7 @@ def _row_by_row(condition: Scalar, rows: _Rows) -> Vector:
     result = compile_scalar(condition, source)
     text = "\n".join([f"def holds({', '.join(inputs.values())}):", *source.lines, f"    return {result}"])
     scope = dict(source.globals)
-    exec(compile(text, "<condition of a row pattern>", "exec"), scope)
+    execute(text, "<condition of a row pattern>", scope)
     vectors = [rows.read(leaf) for leaf in inputs]
     verdicts = map(scope["holds"], *map(_as_list, vectors)) if vectors else [scope["holds"]()] * rows.table.num_rows
     values = np.fromiter((verdict is True for verdict in verdicts), bool, rows.table.num_rows)

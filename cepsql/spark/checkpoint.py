@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.spark.control import is_ended
 
 FORMAT = 1
 
@@ -32,9 +33,10 @@ class Checkpoint:
         return str(self.folder / "control")
 
 
-def open_checkpoint(folder: str | Path | None, fingerprint: str) -> Checkpoint:
+def open_checkpoint(folder: str | Path | None, fingerprint: str, drain: bool = False) -> Checkpoint:
     """Open or make the checkpoint of the query with that fingerprint; None makes a temporary one.
 
+    drain: the query is to be drained, so a checkpoint whose drain was cut short will do: it is brought to its end.
     Raises OperationalError if the folder belongs to another query, another version of cepsql, no query at all, or one
     whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
     """
@@ -47,7 +49,7 @@ def open_checkpoint(folder: str | Path | None, fingerprint: str) -> Checkpoint:
         path = Path(folder).expanduser().absolute()
     checkpoint = Checkpoint(path, fingerprint, temporary)
     if (path / "plan.json").exists():
-        _verify(checkpoint, json.loads((path / "plan.json").read_text()))
+        _verify(checkpoint, json.loads((path / "plan.json").read_text()), drain)
     elif path.is_dir() and any(path.iterdir()):
         raise OperationalError(f"{path} holds other files and no checkpoint of cepsql", hint="name a folder of its own")
     else:
@@ -67,14 +69,14 @@ def discard(checkpoint: Checkpoint) -> None:
         shutil.rmtree(checkpoint.folder, ignore_errors=True)
 
 
-def _verify(checkpoint: Checkpoint, plan: dict) -> None:
+def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
     hint = "use another checkpoint folder, or remove this one to replay the input from its beginning"
     folder = checkpoint.folder
     if plan.get("format") != FORMAT:
         raise OperationalError(f"the checkpoint {folder} was written by another version of cepsql", hint=hint)
     if plan.get("fingerprint") != checkpoint.fingerprint:
         raise OperationalError(f"the checkpoint {folder} belongs to a different query", hint=hint)
-    if plan.get("finished"):
+    if plan.get("finished") or (is_ended(checkpoint.control) and not drain):
         raise OperationalError(
             f"the input of checkpoint {folder} was ended: every further row would be late", hint=hint
         )

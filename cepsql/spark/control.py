@@ -21,6 +21,11 @@ def end_input(control: str | Path) -> None:
     os.replace(hidden, folder / _END)
 
 
+def is_ended(control: str | Path) -> bool:
+    """Tell whether `end_input` was called for this folder."""
+    return (Path(control) / _END).exists()
+
+
 def with_watermark(frame: DataFrame, watermark: Watermark, control: str | None = None) -> DataFrame:
     """Return the frame with Spark's watermark, which the end of the input moves past every row.
 
