@@ -1,16 +1,15 @@
 """DEFINE conditions: parts that read only the row go to Spark as predicates, the rest becomes a scalar program."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregates import lower_aggregate
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
-    FIRST,
-    LAST,
     LAST_ROW,
     MATCH_FUNCTIONS,
     RUNNING,
@@ -19,19 +18,17 @@ from cepsql.analysis.scope import (
     classifier_row,
     navigation_name,
     no_arguments,
-    one_variable,
     row_of,
     semantics_argument,
+    spoken_function,
 )
+from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.tokens import DIALECT, KEPT_AGGREGATES
+from cepsql.language.tokens import KEPT_AGGREGATES
 from cepsql.pattern.program import (
-    MAX_PREDICATES,
-    Aggregate,
     Bit,
     Call,
     Classifier,
-    Column,
     Literal,
     MatchNumber,
     Navigation,
@@ -43,7 +40,6 @@ _BINARY = {
     exp.GTE: "ge", exp.NullSafeEQ: "nseq", exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div",
     exp.Mod: "mod",
 }  # fmt: skip
-_SIGNS = {exp.DPipe: "||", exp.RegexpLike: "RLIKE", exp.ILike: "ILIKE"}
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "nseq"}
 # NULL for a missing row stays NULL through these, so they may be computed on the row before the shuffle.
 _STRICT = (
@@ -54,42 +50,9 @@ _STRICT = (
     exp.Hour, exp.Minute, exp.Second, exp.DayOfWeek, exp.DayOfMonth, exp.DayOfYear, exp.WeekOfYear, exp.Quarter,
     exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DPipe,
 )  # fmt: skip
-AGGREGATES = {
-    exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Count: "count", exp.CountIf: "count_if",
-}  # fmt: skip
 _NONDETERMINISTIC = (exp.Rand, exp.Randn, exp.CurrentTimestamp, exp.CurrentDate, exp.Uuid)
 _NONDETERMINISTIC_NAMES = {"UUID", "NOW", "RANDOM", "MONOTONICALLY_INCREASING_ID", "SHUFFLE"}
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
-
-
-@dataclass
-class Traveling:
-    """The columns and predicates that Spark must compute before the shuffle, gathered while clauses are lowered.
-
-    time: the SQL of the event-time column if it is a TIMESTAMP: it travels as `t` already.
-    """
-
-    time: str | None = None
-    values: list[Column] = field(default_factory=list)
-    predicates: list[str] = field(default_factory=list)
-
-    def value(self, sql: str) -> str:
-        """Return the name of the travelling column that holds `sql`."""
-        if sql == self.time:
-            return "t"
-        for column in self.values:
-            if column.sql == sql:
-                return column.name
-        self.values.append(Column(f"v{len(self.values)}", sql))
-        return self.values[-1].name
-
-    def predicate(self, sql: str) -> int:
-        """Return the bit of the mask that holds `sql`."""
-        if sql not in self.predicates:
-            if len(self.predicates) == MAX_PREDICATES:
-                raise NotSupportedError(f"DEFINE has more than {MAX_PREDICATES} different conditions on single rows")
-            self.predicates.append(sql)
-        return self.predicates.index(sql)
 
 
 def lower_condition(condition: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
@@ -118,68 +81,6 @@ def compares_with_itself(condition: exp.Expr, variable: int, scope: MatchScope) 
         if same and rows[0] and rows[0] == rows[1]:
             return True
     return False
-
-
-def lower_aggregate(call: exp.Expr, scope: MatchScope, traveling: Traveling) -> Aggregate | None:
-    """Turn an aggregate call into the matcher's; None if the expression is no aggregate.
-
-    Raises NotSupportedError for aggregates that the matcher does not have.
-    """
-    if isinstance(call, exp.Filter) and isinstance(call.this, exp.AggFunc):
-        raise NotSupportedError(
-            "FILTER on an aggregate over rows of the match is not supported", span_of(call, scope.place)
-        )
-    if isinstance(call, exp.WithinGroup) or navigation_name(call) in KEPT_AGGREGATES:
-        raise _unknown_aggregate(call, scope)
-    if not isinstance(call, exp.AggFunc) or isinstance(call, exp.First | exp.Last):
-        return None
-    name = AGGREGATES.get(type(call))
-    if name is None or (name != "count" and call.this is None):
-        raise _unknown_aggregate(call, scope)
-    argument, distinct = call.this, False
-    if isinstance(argument, exp.Distinct):
-        distinct = True
-        if len(argument.expressions) != 1:
-            raise NotSupportedError(
-                f"{name.upper()}(DISTINCT) of several values is not supported", span_of(call, scope.place)
-            )
-        argument = argument.expressions[0]
-    if call.expressions:
-        raise NotSupportedError(f"{name.upper()} of several values is not supported", span_of(call, scope.place))
-    for node in argument.walk():
-        if isinstance(node, exp.AggFunc) or navigation_name(node) in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL):
-            raise ProgrammingError(
-                "an aggregate may not hold navigation or another aggregate", span_of(call, scope.place)
-            )
-        if navigation_name(node) in ("CLASSIFIER", "MATCH_NUMBER"):
-            raise NotSupportedError(
-                f"{navigation_name(node)} in an aggregate is not supported", span_of(call, scope.place)
-            )
-    if argument.find(exp.Star) and name != "count":
-        raise ProgrammingError("a star may stand only in COUNT", span_of(call, scope.place))
-    if isinstance(argument, exp.Star):
-        return Aggregate("count", None, None)
-    variables = one_variable(argument, scope, name.upper())
-    if isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star):
-        return Aggregate("count", None, variables)
-    if name == "count_if":
-        sql = f"CASE WHEN {scope.row_sql(argument)} THEN 1 END"
-        return Aggregate("count", traveling.value(sql), variables, distinct)
-    return Aggregate(name, traveling.value(scope.row_sql(argument)), variables, distinct)
-
-
-def _unknown_aggregate(call: exp.AggFunc, scope: MatchScope) -> NotSupportedError:
-    place = span_of(call, scope.place)
-    call = call.this if isinstance(call, exp.WithinGroup) else call
-    if isinstance(call, exp.Lag | exp.Lead):
-        instead = "PREV" if isinstance(call, exp.Lag) else "NEXT"
-        hint = f"{instead}(x, n) reads the row n rows {'before' if instead == 'PREV' else 'after'}"
-        return NotSupportedError(f"{spoken_function(call)} in MATCH_RECOGNIZE is not supported", place, hint)
-    return NotSupportedError(
-        f"the aggregate {spoken_function(call)} over rows of the match is not supported",
-        place,
-        "COUNT, COUNT_IF, SUM, AVG, MIN and MAX are",
-    )
 
 
 def _refuse(condition: exp.Expr, scope: MatchScope) -> None:
@@ -429,13 +330,6 @@ class _Lowering:
 
     def _call(self, operation: str, arguments: list[Scalar], kind: str) -> Call:
         return Call(operation, tuple(arguments), kind)
-
-
-def spoken_function(node: exp.Expr) -> str:
-    """Return the name of a call as Spark SQL has it, or the word or sign of an operation."""
-    if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
-        return node.sql(dialect=DIALECT).split("(")[0].strip("`").upper()
-    return _SIGNS.get(type(node), node.key.upper())
 
 
 def _family(kind: str) -> str:

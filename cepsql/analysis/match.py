@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.conditions import Traveling, compares_with_itself, lower_condition
+from cepsql.analysis.conditions import compares_with_itself, lower_condition
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, variable_hint
+from cepsql.analysis.traveling import Traveling
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from cepsql.analysis.conditions import Traveling, lower_aggregate
+from cepsql.analysis.aggregates import lower_aggregate
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
@@ -19,6 +19,7 @@ from cepsql.analysis.scope import (
     row_of,
     semantics_argument,
 )
+from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.statements import Rows
 from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, Measure, Navigation, RowValue

@@ -16,6 +16,9 @@ from cepsql.language.tokens import DIALECT
 FIRST, LAST, RUNNING, FINAL = (NAVIGATION[word] for word in ("FIRST", "LAST", "RUNNING", "FINAL"))
 
 
+_SIGNS = {exp.DPipe: "||", exp.RegexpLike: "RLIKE", exp.ILike: "ILIKE"}
+
+
 @dataclass(frozen=True)
 class RowRef:
     """One row of a match, as in `cepsql.pattern.program.Navigation`."""
@@ -155,6 +158,13 @@ class MatchScope:
 def navigation_name(node: exp.Expr) -> str | None:
     """Return the upper-case name of a call that sqlglot does not know, None for anything else."""
     return node.name.upper() if isinstance(node, exp.Anonymous) else None
+
+
+def spoken_function(node: exp.Expr) -> str:
+    """Return the name of a call as Spark SQL has it, or the word or sign of an operation."""
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
+        return node.sql(dialect=DIALECT).split("(")[0].strip("`").upper()
+    return _SIGNS.get(type(node), node.key.upper())
 
 
 def row_of(expression: exp.Expr, scope: MatchScope) -> RowRef | None:
