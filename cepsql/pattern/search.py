@@ -216,12 +216,3 @@ def _verdicts(tests: RowTests) -> list[bytes]:
     if tests.unknown is not None:
         verdicts[tests.unknown] = UNKNOWN
     return [verdict.tobytes() for verdict in verdicts]
-
-
-def _is_whole(partitions: Partitions, partition: int) -> bool:
-    """Tell whether all rows that the partition will ever have are at hand."""
-    return (
-        partitions.bound == END_OF_TIME
-        and partitions.scan[partition] == partitions.starts[partition]
-        and partitions.numbers[partition] == 0
-    )

@@ -15,7 +15,7 @@ from cepsql.language.tokens import DIALECT
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import match_stream, match_table
-from cepsql.spark.source import MALFORMED, observe_source, read_source
+from cepsql.spark.source import MALFORMED, observe_source, quoted, read_source
 
 MATCH_OBSERVATION = "cepsql_match"
 """The observation of a match operator's counts."""
@@ -67,7 +67,7 @@ class _Builder:
             )
         else:
             found = match_table(rows, match.program, list(match.order))
-        output = [f"{column.sql} AS {_quoted(column.name)}" for column in match.output]
+        output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
         try:
             return found.selectExpr(*output)
         except Exception as failure:
@@ -123,7 +123,3 @@ class _Builder:
             return frame
         # A stream's progress would count the rows of a bounded table again in every batch.
         return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"

@@ -59,7 +59,7 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataF
     reader = (spark.readStream if source.streaming else spark.read).format(source.format).options(**options)
     if source.format.lower() not in _SCHEMA_ACCEPTED:
         return reader.load()
-    columns = [f"{_quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
+    columns = [f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
     if not malformed_known(source):
         return reader.schema(", ".join(columns)).load()
     reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _CORRUPT)
@@ -83,7 +83,7 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
 
 
 def _selected(column: ColumnDefinition, kept_type: bool) -> str:
-    name = _quoted(column.name)
+    name = quoted(column.name)
     if column.expression is not None:
         return f"CAST(({column.expression}) AS {column.type}) AS {name}"
     return name if kept_type else f"CAST({name} AS {column.type}) AS {name}"
@@ -95,7 +95,7 @@ def _malformed(source: Source) -> str:
     It reads every column, for Spark judges only those that are read, and a row must not be malformed for one query and
     well-formed for another. A hash is never below the least integer, but the optimizer does not know it.
     """
-    nulls = [f"{_quoted(column.name)} IS NULL" for column in source.columns if column.expression is None]
+    nulls = [f"{quoted(column.name)} IS NULL" for column in source.columns if column.expression is None]
     return f"({_CORRUPT} IS NOT NULL AND hash({', '.join(nulls)}) >= -2147483648) AS {MALFORMED}"
 
 
@@ -125,7 +125,8 @@ def _explained(source: Source, error: Error) -> Error:
     return OperationalError(message, hint=hint, detail=error.detail)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a name as a Spark SQL identifier."""
     return f"`{name.replace('`', '``')}`"
 
 
