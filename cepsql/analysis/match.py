@@ -16,7 +16,7 @@ from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
-from cepsql.pattern.program import Column, MatchProgram, OrderColumn, RowValue, Scalar
+from cepsql.pattern.program import Column, MatchProgram, OrderColumn, Scalar
 
 
 @dataclass(frozen=True)
@@ -260,39 +260,37 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
         if variables is not None or not isinstance(plain, exp.Column):
             raise ProgrammingError("PARTITION BY takes columns of the input", span_of(key, clause.span))
         _add(OutputColumn(scope.columns[key.name.lower()][0], f"k{i}", scope.type_of(key)), span_of(key), output, spans)
-    ordered = [item.this for item in clause.order_by if isinstance(item.this, exp.Column)] if clause.rows.all else []
-    for column in ordered:
-        _add_row_value(column, scope, traveling, atoms, output, spans)
+    if clause.rows.all:
+        ordered = [item.this for item in clause.order_by if isinstance(item.this, exp.Column)]
+        _add_row_values(ordered, scope, traveling, atoms, output, spans)
+    before = set(spans)
     for measure in clause.measures:
         place = scope.at(measure.name.span)
         lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows)
         kind = place.type_of(measure.expression)
-        _add(OutputColumn(measure.name.text, lowered.sql(dialect=DIALECT), kind), measure.name.span, output, spans)
-    for name, _ in scope.columns.values() if clause.rows.all else ():
-        _add_row_value(exp.column(name, quoted=True), scope, traveling, atoms, output, spans)
+        name = measure.name.text
+        if clause.rows.all and name.lower() in scope.columns and name.lower() not in before:
+            raise ProgrammingError(
+                f"the measure {name} is named like a column of the input, which ALL ROWS PER MATCH gives too",
+                measure.name.span,
+                "give the measure another name",
+            )
+        _add(OutputColumn(name, lowered.sql(dialect=DIALECT), kind), measure.name.span, output, spans)
+    if clause.rows.all:
+        everything = [exp.column(name, quoted=True) for name, _ in scope.columns.values()]
+        _add_row_values(everything, scope, traveling, atoms, output, spans)
     return tuple(output)
 
 
-def _add_row_value(
-    column: exp.Column, scope: MatchScope, traveling: Traveling, atoms: Atoms, output: list, spans: dict
+def _add_row_values(
+    columns: list[exp.Column], scope: MatchScope, traveling: Traveling, atoms: Atoms, output: list, spans: dict
 ) -> None:
-    """Add an input column to the rows of ALL ROWS PER MATCH, unless it is there already."""
-    name = scope.columns[scope.resolve(column)[1].name.lower()][0]
-    taken = next((other for other in output if other.name.lower() == name.lower()), None)
-    if taken is None:
-        value = lower_row_value(column, scope, traveling, atoms)
-        _add(OutputColumn(name, value.sql(dialect=DIALECT), scope.type_of(column)), span_of(column), output, spans)
-    elif spans[name.lower()] is not None and taken.sql[:1] != "k" and not _is_row_value(taken, atoms):
-        raise ProgrammingError(
-            f"the measure {taken.name} is named like a column of the input, which ALL ROWS PER MATCH gives too",
-            spans[name.lower()],
-            "give the measure another name",
-        )
-
-
-def _is_row_value(column: OutputColumn, atoms: Atoms) -> bool:
-    sources = [measure for measure in atoms.measures if isinstance(measure.source, RowValue)]
-    return any(column.sql in (measure.name, f"TIMESTAMP_MICROS({measure.name})") for measure in sources)
+    """Add input columns to the rows of ALL ROWS PER MATCH, except those that are there already."""
+    for column in columns:
+        name = scope.columns[scope.resolve(column)[1].name.lower()][0]
+        if name.lower() not in spans:
+            value = lower_row_value(column, scope, traveling, atoms)
+            _add(OutputColumn(name, value.sql(dialect=DIALECT), scope.type_of(column)), span_of(column), output, spans)
 
 
 def _add(column: OutputColumn, span: Span | None, output: list, spans: dict) -> None:
