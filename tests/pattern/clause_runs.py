@@ -1,0 +1,141 @@
+"""Run a clause's text through parser, analysis and matcher without Spark: SQLite computes what Spark would.
+
+What Spark computes are expressions of one row: the columns and predicates of a program before the shuffle, and the
+output columns over the measures after it.
+"""
+
+import re
+import sqlite3
+from dataclasses import fields
+from functools import cache
+
+import pyarrow as pa
+import sqlglot
+from clause_meaning import COLUMNS as NAMES
+from clause_texts import COLUMNS, Clause
+from sqlglot import exp
+
+from cepsql.analysis.match import MatchPlan
+from cepsql.engine import Engine, connect
+from cepsql.ordered.counts import Counts
+from cepsql.ordered.packet import pack
+from cepsql.ordered.sorted_run import match_sorted
+from cepsql.ordered.stage import advance
+from cepsql.ordered.state import decode
+from cepsql.pattern.program import END_OF_TIME, MatchProgram
+
+RELATIONS = f"""
+CREATE STREAM events ({COLUMNS}, WATERMARK FOR ts AS ts) USING csv OPTIONS (path '/nowhere');
+CREATE TABLE records ({COLUMNS}) USING csv OPTIONS (path '/nowhere');
+"""
+BUCKETS = 2
+
+
+@cache
+def _engine() -> Engine:
+    engine = connect()
+    list(engine.execute(RELATIONS))
+    return engine
+
+
+@cache
+def _database() -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:")
+    database.create_function("timestamp_micros", 1, lambda micros: micros)
+    return database
+
+
+def plan(clause: Clause, relation: str) -> MatchPlan:
+    """Plan a clause over the table `records` or the stream `events`."""
+    (match,) = _engine().sql(clause.text(relation)).plan.matches
+    return match
+
+
+def run_batch(match: MatchPlan, rows: list[dict], cuts: list[int]) -> list[dict]:
+    """Return the output over rows in ORDER BY order, which reach the matcher in batches that end at `cuts`."""
+    keys = list(dict.fromkeys(row["k"] for row in rows))
+    grouped = packed_rows(match.program, [row for key in keys for row in rows if row["k"] == key])
+    edges = [0, *sorted(cuts), grouped.num_rows]
+    pieces = [grouped.slice(begin, end - begin) for begin, end in zip(edges, edges[1:], strict=False)]
+    batches = [batch for piece in pieces for batch in piece.to_batches()]
+    return output_rows(match, [pa.Table.from_batches([b]) for b in match_sorted(match.program, batches, 1)])
+
+
+def run_stream(match: MatchPlan, batches: list[list[dict]], delay: int) -> tuple[list[list[dict]], Counts]:
+    """Return what each micro-batch gives, the end of input last; the state is stored and read back after each."""
+    program, outputs, total = match.program, [], Counts()
+    states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
+    for rows in [*batches, None]:
+        packets = _packets(program, rows)
+        advanced = [advance(program, delay, states[bucket], packets[bucket]) for bucket in range(BUCKETS)]
+        for bucket, one in enumerate(advanced):
+            states[bucket] = one.state
+            total += one.counts
+        outputs.append(output_rows(match, [one.output for one in advanced if one.output.num_columns]))
+    stored = (decode(state, program.fingerprint()) for state in states.values())
+    assert sum((state.counts for state in stored), Counts()) == total
+    return outputs, total
+
+
+def _packets(program: MatchProgram, rows: list[dict] | None) -> dict[int, list[bytes]]:
+    """Pack one micro-batch; None is the end of input."""
+    if rows is None:
+        table = packed_rows(program, [dict.fromkeys(NAMES) | {"ts": END_OF_TIME}])
+        buckets = [0]
+    else:
+        table = packed_rows(program, rows)
+        buckets = [len(row["k"] or "") and ord(row["k"]) % BUCKETS for row in rows]
+    table = table.append_column("bucket", pa.array(buckets, pa.int32()))
+    found: dict[int, list[bytes]] = {bucket: [] for bucket in range(BUCKETS)}
+    for batch in pack(iter(table.to_batches()), BUCKETS):
+        for row in batch.to_pylist():
+            found[row["bucket"]].append(row["packet"])
+    return found
+
+
+def packed_rows(program: MatchProgram, rows: list[dict]) -> pa.Table:
+    """Return the columns of a program computed from rows of the input."""
+    columns = [*program.keys, *([program.time] if program.time else []), *program.order, *program.values]
+    computed = _select([column.sql for column in columns] + list(program.predicates), NAMES, rows)
+    arrays = {}
+    for place, column in enumerate(columns):
+        values = [row[place] for row in computed]
+        kind = _type(column.sql)
+        arrays[column.name] = pa.array([None if v is None else bool(v) if kind == pa.bool_() else v for v in values], kind)
+    if program.predicates:
+        masks = [sum(bool(bit) << i for i, bit in enumerate(row[len(columns) :])) for row in computed]
+        arrays["m"] = pa.array(masks, pa.int64())
+    return pa.table(arrays)
+
+
+def output_rows(match: MatchPlan, tables: list[pa.Table]) -> list[dict]:
+    """Return the rows of the clause from the matcher's columns."""
+    found = []
+    for table in tables:
+        rows = table.to_pylist()
+        computed = _select([column.sql for column in match.output], table.column_names, rows)
+        found += [dict(zip((c.name for c in match.output), row, strict=True)) for row in computed]
+    return found
+
+
+def _select(expressions: list[str], names, rows: list[dict]) -> list[tuple]:
+    database = _database()
+    database.execute("DROP TABLE IF EXISTS input")
+    database.execute(f"CREATE TABLE input ({', '.join(names)})")
+    marks = ", ".join("?" * len(names))
+    database.executemany(f"INSERT INTO input VALUES ({marks})", [tuple(row[name] for name in names) for row in rows])
+    listed = ", ".join(f"({sql})" for sql in expressions)
+    return database.execute(f"SELECT {listed} FROM input ORDER BY rowid").fetchall() if expressions else [()] * len(rows)
+
+
+@cache
+def _type(sql: str) -> pa.DataType:
+    parsed = sqlglot.parse_one(sql, read="spark").unnest()
+    if isinstance(parsed, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
+        return pa.bool_()
+    return pa.string() if re.fullmatch(r"`?[ks]`?|'.*'", sql) else pa.int64()
+
+
+def counted(counts: Counts) -> dict[str, int]:
+    """Return the counts that are not zero."""
+    return {field.name: n for field in fields(counts) if (n := getattr(counts, field.name))}
