@@ -88,9 +88,7 @@ class Call:
     function: str
 
 
-Expression = (
-    Literal | Column | Classifier | Operation | Not | IsNull | Logical | Physical | Aggregate | Call
-)
+Expression = Literal | Column | Classifier | Operation | Not | IsNull | Logical | Physical | Aggregate | Call
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ output columns over the measures after it.
 
 import re
 import sqlite3
-from dataclasses import fields
 from functools import cache
+from itertools import pairwise
 
 import pyarrow as pa
 import sqlglot
@@ -56,7 +56,7 @@ def run_batch(match: MatchPlan, rows: list[dict], cuts: list[int]) -> list[dict]
     keys = list(dict.fromkeys(row["k"] for row in rows))
     grouped = packed_rows(match.program, [row for key in keys for row in rows if row["k"] == key])
     edges = [0, *sorted(cuts), grouped.num_rows]
-    pieces = [grouped.slice(begin, end - begin) for begin, end in zip(edges, edges[1:], strict=False)]
+    pieces = [grouped.slice(begin, end - begin) for begin, end in pairwise(edges)]
     batches = [batch for piece in pieces for batch in piece.to_batches()]
     return output_rows(match, [pa.Table.from_batches([b]) for b in match_sorted(match.program, batches, 1)])
 
@@ -101,7 +101,9 @@ def packed_rows(program: MatchProgram, rows: list[dict]) -> pa.Table:
     for place, column in enumerate(columns):
         values = [row[place] for row in computed]
         kind = _type(column.sql)
-        arrays[column.name] = pa.array([None if v is None else bool(v) if kind == pa.bool_() else v for v in values], kind)
+        arrays[column.name] = pa.array(
+            [None if v is None else bool(v) if kind == pa.bool_() else v for v in values], kind
+        )
     if program.predicates:
         masks = [sum(bool(bit) << i for i, bit in enumerate(row[len(columns) :])) for row in computed]
         arrays["m"] = pa.array(masks, pa.int64())
@@ -125,7 +127,9 @@ def _select(expressions: list[str], names, rows: list[dict]) -> list[tuple]:
     marks = ", ".join("?" * len(names))
     database.executemany(f"INSERT INTO input VALUES ({marks})", [tuple(row[name] for name in names) for row in rows])
     listed = ", ".join(f"({sql})" for sql in expressions)
-    return database.execute(f"SELECT {listed} FROM input ORDER BY rowid").fetchall() if expressions else [()] * len(rows)
+    return (
+        database.execute(f"SELECT {listed} FROM input ORDER BY rowid").fetchall() if expressions else [()] * len(rows)
+    )
 
 
 @cache
@@ -134,8 +138,3 @@ def _type(sql: str) -> pa.DataType:
     if isinstance(parsed, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
         return pa.bool_()
     return pa.string() if re.fullmatch(r"`?[ks]`?|'.*'", sql) else pa.int64()
-
-
-def counted(counts: Counts) -> dict[str, int]:
-    """Return the counts that are not zero."""
-    return {field.name: n for field in fields(counts) if (n := getattr(counts, field.name))}

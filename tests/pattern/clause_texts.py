@@ -1,6 +1,10 @@
-"""Random MATCH_RECOGNIZE clauses of every kind, with their text, and random rows for them."""
+"""Random MATCH_RECOGNIZE clauses of every kind, and their text.
+
+The functions take a `random.Random`; Hypothesis gives one whose choices it can shrink.
+"""
 
 from dataclasses import dataclass
+from random import Random
 
 from clause_expressions import (
     Aggregate,
@@ -16,20 +20,19 @@ from clause_expressions import (
     Physical,
     sql,
 )
-from hypothesis import strategies as st
-from strategies import NAMES, patterns
 
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable, walk
 
 COLUMNS = "k STRING, ts TIMESTAMP, n INT, x INT, y INT, s STRING"
 SECOND = 1_000_000
+NAMES = ("A", "B", "C")
 
 
 @dataclass(frozen=True)
 class Clause:
     """What one MATCH_RECOGNIZE says.
 
-    order:   ORDER BY; the rows have no ties in it, except in "ts" of `rows(ties=True)`.
+    order:   ORDER BY.
     unions:  SUBSET: name to members.
     all:     ALL ROWS PER MATCH; `empty` is "SHOW EMPTY MATCHES" and so on, or nothing.
     skip:    target of AFTER MATCH SKIP, such as "TO LAST A", or nothing; `skip_to` is its variable.
@@ -90,7 +93,9 @@ def written(pattern: Pattern) -> str:
             return f"{{- {written(part)} -}}"
         case Repeat(part, low, high, greedy):
             simple = isinstance(part, Variable | Empty | Anchor | Permute | Exclude)
-            return (written(part) if simple else f"({written(part)})") + _quantifier(low, high) + ("" if greedy else "?")
+            return (
+                (written(part) if simple else f"({written(part)})") + _quantifier(low, high) + ("" if greedy else "?")
+            )
 
 
 def _quantifier(low: int, high: int | None) -> str:
@@ -101,49 +106,57 @@ def _quantifier(low: int, high: int | None) -> str:
     return f"{{{low}}}" if low == high else f"{{,{high}}}" if low == 0 else f"{{{low},{high}}}"
 
 
-@st.composite
-def clauses(draw, streaming: bool = False, orders: tuple[str, ...] = ("ts, n", "ts, n DESC", "ts")) -> Clause:
-    """Clauses that the product takes; over a stream without what is refused there."""
-    pattern = draw(patterns(anchors=True).filter(_is_written))
-    variables = tuple(name for name in NAMES if Variable(name) in walk(pattern))
-    if streaming and Anchor(True) in walk(pattern):
-        pattern = Concat((Anchor(False), Repeat(Variable("A"), 0, None)))
-        variables = ("A",)
-    unions = draw(_unions(variables))
+def make_clause(random: Random, streaming: bool, orders: tuple[str, ...] = ("ts, n", "ts, n DESC", "ts")) -> Clause:
+    """Make a clause that the product takes; over a stream without what is refused there."""
+    pattern = _pattern(random, random.choice((1, 2, 3, 4, 5, 6)), anchors=(False,) if streaming else (False, True))
+    variables = tuple(dict.fromkeys(node.name for node in walk(pattern) if isinstance(node, Variable)))
+    if not variables:
+        pattern, variables = Concat((pattern, Variable("A"))), ("A",)
+    unions = {"U": tuple(random.sample(variables, random.randint(1, len(variables))))} if random.random() < 0.4 else {}
     names = (None, *variables, *unions)
-    define = _Expressions(names, within_define=True)
-    defines = {
-        name: condition
-        for name in variables
-        if (condition := draw(st.one_of(st.none(), _single_rows(name), define.conditions(), define.conditions())))
-    }
-    within = draw(st.sampled_from((None, None, 1, 2, 4)))
-    timeouts = within is not None and draw(st.booleans())
-    all_rows = draw(st.booleans())
-    empty = draw(st.sampled_from(("", *_empties(pattern, timeouts)))) if all_rows else ""
-    only_default = streaming and "UNMATCHED" in empty
-    skip, skip_to = draw(st.just(("", None)) if only_default else _skips(tuple(n for n in names if n)))
-    measures = _Expressions(names, within_define=False, timeouts=timeouts)
-    return Clause(
-        pattern=pattern,
-        variables=variables,
-        order=draw(st.sampled_from(orders)),
-        unions=unions,
-        defines=defines,
-        measures=tuple(draw(st.lists(measures.any(), max_size=4))),
-        all=all_rows,
-        empty=empty,
-        timeouts=timeouts,
-        skip=skip,
-        skip_to=skip_to,
-        within=within,
-    )
+    defines = {}
+    for name in variables:
+        kind = random.random()
+        if kind < 0.4:
+            defines[name] = _single_row(random, name)
+        elif kind < 0.8:
+            defines[name] = _Maker(random, names, define=True).condition()
+    within = random.choice((None, None, 1, 2, 4))
+    timeouts = within is not None and random.random() < 0.5
+    all_rows = random.random() < 0.5
+    empty = random.choice(("", *_empties(pattern, timeouts))) if all_rows else ""
+    skip = ("", None) if streaming and "UNMATCHED" in empty else _skip(random, [name for name in names if name])
+    maker = _Maker(random, names, define=False, timeouts=timeouts)
+    measures = tuple(maker.any() for _ in range(random.randint(0, 3)))
+    order = random.choice(orders)
+    return Clause(pattern, variables, order, unions, defines, measures, all_rows, empty, timeouts, *skip, within)
 
 
-def _is_written(pattern: Pattern) -> bool:
-    """Tell whether a pattern can be written: the grammar refuses {0}, and a clause needs a variable here."""
-    nodes = list(walk(pattern))
-    return all(not isinstance(n, Repeat) or n.high != 0 for n in nodes) and any(isinstance(n, Variable) for n in nodes)
+def _pattern(random: Random, size: int, anchors: tuple[bool, ...]) -> Pattern:
+    """Make a pattern of about so many leaves."""
+    if size <= 1:
+        kind = random.random()
+        leaf = Empty() if kind > 0.95 else Anchor(random.choice(anchors)) if kind > 0.88 else None
+        leaf = leaf or Variable(random.choice(NAMES))
+        return _quantified(random, leaf) if random.random() < 0.5 else leaf
+    kind = random.random()
+    if kind < 0.08:
+        return Exclude(_pattern(random, size - 1, anchors))
+    if kind < 0.2:
+        return _quantified(random, _pattern(random, size - 1, anchors))
+    cut = random.randint(1, size - 1)
+    parts = _pattern(random, cut, anchors), _pattern(random, size - cut, anchors)
+    if kind > 0.9:
+        return Permute(parts)
+    kind = Alternate if kind > 0.65 else Concat
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
+    whole = kind(tuple(flat))
+    return _quantified(random, whole) if random.random() < 0.3 else whole
+
+
+def _quantified(random: Random, part: Pattern) -> Repeat:
+    low, high = random.choice(((0, None), (1, None), (0, 1), (2, 2), (1, 2), (0, 2), (2, 3), (2, None), (1, 1)))
+    return Repeat(part, low, high, random.random() < 0.6)
 
 
 def _empties(pattern: Pattern, timeouts: bool) -> list[str]:
@@ -152,111 +165,123 @@ def _empties(pattern: Pattern, timeouts: bool) -> list[str]:
     return ["SHOW EMPTY MATCHES", "OMIT EMPTY MATCHES", *unmatched]
 
 
-def _unions(variables: tuple[str, ...]) -> st.SearchStrategy[dict[str, tuple[str, ...]]]:
-    members = st.lists(st.sampled_from(variables), min_size=1, max_size=2, unique=True).map(tuple)
-    return st.one_of(st.just({}), members.map(lambda found: {"U": found}))
+def _skip(random: Random, names: list[str]) -> tuple[str, str | None]:
+    if random.random() < 0.6:
+        return random.choice(("", "PAST LAST ROW", "TO NEXT ROW")), None
+    name = random.choice(names)
+    return f"{random.choice(('TO FIRST', 'TO LAST', 'TO'))} {name}", name
 
 
-def _skips(names: tuple[str, ...]) -> st.SearchStrategy[tuple[str, str | None]]:
-    fixed = st.sampled_from([("", None), ("PAST LAST ROW", None), ("TO NEXT ROW", None)])
-    to = st.tuples(st.sampled_from(("TO FIRST", "TO LAST", "TO")), st.sampled_from(names))
-    return st.one_of(fixed, to.map(lambda pair: (f"{pair[0]} {pair[1]}", pair[1])))
+def _single_row(random: Random, variable: str | None) -> Expression:
+    """Make a condition that reads the last row of a variable; in its own DEFINE that is the row under test."""
+    column = Column(random.choice("xy"), random.choice((None, variable)))
+    simple = Operation(column, random.choice(("=", "<>", "<", ">=")), Literal(random.randint(0, 3)))
+    kind = random.random()
+    if kind < 0.2:
+        return Operation(Column("s"), "=", Literal(random.choice("pq")))
+    return Operation(simple, random.choice(("AND", "OR")), _single_row(random, variable)) if kind < 0.4 else simple
 
 
-def _single_rows(variable: str) -> st.SearchStrategy[Expression]:
-    """Conditions that read the row under test only."""
-    column = st.builds(Column, st.sampled_from(("x", "y")), st.sampled_from((None, variable)))
-    test = st.builds(Operation, column, st.sampled_from(("=", "<>", "<", ">=")), st.integers(0, 3).map(Literal))
-    text = st.builds(Operation, st.just(Column("s")), st.just("="), st.sampled_from("pq").map(Literal))
-    simple = st.one_of(test, test, text)
-    return st.one_of(simple, simple, st.builds(Operation, simple, st.sampled_from(("AND", "OR")), simple))
+@dataclass(frozen=True)
+class _Maker:
+    """Makes expressions of DEFINE or MEASURES over these variables (None: all rows of the match)."""
+
+    random: Random
+    names: tuple
+    define: bool
+    timeouts: bool = False
+
+    def any(self) -> Expression:
+        kind = self.random.random()
+        return self.number() if kind < 0.6 else self.text() if kind < 0.85 else self.condition()
+
+    def number(self) -> Expression:
+        if self.random.random() < 0.2:
+            return Operation(self.simple(), self.random.choice("+-"), self.simple())
+        return self.simple()
+
+    def simple(self) -> Expression:
+        kind = self.random.random()
+        if kind < 0.45:
+            return self.navigation(self.argument())
+        if kind < 0.85:
+            return self.aggregate()
+        if kind < 0.93:
+            return Column("y", self.name())
+        return Call("MATCH_NUMBER" if self.define else self.random.choice(("MATCH_NUMBER", "MATCH_ROWTIME")))
+
+    def text(self) -> Expression:
+        kind = self.random.random()
+        if kind < 0.2:
+            return Classifier(self.name())
+        if kind < 0.6:
+            return self.navigation(Classifier(self.name()))
+        if kind < 0.85:
+            return self.navigation(Column("s", self.name()))
+        return Aggregate(self.random.choice(("MIN", "MAX")), Column("s", self.name()), semantics=self.semantics())
+
+    def condition(self) -> Expression:
+        kind = self.random.random()
+        if kind < 0.35:
+            sign = self.random.choice(("AND", "OR"))
+            return Operation(self.condition(), sign, self.condition())
+        if kind < 0.45:
+            return Not(self.condition())
+        if kind < 0.5:
+            return IsNull(self.random.choice((self.number, self.text))())
+        if kind < 0.52 and self.timeouts:
+            return Call("MATCH_TIMEOUT")
+        if kind < 0.65:
+            return _single_row(self.random, self.name())
+        return self.compared()
+
+    def compared(self) -> Expression:
+        sign = self.random.choice(("=", "<>", "<", "<=", ">", ">="))
+        if self.random.random() < 0.3:
+            return Operation(self.text(), sign, self.random.choice((Literal(self.random.choice("ABCpq")), self.text())))
+        right = Literal(self.random.randint(0, 3)) if self.random.random() < 0.6 else self.number()
+        return Operation(self.number(), sign, right)
+
+    def argument(self) -> Expression:
+        """Make what is computed from one row: a number, all of its columns of one variable."""
+        name = self.name()
+        x, y = Column("x", name), Column("y", name)
+        return self.random.choice((x, x, y, Operation(x, "+", y), Operation(y, "-", Literal(1))))
+
+    def navigation(self, argument: Expression) -> Expression:
+        kind = self.random.random()
+        if kind < 0.6:
+            argument = Logical(self.random.choice(("FIRST", "LAST")), argument, self.distance(), self.semantics())
+        if kind > 0.4:
+            return Physical(self.random.choice(("PREV", "NEXT")), argument, self.distance())
+        return argument
+
+    def aggregate(self) -> Expression:
+        kind, words = self.random.random(), self.semantics()
+        if kind < 0.2:
+            return Aggregate("COUNT", None, self.name(), semantics=words)
+        if kind < 0.3:
+            return Aggregate("COUNT_IF", Operation(Column("x", self.name()), ">", Literal(1)), semantics=words)
+        function = self.random.choice(("COUNT", "SUM", "AVG", "MIN", "MAX"))
+        return Aggregate(function, self.argument(), None, self.random.random() < 0.3, words)
+
+    def distance(self) -> int | None:
+        return self.random.choice((None, None, 0, 1, 1, 2))
+
+    def semantics(self) -> str:
+        return self.random.choice(("", "", "RUNNING") if self.define else ("", "RUNNING", "FINAL"))
+
+    def name(self) -> str | None:
+        return self.random.choice(self.names)
 
 
-class _Expressions:
-    """Strategies for expressions over these variables (None: all rows of the match)."""
-
-    def __init__(self, names: tuple, within_define: bool, timeouts: bool = False):
-        self.names, self.define, self.timeouts = st.sampled_from(names), within_define, timeouts
-        words = ("", "", "RUNNING") if within_define else ("", "", "RUNNING", "FINAL", "FINAL")
-        self.semantics = st.sampled_from(words)
-
-    def any(self) -> st.SearchStrategy[Expression]:
-        return st.one_of(self.numbers(), self.numbers(), self.texts(), self.conditions())
-
-    def numbers(self) -> st.SearchStrategy[Expression]:
-        simple = [self.read(self.argument()), self.read(self.argument()), self.aggregates(), self.aggregates()]
-        simple += [st.just(Call("MATCH_NUMBER")), self.names.map(lambda name: Column("y", name))]
-        if not self.define:
-            simple.append(st.just(Call("MATCH_ROWTIME")))
-        one = st.one_of(simple)
-        return st.one_of(one, one, one, st.builds(Operation, one, st.sampled_from("+-"), one))
-
-    def texts(self) -> st.SearchStrategy[Expression]:
-        column = self.names.map(lambda name: Column("s", name))
-        classifier = self.names.map(Classifier)
-        extreme = st.builds(Aggregate, st.sampled_from(("MIN", "MAX")), column, semantics=self.semantics)
-        return st.one_of(self.read(column), classifier, self.read(classifier), self.read(classifier), extreme)
-
-    def conditions(self) -> st.SearchStrategy[Expression]:
-        compared = st.sampled_from(("=", "<>", "<", "<=", ">", ">="))
-        small = st.integers(0, 3).map(Literal)
-        test = st.one_of(
-            st.builds(Operation, self.numbers(), compared, st.one_of(small, self.numbers())),
-            st.builds(Operation, self.texts(), compared, st.one_of(st.sampled_from("ABCpq").map(Literal), self.texts())),
-            self.numbers().map(IsNull),
-            self.texts().map(IsNull),
-            st.builds(Operation, st.just(Column("x")), compared, small),
-            *([st.just(Call("MATCH_TIMEOUT"))] if self.timeouts else []),
-        )
-        both = st.builds(Operation, test, st.sampled_from(("AND", "OR")), test)
-        return st.one_of(test, test, both, both, both.map(Not), test.map(Not))
-
-    def argument(self) -> st.SearchStrategy[Expression]:
-        """What is computed from one row: a number, all of its columns of one variable."""
-
-        def of(name):
-            x, y = Column("x", name), Column("y", name)
-            return st.sampled_from((x, x, y, Operation(x, "+", y), Operation(y, "-", Literal(1))))
-
-        return self.names.flatmap(of)
-
-    def read(self, argument: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-        """Navigation, logical, physical or both, and plain columns."""
-        offset, amount = st.sampled_from((None, None, 0, 1, 2)), st.sampled_from((None, None, 0, 1, 2))
-        logical = st.builds(Logical, st.sampled_from(("FIRST", "LAST")), argument, offset, self.semantics)
-        physical = st.builds(Physical, st.sampled_from(("PREV", "NEXT")), st.one_of(argument, logical), amount)
-        return st.one_of(logical, physical)
-
-    def aggregates(self) -> st.SearchStrategy[Expression]:
-        arguments = self.argument()
-        return st.one_of(
-            st.builds(
-                Aggregate,
-                st.sampled_from(("COUNT", "SUM", "AVG", "MIN", "MAX")),
-                arguments,
-                distinct=st.sampled_from((False, False, True)),
-                semantics=self.semantics,
-            ),
-            st.builds(Aggregate, st.just("COUNT"), st.none(), self.names, semantics=self.semantics),
-            st.builds(
-                Aggregate,
-                st.just("COUNT_IF"),
-                st.builds(Operation, self.names.map(lambda name: Column("x", name)), st.just(">"), st.just(Literal(1))),
-                semantics=self.semantics,
-            ),
-        )
-
-
-@st.composite
-def rows(draw, order: str, keys: tuple = ("a", "b", None), max_size: int = 9, ties: bool = False) -> list[dict]:
-    """Rows of several partitions in ORDER BY order; unless `ties`, times in a partition differ if "ts" is all of it."""
+def make_rows(random: Random, order: str, ties: bool = False) -> list[dict]:
+    """Make rows in ORDER BY order; unless `ties`, times differ where "ts" is all of ORDER BY."""
     found, time = [], 0
-    for n in range(draw(st.integers(0, max_size))):
-        least = 0 if ties or order != "ts" else 1
-        time += draw(st.integers(least, 2)) * SECOND
-        values = st.tuples(st.none() | st.integers(0, 3), st.integers(0, 3), st.sampled_from((None, "p", "q", "A")))
-        x, y, s = draw(values)
-        found.append({"k": draw(st.sampled_from(keys)), "ts": time, "n": n, "x": x, "y": y, "s": s})
+    for n in range(random.randint(0, 10)):
+        time += random.choice((0, 1, 2) if ties or order != "ts" else (1, 1, 2)) * SECOND
+        values = {"x": random.choice((None, 0, 1, 2, 3)), "y": random.randint(0, 3), "s": random.choice((None, *"pqA"))}
+        found.append({"k": random.choice(("a", "a", "b", None)), "ts": time, "n": n, **values})
     if order.endswith("DESC"):
         found.sort(key=lambda row: (row["ts"], -row["n"]))
     return found

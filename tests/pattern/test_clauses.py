@@ -5,20 +5,22 @@
 
 import os
 from collections import Counter
+from itertools import pairwise
+from random import Random
 
 import pytest
 from clause_meaning import SkipFails, TooMany, meaning, names_of_output
-from clause_runs import counted, plan, run_batch, run_stream
-from clause_texts import SECOND, clauses, rows
-from hypothesis import HealthCheck, assume, given, settings
+from clause_runs import plan, run_batch, run_stream
+from clause_texts import SECOND, make_clause, make_rows
+from hypothesis import given, note, reject, settings
 from hypothesis import strategies as st
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.counts import Counts
 
 EXAMPLES = int(os.environ.get("CEPSQL_EXAMPLES", "120"))
-often = settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+often = settings(max_examples=EXAMPLES, deadline=None)
+chances = st.randoms(use_true_random=False)
 
 
 def bag(found: list[dict]) -> Counter:
@@ -26,16 +28,18 @@ def bag(found: list[dict]) -> Counter:
 
 
 @often
-@given(clauses(), st.data())
-def test_table(clause, data) -> None:
-    found = data.draw(rows(clause.order))
+@given(chances)
+def test_table(random) -> None:
+    clause = make_clause(random, streaming=False)
+    found = make_rows(random, clause.order)
+    note(f"{clause}\n{found}")
     match = plan(clause, "records")
     assert [column.name for column in match.output] == names_of_output(clause)
-    cuts = data.draw(st.lists(st.integers(0, len(found)), max_size=2))
+    cuts = sorted(random.randint(0, len(found)) for _ in range(2))
     try:
         expected = meaning(clause, found, strict=True)
     except TooMany:
-        assume(False)
+        reject()
     except SkipFails:
         with pytest.raises(OperationalError, match="AFTER MATCH SKIP"):
             run_batch(match, found, cuts)
@@ -44,57 +48,53 @@ def test_table(clause, data) -> None:
 
 
 @often
-@given(clauses(streaming=True), st.data())
-def test_stream(clause, data) -> None:
-    delay = data.draw(st.integers(0, 3)) * SECOND
-    batches = data.draw(micro_batches(clause.order, delay))
+@given(chances)
+def test_stream(random) -> None:
+    clause = make_clause(random, streaming=True)
+    delay = random.randint(0, 3) * SECOND
+    batches = micro_batches(random, make_rows(random, clause.order), delay)
+    note(f"{clause}\n{batches} {delay=}")
     used, late = in_order(clause.order, batches, delay)
     try:
         expected = meaning(clause, used, strict=False)
     except TooMany:
-        assume(False)
+        reject()
     outputs, counts = run_stream(plan(clause, "events"), batches, delay)
     assert bag([row for output in outputs for row in output]) == bag(expected.rows)
-    assert counted(counts) == {
-        name: n
-        for name, n in {
-            "read": len(used) + late,
-            "used": len(used),
-            "late": late,
-            "null_key": sum(row["k"] is None for batch in batches for row in batch),
-            "matches": expected.matches,
-            "timeouts": expected.timeouts,
-            "misplaced": expected.misplaced,
-        }.items()
-        if n
-    }
+    assert counts == Counts(
+        read=len(used) + late,
+        used=len(used),
+        late=late,
+        null_key=sum(row["k"] is None for batch in batches for row in batch),
+        matches=expected.matches,
+        timeouts=expected.timeouts,
+        misplaced=expected.misplaced,
+    )
 
 
 @often
-@given(clauses(streaming=True, orders=("ts",)), st.data())
-def test_ties_in_any_order(clause, data) -> None:
+@given(chances)
+def test_ties_in_any_order(random) -> None:
     """Rows that ORDER BY leaves tied give the same, however they were split and in whatever order they came."""
-    found = data.draw(rows("ts", ties=True))
-    batches = data.draw(split(data.draw(st.permutations(found))))
-    delay = 100 * SECOND
+    clause = make_clause(random, streaming=True, orders=("ts",))
+    found = make_rows(random, "ts", ties=True)
+    batches = split(random, random.sample(found, len(found)))
+    note(f"{clause}\n{batches}")
     match = plan(clause, "events")
-    together, _ = run_stream(match, [found], delay)
-    outputs, _ = run_stream(match, batches, delay)
+    together, _ = run_stream(match, [found], 100 * SECOND)
+    outputs, _ = run_stream(match, batches, 100 * SECOND)
     assert bag([row for output in outputs for row in output]) == bag([row for output in together for row in output])
 
 
-@st.composite
-def micro_batches(draw, order: str, delay: int) -> list[list[dict]]:
-    """Rows that come late by up to about the delay, now and then by more, in micro-batches."""
-    found = draw(rows(order))
-    lateness = {row["n"]: draw(st.integers(0, delay // SECOND + 1)) * SECOND for row in found}
-    return draw(split(sorted(found, key=lambda row: row["ts"] + lateness[row["n"]])))
+def micro_batches(random: Random, found: list[dict], delay: int) -> list[list[dict]]:
+    """Let rows come late by up to about the delay, now and then by more, in micro-batches."""
+    lateness = {row["n"]: random.randint(0, delay // SECOND + 1) * SECOND for row in found}
+    return split(random, sorted(found, key=lambda row: row["ts"] + lateness[row["n"]]))
 
 
-@st.composite
-def split(draw, found: list[dict]) -> list[list[dict]]:
-    edges = [0, *sorted(draw(st.lists(st.integers(0, len(found)), max_size=4))), len(found)]
-    return [list(found[begin:end]) for begin, end in zip(edges, edges[1:], strict=False)]
+def split(random: Random, found: list[dict]) -> list[list[dict]]:
+    edges = [0, *sorted(random.randint(0, len(found)) for _ in range(random.randint(0, 4))), len(found)]
+    return [list(found[begin:end]) for begin, end in pairwise(edges)]
 
 
 def in_order(order: str, batches: list[list[dict]], delay: int) -> tuple[list[dict], int]:
