@@ -13,7 +13,7 @@ from oracle import labellings
 from cepsql.pattern.ir import Alternate, Concat, Exclude, Pattern, Permute, Repeat, Variable
 
 COLUMNS = ("k", "ts", "n", "x", "y", "s")
-MOST_TRIALS = 100_000
+MOST_TRIALS = 20_000
 
 
 class SkipFails(Exception):

@@ -1,6 +1,6 @@
 """Random MATCH_RECOGNIZE clauses of every kind, and their text.
 
-The functions take a `random.Random`; Hypothesis gives one whose choices it can shrink.
+Choices are plain calls of a `random.Random`, since Hypothesis strategies as large as this are slow to build.
 """
 
 from dataclasses import dataclass
@@ -116,12 +116,14 @@ def make_clause(random: Random, streaming: bool, orders: tuple[str, ...] = ("ts,
     names = (None, *variables, *unions)
     defines = {}
     for name in variables:
-        kind = random.random()
-        if kind < 0.4:
+        kind, maker = random.random(), _Maker(random, names, define=True)
+        if kind < 0.3:
             defines[name] = _single_row(random, name)
-        elif kind < 0.8:
-            defines[name] = _Maker(random, names, define=True).condition()
-    within = random.choice((None, None, 1, 2, 4))
+        elif kind < 0.45:
+            defines[name] = maker.condition()
+        elif kind < 0.7:
+            defines[name] = Operation(maker.condition(), random.choice(("OR", "OR", "AND")), _single_row(random, name))
+    within = random.choice((None, None, None, 1, 2, 4, 7))
     timeouts = within is not None and random.random() < 0.5
     all_rows = random.random() < 0.5
     empty = random.choice(("", *_empties(pattern, timeouts))) if all_rows else ""
@@ -175,7 +177,7 @@ def _skip(random: Random, names: list[str]) -> tuple[str, str | None]:
 def _single_row(random: Random, variable: str | None) -> Expression:
     """Make a condition that reads the last row of a variable; in its own DEFINE that is the row under test."""
     column = Column(random.choice("xy"), random.choice((None, variable)))
-    simple = Operation(column, random.choice(("=", "<>", "<", ">=")), Literal(random.randint(0, 3)))
+    simple = Operation(column, random.choice(("=", "<>", "<", ">=")), Literal(random.choice((0, 1, 1, 2, 2, 3))))
     kind = random.random()
     if kind < 0.2:
         return Operation(Column("s"), "=", Literal(random.choice("pq")))
@@ -193,6 +195,8 @@ class _Maker:
 
     def any(self) -> Expression:
         kind = self.random.random()
+        if kind < 0.05:
+            return Call("MATCH_ROWTIME")
         return self.number() if kind < 0.6 else self.text() if kind < 0.85 else self.condition()
 
     def number(self) -> Expression:
@@ -208,7 +212,7 @@ class _Maker:
             return self.aggregate()
         if kind < 0.93:
             return Column("y", self.name())
-        return Call("MATCH_NUMBER" if self.define else self.random.choice(("MATCH_NUMBER", "MATCH_ROWTIME")))
+        return Call("MATCH_NUMBER")
 
     def text(self) -> Expression:
         kind = self.random.random()
@@ -220,13 +224,13 @@ class _Maker:
             return self.navigation(Column("s", self.name()))
         return Aggregate(self.random.choice(("MIN", "MAX")), Column("s", self.name()), semantics=self.semantics())
 
-    def condition(self) -> Expression:
+    def condition(self, depth: int = 3) -> Expression:
         kind = self.random.random()
-        if kind < 0.35:
+        if kind < 0.35 and depth:
             sign = self.random.choice(("AND", "OR"))
-            return Operation(self.condition(), sign, self.condition())
-        if kind < 0.45:
-            return Not(self.condition())
+            return Operation(self.condition(depth - 1), sign, self.condition(depth - 1))
+        if kind < 0.45 and depth:
+            return Not(self.condition(depth - 1))
         if kind < 0.5:
             return IsNull(self.random.choice((self.number, self.text))())
         if kind < 0.52 and self.timeouts:
@@ -278,10 +282,10 @@ class _Maker:
 def make_rows(random: Random, order: str, ties: bool = False) -> list[dict]:
     """Make rows in ORDER BY order; unless `ties`, times differ where "ts" is all of ORDER BY."""
     found, time = [], 0
-    for n in range(random.randint(0, 10)):
-        time += random.choice((0, 1, 2) if ties or order != "ts" else (1, 1, 2)) * SECOND
+    for n in range(random.randint(0, 14)):
+        time += random.choice((0, 0, 1, 2) if ties or order != "ts" else (1, 1, 2)) * SECOND
         values = {"x": random.choice((None, 0, 1, 2, 3)), "y": random.randint(0, 3), "s": random.choice((None, *"pqA"))}
-        found.append({"k": random.choice(("a", "a", "b", None)), "ts": time, "n": n, **values})
+        found.append({"k": random.choice(("a", "a", "a", "b", None)), "ts": time, "n": n, **values})
     if order.endswith("DESC"):
         found.sort(key=lambda row: (row["ts"], -row["n"]))
     return found
