@@ -16,7 +16,7 @@ from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
-from cepsql.pattern.program import Column, MatchProgram, OrderColumn, Scalar
+from cepsql.pattern.program import Column, Complete, MatchProgram, OrderColumn, Scalar
 
 
 @dataclass(frozen=True)
@@ -267,6 +267,9 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
     for measure in clause.measures:
         place = scope.at(measure.name.span)
         lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows)
+        if clause.rows.empty == "unmatched" and not isinstance(lowered, exp.Column):
+            # A row of no match has NULL measures, even where the expression makes something of NULL.
+            lowered = exp.case().when(exp.not_(atoms.column(Complete()).is_(exp.null())), lowered)
         kind = place.type_of(measure.expression)
         name = measure.name.text
         if clause.rows.all and name.lower() in scope.columns and name.lower() not in before:
