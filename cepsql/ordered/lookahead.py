@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from cepsql.pattern.found import skip_place
 from cepsql.pattern.measures import measure_table
 from cepsql.pattern.program import END_OF_TIME, MatchProgram, Measure, Navigation
 from cepsql.pattern.rows import Found, Matches, Partitions
@@ -20,7 +21,7 @@ def hold_for_next(program: MatchProgram, partitions: Partitions, found: Found) -
     if not ahead or partitions.bound == END_OF_TIME or len(found.matches.start) == 0:
         return found
     waits = _furthest(program, partitions, found.matches, ahead) >= partitions.ends[found.matches.partition]
-    return _without(found, waits) if waits.any() else found
+    return _without(program, found, waits) if waits.any() else found
 
 
 def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, ahead: list[Navigation]) -> np.ndarray:
@@ -36,8 +37,8 @@ def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, a
     return furthest
 
 
-def _without(found: Found, waits: np.ndarray) -> Found:
-    """Drop in each partition the first match that waits and all after it."""
+def _without(program: MatchProgram, found: Found, waits: np.ndarray) -> Found:
+    """Drop in each partition the first match that waits and all after it, with their misplaced skips."""
     matches, scan, numbers = found.matches, found.scan.copy(), found.numbers.copy()
     partitions, first = np.unique(matches.partition[waits], return_index=True)
     stop = np.flatnonzero(waits)[first]
@@ -54,4 +55,15 @@ def _without(found: Found, waits: np.ndarray) -> Found:
         complete=matches.complete[keep],
         labels=matches.labels[np.repeat(keep, matches.length)],
     )
-    return Found(kept, scan, numbers, found.misplaced)
+    return Found(kept, scan, numbers, found.misplaced - _misplaced(program, matches, ~keep))
+
+
+def _misplaced(program: MatchProgram, matches: Matches, chosen: np.ndarray) -> int:
+    """Return after how many of the chosen matches the skip to a variable led nowhere."""
+    if not program.skip_to:
+        return 0
+    ends = np.cumsum(matches.length)
+    count = 0
+    for i in np.flatnonzero(chosen & matches.complete & (matches.length > 0)).tolist():
+        count += not skip_place(program, matches.labels[ends[i] - matches.length[i] : ends[i]].tolist())
+    return count

@@ -33,20 +33,18 @@ class FoundBuilder:
             return len(labels)
         if program.skip == "to next row":
             return 1
-        count = len(program.variables)
-        found = [place for place, label in enumerate(labels) if label % count in program.skip_to]
-        place = found[0 if program.skip == "to first" else -1] if found else 0
+        place = skip_place(program, labels)
         if place:
             return place
         if program.strict:
             names = " or ".join(program.variables[v] for v in sorted(program.skip_to))
             raise OperationalError(
                 f"AFTER MATCH SKIP {program.skip.upper()} {names}: "
-                + ("that is the first row of the match" if found else "the match has no such row"),
+                + ("the match has no such row" if place is None else "that is the first row of the match"),
                 hint="skip to a variable that every match has after its first row",
             )
         self._misplaced += 1
-        return 1 if found else len(labels)
+        return len(labels) if place is None else 1
 
     def stop(self, partition: int, row: int, numbers: int) -> None:
         """Note where the next scan of a partition begins and how many matches it has had."""
@@ -59,3 +57,10 @@ class FoundBuilder:
         labels = np.array(self._labels, np.int64)
         matches = Matches(partition, start, length, number, complete.astype(bool), labels)
         return Found(matches, self._scan, self._numbers, self._misplaced)
+
+
+def skip_place(program: MatchProgram, labels: list[int]) -> int | None:
+    """Return which row of a match with these labels a skip to a variable leads to, None if it has no such row."""
+    count = len(program.variables)
+    found = [place for place, label in enumerate(labels) if label % count in program.skip_to]
+    return found[0 if program.skip == "to first" else -1] if found else None
