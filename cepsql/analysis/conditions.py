@@ -273,7 +273,7 @@ class _Lowering:
             row = self._canonical(row_of(node, self.scope))
         if row == LAST_ROW:
             return Literal(self.scope.variables[self.variable])
-        if row.shift > 0:
+        if row.shift > 0 and replace(row, shift=0) == LAST_ROW:
             # The variable of a later row is not known while the match is being built.
             return Literal(None)
         return Classifier(row.variables, row.first, row.offset, row.shift)
