@@ -1,4 +1,4 @@
-"""Run a clause's text through parser, analysis and matcher without Spark: SQLite computes what Spark would.
+"""Run a query with one MATCH_RECOGNIZE without Spark, from its text on: SQLite computes what Spark would.
 
 What Spark computes are expressions of one row: the columns and predicates of a program before the shuffle, and the
 output columns over the measures after it.
@@ -12,7 +12,7 @@ from itertools import pairwise
 import pyarrow as pa
 import sqlglot
 from clause_meaning import COLUMNS as NAMES
-from clause_texts import COLUMNS, Clause
+from clause_texts import COLUMNS
 from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
@@ -45,9 +45,9 @@ def _database() -> sqlite3.Connection:
     return database
 
 
-def plan(clause: Clause, relation: str) -> MatchPlan:
-    """Plan a clause over the table `records` or the stream `events`."""
-    (match,) = _engine().sql(clause.text(relation)).plan.matches
+def plan(query: str) -> MatchPlan:
+    """Plan a query with one clause over the table `records` or the stream `events`."""
+    (match,) = _engine().sql(query).plan.matches
     return match
 
 
@@ -84,7 +84,7 @@ def _packets(program: MatchProgram, rows: list[dict] | None) -> dict[int, list[b
         buckets = [0]
     else:
         table = packed_rows(program, rows)
-        buckets = [len(row["k"] or "") and ord(row["k"]) % BUCKETS for row in rows]
+        buckets = [ord(row["k"] or "a") % BUCKETS if program.keys else 0 for row in rows]
     table = table.append_column("bucket", pa.array(buckets, pa.int32()))
     found: dict[int, list[bytes]] = {bucket: [] for bucket in range(BUCKETS)}
     for batch in pack(iter(table.to_batches()), BUCKETS):

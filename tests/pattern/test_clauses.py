@@ -34,7 +34,7 @@ def test_table(random) -> None:
     clause = make_clause(random, streaming=False)
     found = make_rows(random, clause.order)
     note(f"{clause}\n{found}")
-    match = plan(clause, "records")
+    match = plan(clause.text("records"))
     assert [column.name for column in match.output] == names_of_output(clause)
     cuts = sorted(random.randint(0, len(found)) for _ in range(2))
     try:
@@ -60,7 +60,7 @@ def test_stream(random) -> None:
         expected = meaning(clause, used, strict=False)
     except TooMany:
         reject()
-    outputs, counts = run_stream(plan(clause, "events"), batches, delay)
+    outputs, counts = run_stream(plan(clause.text("events")), batches, delay)
     assert bag([row for output in outputs for row in output]) == bag(expected.rows)
     assert counts == Counts(
         read=len(used) + late,
@@ -81,7 +81,7 @@ def test_ties_in_any_order(random) -> None:
     found = make_rows(random, "ts", ties=True)
     batches = split(random, random.sample(found, len(found)))
     note(f"{clause}\n{batches}")
-    match = plan(clause, "events")
+    match = plan(clause.text("events"))
     together, _ = run_stream(match, [found], 100 * SECOND)
     outputs, _ = run_stream(match, batches, 100 * SECOND)
     assert bag([row for output in outputs for row in output]) == bag([row for output in together for row in output])
