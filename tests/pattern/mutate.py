@@ -1,0 +1,169 @@
+"""Break the matcher in one place at a time and see whether its tests notice.
+
+    python tests/pattern/mutate.py [--count 60] [--seed 1] [--files search.py stage.py] [--tests FILE ...]
+
+Each mutation changes one spot of cepsql/pattern or cepsql/ordered: `<` becomes `<=`, `and` becomes `or`, `+ 1` is
+dropped, `min` becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made in a copy of
+the package in a temporary folder, and the fast tests of both folders run there until the first one fails. One line a
+mutation says which test that was; a mutation that survives is either equivalent to the original or shows that a test
+is missing. Exits with 1 if any survives. Spots are drawn with the seed, as many from a file as it has lines for.
+"""
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [*sorted(ROOT.glob("cepsql/pattern/*.py")), *sorted(ROOT.glob("cepsql/ordered/*.py"))]
+# The quickest to fail come first.
+TESTS = ["tests/pattern/test_rules.py", "tests/pattern/test_backtrack_examples.py", "tests/pattern", "tests/ordered"]
+SECONDS = 600
+"""How long the tests may take; an endless loop is noticed, too."""
+
+COMPARED = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+CALLED = {
+    "min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum",
+    "bisect_left": "bisect_right", "less": "less_equal", "less_equal": "less", "greater": "greater_equal",
+}  # fmt: skip
+JOINED = {ast.And: ast.Or, ast.Or: ast.And, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A spot of a file, by its number among the file's spots."""
+
+    path: Path
+    number: int
+    line: int
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(ROOT)}:{self.line}: {self.before} -> {self.after}"
+
+
+def main() -> int:
+    """Mutate and test as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--files", nargs="*", help="only files of these names")
+    parser.add_argument("--tests", nargs="*", default=TESTS)
+    options = parser.parse_args()
+    survived = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("cepsql", "grammar", "tests", "pyproject.toml"):
+            source, target = ROOT / name, Path(folder) / name
+            shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+        for mutation in chosen(options.count, options.seed, options.files):
+            verdict = tried(mutation, Path(folder), options.tests)
+            survived += verdict == "SURVIVED"
+            print(f"{mutation}\n    {verdict}", flush=True)
+    print(f"{survived} of {options.count} survived")
+    return int(survived > 0)
+
+
+def chosen(count: int, seed: int, files: list[str] | None) -> list[Mutation]:
+    """Draw mutations of all files."""
+    found = [mutation for path in SOURCES if not files or path.name in files for mutation in mutations(path)]
+    return sorted(random.Random(seed).sample(found, min(count, len(found))), key=str)
+
+
+def mutations(path: Path) -> list[Mutation]:
+    """Return all mutations of a file."""
+    source = path.read_text("utf-8")
+    found = []
+    for number, (node, mutated) in enumerate(_spots(ast.parse(source))):
+        before = ast.get_source_segment(source, node)
+        found.append(Mutation(path, number, node.lineno, " ".join(before.split()), ast.unparse(mutated)))
+    return found
+
+
+def tried(mutation: Mutation, folder: Path, tests: list[str]) -> str:
+    """Make a mutation in the copy, run the tests there, and undo it; return what came of it."""
+    target, source = folder / mutation.path.relative_to(ROOT), mutation.path.read_text("utf-8")
+    tree = ast.parse(source)
+    for number, (node, mutated) in enumerate(_spots(tree)):
+        if number == mutation.number:
+            tree = _Replace(node, mutated).visit(tree)
+            break
+    target.write_text(ast.unparse(ast.fix_missing_locations(tree)), "utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "--tb=no",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "not spark",
+        *tests,
+    ]
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return "caught: the tests did not end"
+    finally:
+        target.write_text(source, "utf-8")
+    if ran.returncode == 0:
+        return "SURVIVED"
+    named = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", ran.stdout, re.M)
+    return f"caught by {named[1] if named else ran.stdout[-200:]}"
+
+
+def _spots(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield each expression that can be mutated, and what it becomes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left, [operator], rest) if type(operator) in COMPARED:
+                yield node, ast.Compare(left, [COMPARED[type(operator)]()], rest)
+            case ast.BoolOp(operator, values):
+                yield node, ast.BoolOp(JOINED[type(operator)](), values)
+            case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as operator, right) if not _is_type(node):
+                yield node, ast.BinOp(left, JOINED[type(operator)](), right)
+            case ast.BinOp(left, ast.Add() | ast.Sub(), ast.Constant(int())):
+                yield node, left
+            case ast.UnaryOp(ast.Not() | ast.Invert(), operand):
+                yield node, operand
+            case ast.Call(ast.Name(name), arguments, keywords) if name in CALLED:
+                yield node, ast.Call(ast.Name(CALLED[name]), arguments, keywords)
+            case ast.Call(ast.Attribute(value, name), arguments, keywords) if name in CALLED:
+                yield node, ast.Call(ast.Attribute(value, CALLED[name]), arguments, keywords)
+            case ast.Constant(bool() as constant):
+                yield node, ast.Constant(not constant)
+            case ast.IfExp(test, one, other):
+                yield node, ast.IfExp(test, other, one)
+
+
+def _is_type(node: ast.BinOp) -> bool:
+    """Tell a union of types from an operation on sets or bits."""
+    return bool(re.search(r"\b(None|str|int|bool|[A-Z]\w+)\b", ast.unparse(node)))
+
+
+class _Replace(ast.NodeTransformer):
+    """Puts one expression in the place of another."""
+
+    def __init__(self, old: ast.expr, new: ast.expr):
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
