@@ -109,14 +109,6 @@ def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
             clause.rows.span,
             "a row that {- -} leaves out is matched all the same",
         )
-    if unmatched and clause.rows.timeouts:
-        raise NotSupportedError(
-            "WITH UNMATCHED ROWS and SHOW TIMEOUT MATCHES together are not supported", clause.rows.span
-        )
-    if unmatched and streaming and clause.skip.target != "past last row":
-        raise NotSupportedError(
-            "WITH UNMATCHED ROWS over a stream is supported with AFTER MATCH SKIP PAST LAST ROW only", clause.rows.span
-        )
     if not clause.rows.all and not clause.partition_by and not clause.measures:
         raise ProgrammingError("MATCH_RECOGNIZE gives no column", clause.span, "add MEASURES or PARTITION BY")
 

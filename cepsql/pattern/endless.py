@@ -5,7 +5,7 @@ from cepsql.pattern.program import Literal, MatchProgram
 
 
 def endless_variables(program: MatchProgram) -> tuple[str, ...]:
-    """Return the variables of the loops because of which no match is ever decided before the input ends; none if some is.
+    """Return the variables of the loops because of which no match is decided before the input ends; none if some is.
 
     A greedy loop that every row satisfies prefers one more row, so a path that leaves it is never the most preferred
     one for certain. No match is decided if every way through the pattern leaves such a loop.

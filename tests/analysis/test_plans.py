@@ -27,8 +27,8 @@ def test_condition(case, update):
     plan = (
         engine()
         .sql(
-            f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts PATTERN (A+ B C?) WITHIN INTERVAL '1' HOUR "
-            f"SUBSET U = (A, B) DEFINE {case.text})"
+            f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts PATTERN (A+ B C?) "
+            f"WITHIN INTERVAL '1' HOUR SUBSET U = (A, B) DEFINE {case.text})"
         )
         .plan
     )

@@ -1,4 +1,4 @@
-"""endless_variables against what the matcher decides: random rows never decide an endless pattern, some decide others."""
+"""endless_variables against what the matcher decides: an endless pattern never gives a match before the end."""
 
 import random
 
