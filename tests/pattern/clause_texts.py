@@ -126,8 +126,8 @@ def make_clause(random: Random, streaming: bool, orders: tuple[str, ...] = ("ts,
     within = random.choice((None, None, None, 1, 2, 4, 7))
     timeouts = within is not None and random.random() < 0.5
     all_rows = random.random() < 0.5
-    empty = random.choice(("", *_empties(pattern, timeouts))) if all_rows else ""
-    skip = ("", None) if streaming and "UNMATCHED" in empty else _skip(random, [name for name in names if name])
+    empty = random.choice(("", *_empties(pattern))) if all_rows else ""
+    skip = _skip(random, [name for name in names if name])
     maker = _Maker(random, names, define=False, timeouts=timeouts)
     measures = tuple(maker.any() for _ in range(random.randint(0, 3)))
     order = random.choice(orders)
@@ -161,9 +161,9 @@ def _quantified(random: Random, part: Pattern) -> Repeat:
     return Repeat(part, low, high, random.random() < 0.6)
 
 
-def _empties(pattern: Pattern, timeouts: bool) -> list[str]:
+def _empties(pattern: Pattern) -> list[str]:
     excluded = any(isinstance(node, Exclude) for node in walk(pattern))
-    unmatched = [] if excluded or timeouts else ["WITH UNMATCHED ROWS"]
+    unmatched = [] if excluded else ["WITH UNMATCHED ROWS"]
     return ["SHOW EMPTY MATCHES", "OMIT EMPTY MATCHES", *unmatched]
 
 
