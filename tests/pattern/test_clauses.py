@@ -16,7 +16,7 @@ from clause_texts import SECOND, make_clause, make_rows
 from hypothesis import Phase, given, note, reject, settings
 from hypothesis import strategies as st
 
-from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.ordered.counts import Counts
 
 EXAMPLES = int(os.environ.get("CEPSQL_EXAMPLES", "120"))
@@ -93,7 +93,7 @@ def plan_stream(clause, batches: list[list[dict]], delay: int):
     """Plan over the stream; what is refused there because no match is decided before the end must be so."""
     try:
         return plan(clause.text("events"))
-    except NotSupportedError as error:
+    except ProgrammingError as error:
         assert "ever decided" in error.message
     match = plan(clause.text("records"))
     match = replace(match, program=replace(match.program, strict=False))
