@@ -1,10 +1,10 @@
 """Break the matcher in one place at a time and see whether its tests notice.
 
-    python tests/pattern/mutate.py [--count 60] [--seed 1] [--files search.py stage.py] [--tests FILE ...]
+    python tests/pattern/mutate.py [--count 60] [--seed 1] [--files search.py stage.py]
 
 Each mutation changes one spot of cepsql/pattern or cepsql/ordered: `<` becomes `<=`, `and` becomes `or`, `+ 1` is
 dropped, `min` becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made in a copy of
-the package in a temporary folder, and the fast tests of both folders run there until the first one fails. One line a
+the package in a temporary folder, and the tests of its folder run there until the first one fails. One line a
 mutation says which test that was; a mutation that survives is either equivalent to the original or shows that a test
 is missing. Exits with 1 if any survives. Spots are drawn with the seed, as many from a file as it has lines for.
 """
@@ -15,17 +15,26 @@ import os
 import random
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+# What every run of the tests needs is loaded once: runs are forks of this process.
+import hypothesis  # noqa: F401
+import lark  # noqa: F401
+import numpy  # noqa: F401
+import pandas  # noqa: F401
+import pyarrow.compute  # noqa: F401
+import pytest
+import re2  # noqa: F401
+import sqlglot.optimizer  # noqa: F401
+
+sys.dont_write_bytecode = True
 ROOT = Path(__file__).parents[2]
 SOURCES = [*sorted(ROOT.glob("cepsql/pattern/*.py")), *sorted(ROOT.glob("cepsql/ordered/*.py"))]
-# The quickest to fail come first.
-TESTS = ["tests/pattern/test_rules.py", "tests/pattern/test_backtrack_examples.py", "tests/pattern", "tests/ordered"]
 SECONDS = 600
 """How long the tests may take; an endless loop is noticed, too."""
 
@@ -60,7 +69,6 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--files", nargs="*", help="only files of these names")
-    parser.add_argument("--tests", nargs="*", default=TESTS)
     options = parser.parse_args()
     survived = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +76,7 @@ def main() -> int:
             source, target = ROOT / name, Path(folder) / name
             shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
         for mutation in chosen(options.count, options.seed, options.files):
-            verdict = tried(mutation, Path(folder), options.tests)
+            verdict = tried(mutation, Path(folder))
             survived += verdict == "SURVIVED"
             print(f"{mutation}\n    {verdict}", flush=True)
     print(f"{survived} of {options.count} survived")
@@ -91,7 +99,7 @@ def mutations(path: Path) -> list[Mutation]:
     return found
 
 
-def tried(mutation: Mutation, folder: Path, tests: list[str]) -> str:
+def tried(mutation: Mutation, folder: Path) -> str:
     """Make a mutation in the copy, run the tests there, and undo it; return what came of it."""
     target, source = folder / mutation.path.relative_to(ROOT), mutation.path.read_text("utf-8")
     tree = ast.parse(source)
@@ -100,30 +108,42 @@ def tried(mutation: Mutation, folder: Path, tests: list[str]) -> str:
             tree = _Replace(node, mutated).visit(tree)
             break
     target.write_text(ast.unparse(ast.fix_missing_locations(tree)), "utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "--tb=no",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        "not spark",
-        *tests,
-    ]
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    log = folder / "log.txt"
     try:
-        ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        return "caught: the tests did not end"
+        code = _run_tests(folder, tests_of(mutation.path), log)
     finally:
         target.write_text(source, "utf-8")
-    if ran.returncode == 0:
+    if code is None:
+        return "caught: the tests did not end"
+    if code == 0:
         return "SURVIVED"
-    named = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", ran.stdout, re.M)
-    return f"caught by {named[1] if named else ran.stdout[-200:]}"
+    said = log.read_text("utf-8", "replace")
+    named = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", said, re.M)
+    return f"caught by {named[1] if named else said[-200:]}"
+
+
+def tests_of(path: Path) -> list[str]:
+    """Return the tests of a file's folder, those that import it first and those of whole clauses last."""
+    found = sorted(ROOT.glob(f"tests/{path.parent.name}/test_*.py"))
+    last = [ROOT / "tests/pattern" / name for name in ("test_rules.py", "test_clauses.py")]
+    found = [test for test in found if test not in last]
+    found.sort(key=lambda test: f"{path.parent.name}.{path.stem} import" not in test.read_text("utf-8"))
+    return [str(test.relative_to(ROOT)) for test in [*found, *last]]
+
+
+def _run_tests(folder: Path, tests: list[str], log: Path) -> int | None:
+    """Run the tests of a copy in a process of its own; return its exit code, None if it was out of time."""
+    child = os.fork()
+    if child:
+        status = os.waitpid(child, 0)[1]
+        return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else None
+    signal.alarm(SECONDS)
+    with log.open("w") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    os.chdir(folder)
+    sys.path[:] = [str(folder), *(path for path in sys.path if path != str(Path(__file__).parent))]
+    os._exit(pytest.main(["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-k", "not spark", *tests]))
 
 
 def _spots(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -1,6 +1,6 @@
 """Random MATCH_RECOGNIZE texts, planned and run, against what the standard says of them.
 
-`CEPSQL_EXAMPLES=20000 pytest tests/pattern/test_clauses.py` tries many more than the everyday run.
+`CEPSQL_EXAMPLES=7000 pytest tests/pattern/test_clauses.py` tries many more than the everyday run.
 """
 
 import os
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.ordered.counts import Counts
 
-EXAMPLES = int(os.environ.get("CEPSQL_EXAMPLES", "120"))
+EXAMPLES = int(os.environ.get("CEPSQL_EXAMPLES", "100"))
 # To shrink a seed means nothing, so Hypothesis should not try.
 often = settings(max_examples=EXAMPLES, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 chances = st.integers(0, 2**63).map(Random)
