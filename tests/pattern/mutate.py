@@ -1,6 +1,6 @@
 """Break the matcher in one place at a time and see whether its tests notice.
 
-    python tests/pattern/mutate.py [--count 60] [--seed 1] [--files search.py stage.py]
+    python tests/pattern/mutate.py [--count 60] [--seed 1] [--examples 60] [--files search.py stage.py]
 
 Each mutation changes one spot of cepsql/pattern or cepsql/ordered: `<` becomes `<=`, `and` becomes `or`, `+ 1` is
 dropped, `min` becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made in a copy of
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # What every run of the tests needs is loaded once: runs are forks of this process.
-import hypothesis  # noqa: F401
+import hypothesis
 import lark  # noqa: F401
 import numpy  # noqa: F401
 import pandas  # noqa: F401
@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--files", nargs="*", help="only files of these names")
+    parser.add_argument("--examples", type=int, default=60, help="how many examples a property is tried with at most")
     options = parser.parse_args()
     survived = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +77,7 @@ def main() -> int:
             source, target = ROOT / name, Path(folder) / name
             shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
         for mutation in chosen(options.count, options.seed, options.files):
-            verdict = tried(mutation, Path(folder))
+            verdict = tried(mutation, Path(folder), options.examples)
             survived += verdict == "SURVIVED"
             print(f"{mutation}\n    {verdict}", flush=True)
     print(f"{survived} of {options.count} survived")
@@ -86,7 +87,7 @@ def main() -> int:
 def chosen(count: int, seed: int, files: list[str] | None) -> list[Mutation]:
     """Draw mutations of all files."""
     found = [mutation for path in SOURCES if not files or path.name in files for mutation in mutations(path)]
-    return sorted(random.Random(seed).sample(found, min(count, len(found))), key=str)
+    return random.Random(seed).sample(found, min(count, len(found)))
 
 
 def mutations(path: Path) -> list[Mutation]:
@@ -99,7 +100,7 @@ def mutations(path: Path) -> list[Mutation]:
     return found
 
 
-def tried(mutation: Mutation, folder: Path) -> str:
+def tried(mutation: Mutation, folder: Path, examples: int) -> str:
     """Make a mutation in the copy, run the tests there, and undo it; return what came of it."""
     target, source = folder / mutation.path.relative_to(ROOT), mutation.path.read_text("utf-8")
     tree = ast.parse(source)
@@ -110,7 +111,7 @@ def tried(mutation: Mutation, folder: Path) -> str:
     target.write_text(ast.unparse(ast.fix_missing_locations(tree)), "utf-8")
     log = folder / "log.txt"
     try:
-        code = _run_tests(folder, tests_of(mutation.path), log)
+        code = _run_tests(folder, tests_of(mutation.path), examples, log)
     finally:
         target.write_text(source, "utf-8")
     if code is None:
@@ -123,15 +124,16 @@ def tried(mutation: Mutation, folder: Path) -> str:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Return the tests of a file's folder, those that import it first and those of whole clauses last."""
+    """Return the tests of a file's folder: quick ones, those that import it, others, those of whole clauses."""
     found = sorted(ROOT.glob(f"tests/{path.parent.name}/test_*.py"))
     last = [ROOT / "tests/pattern" / name for name in ("test_rules.py", "test_clauses.py")]
     found = [test for test in found if test not in last]
     found.sort(key=lambda test: f"{path.parent.name}.{path.stem} import" not in test.read_text("utf-8"))
+    found.sort(key=lambda test: test.stem != "test_backtrack_examples")
     return [str(test.relative_to(ROOT)) for test in [*found, *last]]
 
 
-def _run_tests(folder: Path, tests: list[str], log: Path) -> int | None:
+def _run_tests(folder: Path, tests: list[str], examples: int, log: Path) -> int | None:
     """Run the tests of a copy in a process of its own; return its exit code, None if it was out of time."""
     child = os.fork()
     if child:
@@ -142,6 +144,14 @@ def _run_tests(folder: Path, tests: list[str], log: Path) -> int | None:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
     os.chdir(folder)
+    plain = hypothesis.settings.__init__
+
+    def capped(self, *arguments, **chosen):
+        if "max_examples" in chosen:
+            chosen["max_examples"] = min(chosen["max_examples"], examples)
+        plain(self, *arguments, **chosen)
+
+    hypothesis.settings.__init__ = capped
     sys.path[:] = [str(folder), *(path for path in sys.path if path != str(Path(__file__).parent))]
     os._exit(pytest.main(["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-k", "not spark", *tests]))
 

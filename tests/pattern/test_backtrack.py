@@ -171,6 +171,18 @@ def test_steps_grow_with_the_rows_where_conditions_read_the_last_row() -> None:
     assert large < 4.5 * small
 
 
+def test_a_reluctant_loop_over_any_rows_goes_straight_to_its_end() -> None:
+    """WITHIN makes what failed for one start worth nothing to the next, so each would look at a window of rows."""
+    count = 3000
+    asked = program(pattern("A B*? C"), within=500)
+    holds = np.array([[True] * count, [True] * count, [False] * count])
+    search = Search(asked, whole([{"t": t} for t in range(count)]), RowTests(holds, None))
+    search.enter(0)
+    for start in range(count):
+        search.attempt(start, 1)
+    assert search.steps < 10 * count
+
+
 def test_paths_that_differ_in_what_is_read_later_are_kept_apart() -> None:
     after_b = Call("not", (Call("isnull", (Navigation("v0", frozenset({1})),), "boolean"),), "boolean")
     asked = program(pattern("(A | B) C"), [None, None, after_b])
