@@ -154,6 +154,9 @@ class Engine:
                 return self._describe(name)
             case st.Explain(query, part):
                 return self._explain(Query(self, plan_query(query, self._lookup)), part)
+            case st.ExplainMatch(query, key):
+                explanation = Query(self, plan_query(query, self._lookup)).explain_match(key)
+                return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()))
             case st.SetOption(key, value):
                 return self._set(key, value)
             case st.ResetOption(key):

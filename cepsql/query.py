@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row
 
+    from cepsql.analysis.match_explanation import MatchExplanation
+    from cepsql.analysis.match_key import Key
     from cepsql.engine import Engine
     from cepsql.spark.query import StandingQuery
 
@@ -118,6 +120,17 @@ class Query:
         standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets())
         self._engine.keep(standing)
         return standing
+
+    def explain_match(self, key: "Key" = None) -> "MatchExplanation":
+        """Explain which matches the partition of a key has in the rows that are there now, and why no others.
+
+        key: the value of the PARTITION BY column, values in order, or a mapping by column name; None without PARTITION
+             BY. Of several MATCH_RECOGNIZE, the one that reads no other is explained.
+        Raises ProgrammingError if the key does not fit or no row has it, and what running the query would raise.
+        """
+        from cepsql.spark.explain_match import explain_query
+
+        return explain_query(self._engine.spark, self.plan, self._engine.view_plan, key)
 
     def fingerprint(self) -> str:
         """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""

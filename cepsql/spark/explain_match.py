@@ -1,0 +1,202 @@
+"""Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.analysis.condition_parts import ConditionParts, condition_parts
+from cepsql.analysis.explain_match import explain_match
+from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.match_explanation import MatchExplanation
+from cepsql.analysis.match_key import Key, explained_match, key_constants
+from cepsql.analysis.plan import Plan
+from cepsql.catalog import View
+from cepsql.errors import Error, ProgrammingError
+from cepsql.language.tokens import DIALECT
+from cepsql.ordered.columns import plain_batch
+from cepsql.ordered.key_rows import KeyRows, sort_batches
+from cepsql.ordered.packet import open_packet, pack
+from cepsql.render import canonical_zone, cells
+from cepsql.spark.arrow import to_arrow
+from cepsql.spark.build import match_input
+from cepsql.spark.checkpoint import discard, open_checkpoint
+from cepsql.spark.failures import translate_failure
+from cepsql.spark.match import sorted_rows
+from cepsql.spark.rows import program_columns
+from cepsql.spark.settings import stage_settings
+from cepsql.spark.sink import RowSink
+from cepsql.spark.source import MALFORMED
+
+_LISTED_KEYS = 8
+_MINE, _OTHERS = 0, 1
+
+
+def explain_query(
+    spark: SparkSession,
+    plan: Plan,
+    view_plan: Callable[[View], Plan],
+    key: Key,
+    replaced: dict[str, DataFrame] | None = None,
+) -> MatchExplanation:
+    """Explain what the match of a query found in the partition of a key, in the rows that are there now.
+
+    A stream is read by a streaming run of its own, in the micro-batches that the source gives, and its input does not
+    end: late rows, and rows above the watermark, are those that a standing query started now would see so.
+    Raises ProgrammingError if the key does not fit or no row has it, and what the query itself would raise.
+    """
+    try:
+        match = explained_match(plan)
+        constants = [value.sql(dialect=DIALECT) for value in key_constants(match, key)]
+        parts = condition_parts(match, plan.query.sql)
+        frame = match_input(spark, plan, match, view_plan, replaced)
+        wanted = _Partition(frame, match, constants)
+        with stage_settings(spark):
+            found = _from_stream(wanted, parts) if match.streaming else _from_table(wanted, parts)
+    except Error as error:
+        error.text = error.text or plan.query.sql
+        raise
+    except Exception as failure:
+        raise translate_failure(failure) from failure
+    return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
+
+
+class _Partition:
+    """The partition that is asked for.
+
+    condition: Spark SQL that is true for its rows.
+    texts:     the values of its key as text; zone: the session's time zone.
+    """
+
+    def __init__(self, frame: DataFrame, match: MatchPlan, constants: list[str]):
+        self.frame, self.match = frame, match
+        self.zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
+        self.names = [column.name for column in match.program.keys]
+        kinds = frame.selectExpr(*self.keys()).schema
+        typed = [f"try_cast({c} AS {f.dataType.simpleString()})" for c, f in zip(constants, kinds.fields, strict=True)]
+        equal = [f"({k.sql}) <=> {value}" for k, value in zip(match.program.keys, typed, strict=True)]
+        self.condition = " AND ".join(equal) or "true"
+        self.texts = self._read(typed, constants, [field.dataType.simpleString() for field in kinds.fields])
+
+    def _read(self, typed: list[str], constants: list[str], kinds: list[str]) -> tuple[str | None, ...]:
+        """Evaluate the constants as values of the key's types."""
+        if not typed:
+            return ()
+        wrong = [f"({c}) IS NOT NULL AND {value} IS NULL AS wrong{i}" for i, (c, value) in _numbered(constants, typed)]
+        columns = [f"{value} AS `{name}`" for value, name in zip(typed, self.names, strict=True)]
+        row = to_arrow(self.frame.sparkSession.range(1).selectExpr(*columns, *wrong))
+        for i, kind in enumerate(kinds):
+            if row[f"wrong{i}"][0].as_py():
+                column = self.match.output[i].name
+                raise ProgrammingError(f"{constants[i]} is no {kind.upper()}, the type of {column}")
+        return _texts(row.select(self.names), self.zone)[0]
+
+    def keys(self) -> list[str]:
+        """Return the SQL of the key columns."""
+        return [f"({column.sql}) AS `{column.name}`" for column in self.match.program.keys]
+
+    def none(self, keys: pa.Table) -> ProgrammingError:
+        """Make the error for a key that no row has; `keys` are some that are there."""
+        if not keys.num_rows:
+            return ProgrammingError("there are no rows")
+        names = [column.name for column in self.match.output]
+        asked = ", ".join(f"{name} = {_shown(text)}" for name, text in zip(names, self.texts, strict=False))
+        listed = [", ".join(map(_shown, texts)) for texts in _texts(keys, self.zone)]
+        if len(self.names) > 1:
+            listed = [f"({texts})" for texts in listed]
+        more = ", ..." if len(listed) > _LISTED_KEYS else ""
+        return ProgrammingError(f"no row has {asked}", hint=f"keys: {', '.join(listed[:_LISTED_KEYS])}{more}")
+
+
+def _from_table(wanted: _Partition, parts: ConditionParts) -> KeyRows:
+    match, frame = wanted.match, wanted.frame
+    if MALFORMED in frame.columns:
+        frame = frame.where(f"NOT {MALFORMED}")
+    mine = frame.where(wanted.condition)
+    more = parts.program.values[len(match.program.values) :]
+    rows = _plain(sorted_rows(mine, match.program, list(match.order), more))
+    if rows is None:
+        raise wanted.none(to_arrow(frame.selectExpr(*wanted.keys()).distinct().limit(_LISTED_KEYS + 1)))
+    timeless = 0
+    if match.program.time is not None:
+        timeless = rows["t"].null_count
+        rows = rows.filter(pc.is_valid(rows["t"])).combine_chunks()
+    return KeyRows(rows, timeless=timeless)
+
+
+def _from_stream(wanted: _Partition, parts: ConditionParts) -> KeyRows:
+    frame, program = wanted.frame, parts.program
+    columns = [
+        *program_columns(frame, program),
+        f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
+    ]
+    columns += [f"{MALFORMED} AS malformed"] if MALFORMED in frame.columns else []
+    packed = frame.selectExpr(*columns).mapInArrow(partial(_pack, wanted.names), "mine BINARY, others BINARY")
+    tables = _run_once(packed)
+    batches = [[packet.as_py() for packet in table["mine"]] for table in tables]
+    ties = [column.name for column in wanted.match.program.values] + (["m"] if program.predicates else [])
+    found = sort_batches(program, wanted.match.watermark.delay, batches, ties)
+    if found is None:
+        keys = [pa.ipc.open_stream(o.as_py()).read_all() for t in tables for o in t["others"] if o.is_valid]
+        raise wanted.none(_distinct(pa.concat_tables(keys)) if keys else pa.table({}))
+    return found
+
+
+def _run_once(frame: DataFrame) -> list[pa.Table]:
+    """Run a streaming frame over the input that is there; return the rows of each micro-batch."""
+    checkpoint = open_checkpoint(None, "explain match")
+    tables: list[pa.Table] = []
+    sink = RowSink(lambda table, _: tables.append(table))
+    writer = sink.attach(frame.writeStream.outputMode("append")).option("checkpointLocation", checkpoint.spark)
+    query = writer.trigger(availableNow=True).start()
+    try:
+        query.awaitTermination()
+    finally:
+        query.stop()
+        discard(checkpoint)
+    return tables
+
+
+def _pack(names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pack a task's rows: those of the partition, with the greatest time of all; of the others some distinct keys."""
+    for packed in pack(batches, 2):
+        packets = dict(zip(packed["bucket"].to_pylist(), packed["packet"], strict=True))
+        others = open_packet(packets[_OTHERS].as_buffer()).rows
+        sink = pa.BufferOutputStream()
+        if others is not None:
+            keys = _distinct(others.select(names))
+            with pa.ipc.new_stream(sink, keys.schema) as writer:
+                writer.write_table(keys)
+        listed = sink.getvalue().to_pybytes() if others is not None else None
+        columns = [pa.array([packets[_MINE].as_py()], pa.binary()), pa.array([listed], pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, ["mine", "others"])
+
+
+def _distinct(keys: pa.Table) -> pa.Table:
+    """Return some of the keys, each once."""
+    if not keys.num_columns:
+        return keys
+    rows = keys.to_pylist()
+    first = {repr(row): place for place, row in reversed(list(enumerate(rows)))}
+    return keys.take(sorted(first.values())[: _LISTED_KEYS + 1])
+
+
+def _plain(frame: DataFrame) -> pa.Table | None:
+    """Return the rows of a bounded frame with plain types, one chunk a column, None without rows."""
+    batches = [plain_batch(batch) for batch in frame.toArrow().to_batches() if batch.num_rows]
+    return pa.Table.from_batches(batches).combine_chunks() if batches else None
+
+
+def _texts(table: pa.Table, zone: str) -> list[tuple[str | None, ...]]:
+    columns = [cells(column, canonical_zone(zone)) for column in table.columns]
+    return list(zip(*columns, strict=True))
+
+
+def _shown(text: str | None) -> str:
+    return "NULL" if text is None else text
+
+
+def _numbered(left: list[str], right: list[str]):
+    return enumerate(zip(left, right, strict=True))
