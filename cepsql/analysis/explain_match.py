@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
 from cepsql.analysis.condition_parts import ConditionPart, ConditionParts
 from cepsql.analysis.match import MatchPlan
@@ -25,9 +26,8 @@ from cepsql.pattern.ir import dump
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.path_values import PathValues
 from cepsql.pattern.program import END_OF_TIME, Literal, Navigation, Scalar, leaves, reads_row_only
-from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search import Outcome
-from cepsql.pattern.trace import Attempt, Trace, Trial, trace
+from cepsql.pattern.trace import Attempt, Trace, Trial, trace, trace_attempt
 from cepsql.pattern.vector import test_rows
 from cepsql.render import canonical_zone, cells
 
@@ -72,7 +72,7 @@ class _Explainer:
 
     def explain(self, key: tuple[str | None, ...], whole: bool) -> MatchExplanation:
         program, found = self.program, self.found
-        times = self.shown[0] if self.shown else []
+        times = self.times()
         result = MatchExplanation(
             pattern=dump(program.pattern),
             skip=self.skip(),
@@ -96,7 +96,7 @@ class _Explainer:
             return result
         traced = trace(program, self.partition)
         attempts = [attempt for attempt in traced.attempts if not attempt.jumped]
-        failed = _furthest([a for a in attempts if a.outcome in (Outcome.NONE, Outcome.TIMEOUT)])
+        failed = self.furthest([a for a in attempts if a.outcome in (Outcome.NONE, Outcome.TIMEOUT)])
         waits = next((a for a in attempts if a.outcome is Outcome.UNDECIDED), None)
         jumped = [a for a in traced.attempts if a.jumped and a.outcome is Outcome.MATCH and a.labels]
         matches, misplaced = self.matches()
@@ -104,7 +104,7 @@ class _Explainer:
             result,
             matches=matches,
             misplaced=misplaced,
-            jumped=tuple(ExplainedMatch(a.number, a.start + 1, self.called(a.labels)) for a in jumped),
+            jumped=tuple(self.found_match(a.number, a.start, a.labels) for a in jumped),
             variables=tuple(self.variables(traced)),
             open=waits and self.attempt(waits),
             failed=tuple(map(self.attempt, failed)),
@@ -125,8 +125,19 @@ class _Explainer:
             labels = found.matches.labels[end - int(found.matches.length[i]) : end].tolist()
             number, start = int(found.matches.number[i]), int(found.matches.start[i])
             complete = bool(found.matches.complete[i])
-            explained.append(ExplainedMatch(number, start + 1, self.called(labels), complete, i >= given))
+            explained.append(replace(self.found_match(number, start, labels), complete=complete, waits=i >= given))
         return tuple(explained), found.misplaced
+
+    def found_match(self, number: int, start: int, labels: Sequence[int]) -> ExplainedMatch:
+        times = self.times()[start : start + len(labels)]
+        began, ended = (times[0], times[-1]) if times else (None, None)
+        return ExplainedMatch(number, start + 1, self.called(labels), began, ended)
+
+    def times(self) -> list[str | None]:
+        """Return the values of the first ORDER BY column, if it is a column, as text."""
+        first = self.match.clause.order_by[0].this
+        named = isinstance(first, exp.Column) and self.columns[:1]
+        return self.shown[0] if named and self.columns[0].lower() == first.name.lower() else []
 
     def called(self, labels: Sequence[int]) -> tuple[str, ...]:
         # A row in an exclusion has the index of its variable plus the number of variables.
@@ -161,6 +172,17 @@ class _Explainer:
 
     # Attempts
 
+    def furthest(self, failed: list[Attempt]) -> list[Attempt]:
+        """Return the attempts to tell about in full, best first."""
+        best: dict[tuple, Attempt] = {}
+        for attempt in sorted(failed, key=lambda a: (len(a.labels), a.start), reverse=True):
+            if len(best) == _TOLD or (best and not attempt.labels):
+                break
+            if _reason(attempt) not in best:
+                attempt = trace_attempt(self.program, self.partition, attempt.start, attempt.number)
+                best.setdefault(_reason(attempt), attempt)
+        return list(best.values())
+
     def attempt(self, attempt: Attempt) -> ExplainedAttempt:
         """Tell what an attempt did and what stopped it."""
         begin, end = attempt.start, attempt.start + len(attempt.labels)
@@ -191,9 +213,7 @@ class _Explainer:
 
     def part(self, part: ConditionPart, values: PathValues) -> ExplainedPart:
         """Evaluate a part, and put the values that it read in place of their names."""
-        if not values.known(part.truth):
-            result = "not known"
-        elif values.waits(part.truth):
+        if not values.known(part.truth) or values.waits(part.truth):
             result = "not known"
         else:
             result = {True: "true", False: "false", None: "NULL"}[values.evaluate(part.truth)]
@@ -235,14 +255,9 @@ class _Explainer:
         return self.texts(pa.chunked_array([pa.array([micros], pa.int64())]), "t")[0]
 
 
-def _furthest(failed: list[Attempt]) -> list[Attempt]:
-    """Return the attempts to tell about, best first."""
-    best: dict[tuple, Attempt] = {}
-    for attempt in sorted(failed, key=lambda a: (len(a.labels), a.start), reverse=True):
-        if attempt.labels or not best:
-            awaited = frozenset(trial.variable for trial in attempt.trials)
-            best.setdefault((attempt.stop, awaited), attempt)
-    return list(best.values())[:_TOLD]
+def _reason(attempt: Attempt) -> tuple:
+    """Return what tells one way to fail from another."""
+    return attempt.stop, frozenset(trial.variable for trial in attempt.trials)
 
 
 def _literal(value: object) -> str:

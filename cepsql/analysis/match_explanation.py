@@ -19,12 +19,15 @@ class ExplainedRow:
 class ExplainedMatch:
     """A match, or a partial match that timed out: its number and the variable of each row, from row `first` on.
 
+    began, ended: the ORDER BY value of its first and its last row, None where there is none.
     waits: it is found, but a measure reads a row that has not come yet, so it is not given out.
     """
 
     number: int
     first: int
     variables: tuple[str, ...]
+    began: str | None = None
+    ended: str | None = None
     complete: bool = True
     waits: bool = False
 
@@ -58,7 +61,7 @@ class ExplainedAttempt:
 
     rows:     the rows that it took, with their variables.
     next:     the row that it could not take, or may not; None if there is none.
-    stop:     "row", "within", "end", "future" or "anchor", as in `cepsql.pattern.trace.Attempt`.
+    stop:     "row", "within", "end", "future", "^" or "$", as in `cepsql.pattern.trace.Attempt`.
     awaited:  the variables that could come next.
     trials:   those of them that were tried on the row `next`.
     deadline: the first time that is too late by WITHIN; None without WITHIN.
@@ -185,16 +188,18 @@ def _matches(explanation: MatchExplanation) -> list[str]:
         lines.append(f"AFTER MATCH SKIP {explanation.skip.upper()} jumped over rows where {which}: {shown}")
     if explanation.misplaced:
         count = f"{explanation.misplaced} times" if explanation.misplaced > 1 else "once"
-        lines.append(f"AFTER MATCH SKIP {explanation.skip.upper()} led nowhere {count}, an error over a table")
+        lines.append(f"AFTER MATCH SKIP {explanation.skip.upper()} led nowhere {count}, which is an error over a table")
     return lines
 
 
 def _extent(match: ExplainedMatch) -> str:
     if not match.variables:
-        return f"before row {match.first}, empty"
+        return f"before row {match.first}: empty"
     last = match.first + len(match.variables) - 1
     rows = f"row {match.first}" if last == match.first else f"rows {match.first} to {last}"
-    return f"{rows}, {_runs(match.variables)}"
+    times = "" if match.began is None else f", {match.began}"
+    times += f" to {match.ended}" if times and last > match.first else ""
+    return f"{rows}{times}: {_runs(match.variables)}"
 
 
 def _runs(variables: Sequence[str]) -> str:
@@ -209,7 +214,7 @@ def _runs(variables: Sequence[str]) -> str:
 
 
 def _variables(explanation: MatchExplanation) -> list[str]:
-    lines, total = ["", "conditions"], explanation.rows
+    lines, total = ["", "conditions"] if explanation.variables else [], explanation.rows
     width = max((len(variable.name) for variable in explanation.variables), default=0)
     for variable in explanation.variables:
         name = f"  {variable.name:<{width}}  "
@@ -256,8 +261,10 @@ def _reason(attempt: ExplainedAttempt) -> str:
             reason = f"WITHIN ended it before {awaited} came: the deadline was {attempt.deadline}"
         case "end":
             reason = f"the rows end before {awaited}"
-        case "anchor":
-            reason = "an anchor does not hold there"
+        case "^":
+            reason = "^ holds only before the first row of the partition"
+        case "$":
+            reason = "$ holds only after the last row of the partition"
         case _ if attempt.next is not None:
             reason = f"whether row {attempt.next.number} is {awaited} depends on a later row"
         case _:

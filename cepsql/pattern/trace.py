@@ -32,7 +32,8 @@ class Attempt:
     labels:   the variable of each row: of the match; of the partial match that timed out; else of the path that came
               furthest, the most preferred of those. An undecided attempt's path is the one that waits.
     stop:     why that path ended: "row" (no variable takes the next row), "within" (the next row is past the deadline),
-              "end" (the partition has no further row), "future" (rows to come decide), "anchor"; None for a match.
+              "end" (the partition has no further row), "future" (rows to come decide), "^" or "$" (the anchor does not
+              hold); None for a match.
     trials:   the variables that could come next on that path, with the verdict on the next row if that was read.
     fallback: the labels of the less preferred match that an undecided attempt gives if nothing better comes, or None.
     jumped:   AFTER MATCH SKIP passed over its start, so that it was not made: this is how it would have ended.
@@ -51,7 +52,7 @@ class Attempt:
 @dataclass(frozen=True)
 class Trace:
     """All attempts in order of their starts, and for each variable how often the part of its condition that reads the
-    match so far was tried, and how often it held."""
+    match so far was tried in those that were made, and how often it held."""
 
     attempts: tuple[Attempt, ...]
     tried: tuple[int, ...]
@@ -61,8 +62,8 @@ class Trace:
 def trace(program: MatchProgram, partition: Partitions, budget: int = STEP_BUDGET) -> Trace:
     """Search one partition as `find_matches` does, and tell what every attempt did.
 
-    The attempts that matched are the matches of `find_matches`. Attempts that fail are told apart exactly where they
-    can have come furthest: what has failed once is not explored again.
+    The attempts that matched are the matches of `find_matches`. What has failed once is not explored again, so that of
+    the attempts that fail only those that came furthest are told in full; see `trace_attempt`.
     Raises OperationalError as `find_matches` does.
     """
     tracer = _Tracer(program, partition, budget)
@@ -82,8 +83,17 @@ def trace(program: MatchProgram, partition: Partitions, budget: int = STEP_BUDGE
         for row in range(start + 1, after):
             if tracer.jumped_steps < budget:
                 attempts.append(tracer.attempt(row, number, jumped=True))
+        if after > start + 1:
+            tracer.failed.clear()
         start = after
     return Trace(tuple(attempts), tuple(tracer.tried), tuple(tracer.held))
+
+
+def trace_attempt(
+    program: MatchProgram, partition: Partitions, start: int, number: int, budget: int = STEP_BUDGET
+) -> Attempt:
+    """Tell in full what the attempt from one row of a partition does; arguments and errors as for `trace`."""
+    return _Tracer(program, partition, budget).attempt(start, number)
 
 
 class _Tracer:
@@ -106,11 +116,11 @@ class _Tracer:
         self.labels = [0] * rows.num_rows
         self.tried, self.held = [0] * len(program.variables), [0] * len(program.variables)
         self.failed: set[tuple] = set()
-        self.jumped_steps = 0
+        self.jumped_steps, self.counting = 0, True
 
     def attempt(self, start: int, number: int, jumped: bool = False) -> Attempt:
         """Try to match from a row."""
-        run = _Run(self, start)
+        run, self.counting = _Run(self, start), not jumped
         attempt = run.search(number)
         self.jumped_steps += run.steps if jumped else 0
         if attempt.outcome is not Outcome.NONE or run.cut:
@@ -133,7 +143,7 @@ class _Tracer:
         if not verdict:
             return False, registers
         if function is not None:
-            self.tried[variable] += 1
+            self.tried[variable] += self.counting
             try:
                 changed = function(registers, row)
             except UnknownRow:
@@ -141,7 +151,7 @@ class _Tracer:
             if changed is None:
                 return False, registers
             registers = changed
-            self.held[variable] += 1
+            self.held[variable] += self.counting
         return (None if verdict == UNKNOWN else True), registers
 
 
@@ -244,7 +254,7 @@ class _Run:
             holds = row == self.tracer.high
         if holds:
             return pc + 1
-        self.note(row, "anchor", None)
+        self.note(row, "^" if begin else "$", None)
         return fail
 
     def note(self, row: int, stop: str, trial: Trial | None) -> None:
@@ -257,7 +267,7 @@ class _Run:
             self.partial = _Path(self.labels(row), stop)
         for path in filter(None, (self.furthest, self.partial)):
             if len(path.labels) == depth and path.labels == self.labels(row):
-                path.stop = stop if path.stop == "anchor" else path.stop
+                path.stop = stop if path.stop in ("^", "$") else path.stop
                 if trial is not None and trial not in path.trials:
                     path.trials.append(trial)
 
