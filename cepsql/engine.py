@@ -10,6 +10,7 @@ from sqlglot import exp
 from cepsql.analysis.explain import explain_logical, explain_pattern, explain_rewritten
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.parameters import bind_parameters
+from cepsql.analysis.picture import picture
 from cepsql.analysis.plan import Plan, plan_query
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import table_name
@@ -31,11 +32,12 @@ SETTINGS = {"cepsql.buckets": "groups that the keys of a pattern are spread over
 
 @dataclass(frozen=True)
 class Answer:
-    """What a statement that is no query says: rows of a small table, or a message, or both."""
+    """What a statement that is no query says: rows of a small table, or a message, or both, or a text for a file."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple, ...] = ()
     message: str = ""
+    text: str = ""
 
 
 def connect(
@@ -152,6 +154,8 @@ class Engine:
                 return self._show(kind)
             case st.Describe(name):
                 return self._describe(name)
+            case st.Explain(query, part) if part in st.PICTURES:
+                return Answer(text=picture(plan_query(query, self._lookup), part))
             case st.Explain(query, part):
                 return self._explain(Query(self, plan_query(query, self._lookup)), part)
             case st.ExplainMatch(query, key):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cepsql.analysis.explain import explain_logical
@@ -106,6 +107,7 @@ class Query:
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
         from cepsql.spark.checkpoint import discard, open_checkpoint
+        from cepsql.spark.explain_match import explain_held
         from cepsql.spark.query import start
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
@@ -117,7 +119,16 @@ class Query:
             discard(folder)
             raise
         sink = RowQueue() if on_rows is None else RowSink(on_rows)
-        standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets())
+        explain = partial(explain_held, self._engine.spark, self.plan, self._engine.view_plan, folder.spark)
+        standing = start(
+            frame,
+            sink,
+            folder,
+            drain,
+            trigger or "0 seconds",
+            secrets=self._secrets(),
+            explain=explain if self.plan.matches else None,
+        )
         self._engine.keep(standing)
         return standing
 

@@ -18,7 +18,7 @@ from cepsql.analysis.match_explanation import (
     ExplainedVariable,
     MatchExplanation,
 )
-from cepsql.analysis.positions import span_of
+from cepsql.analysis.positions import text_of
 from cepsql.ordered.key_rows import KeyRows
 from cepsql.ordered.lookahead import hold_for_next
 from cepsql.pattern.conditions import split
@@ -145,16 +145,11 @@ class _Explainer:
 
     def variables(self, traced: Trace) -> Iterator[ExplainedVariable]:
         held = test_rows(self.program, self.partition).holds.sum(axis=1).tolist()
-        written = {name.text: self.written(condition) for name, condition in self.match.clause.defines}
+        written = {name.text: _one_line(text_of(condition, self.sql)) for name, condition in self.match.clause.defines}
         for i, name in enumerate(self.names):
             _, rest = split(self.program.conditions[i])
             counts = (None, None) if rest is None else (traced.tried[i], traced.held[i])
             yield ExplainedVariable(name, written.get(name), held[i], self.part_counts(self.parts.parts[i]), *counts)
-
-    def written(self, condition) -> str:
-        place = span_of(condition)
-        text = condition.sql() if place is None else self.sql[place.start : place.end]
-        return " ".join(text.split())
 
     def part_counts(self, parts: Sequence[ConditionPart]) -> tuple[tuple[str, int], ...]:
         """Return the parts that the row alone decides, with the number of rows on which each is true."""

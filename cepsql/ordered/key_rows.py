@@ -1,7 +1,7 @@
 """All rows of one partition key that a stage has seen, told apart by what the watermark makes of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -62,26 +62,30 @@ def sort_batches(
     kept = State() if state is None else decode(state, program.fingerprint())
     held = None if kept.held is None else kept.held.drop_columns(["first", "context"])
     late = [table for table in late if table.num_rows]
-    schema = next((t.schema for t in (held, kept.waiting, *late) if t is not None), None)
-    if schema is None:
+    tables = [table for table in (held, kept.waiting, *late) if table is not None]
+    if not tables:
         return None
 
-    def ordered(tables: list[pa.Table]) -> pa.Table | None:
-        return partition_rows(stack(tables), [], "t", program.order, ties)[0] if tables else None
+    def ordered(table: pa.Table) -> pa.Table:
+        return partition_rows(table, [], "t", program.order, ties)[0]
 
-    waiting = ordered([kept.waiting] if kept.waiting is not None else [])
-    released = ordered([held] if held is not None else []) or schema.empty_table()
-    return KeyRows(released, waiting, ordered(late), bound, timeless)
+    released = tables[0].schema.empty_table() if held is None else ordered(held)
+    waiting = None if kept.waiting is None else ordered(kept.waiting)
+    return KeyRows(released, waiting, ordered(stack(late)) if late else None, bound, timeless)
 
 
-def held_rows(program: MatchProgram, state: State, key: list[pa.Array], ties: Sequence[str]) -> KeyRows | None:
-    """Return what the state of the key's bucket holds of a key; None if that is nothing.
+def state_of_key(program: MatchProgram, state: State, key: list[pa.Array]) -> State | None:
+    """Return the state of a bucket with the rows of one key only; None if it holds none.
 
     key: one array of one value a PARTITION BY column.
     """
     held, waiting = _of_key(program, state.held, key), _of_key(program, state.waiting, key)
-    if held is None and waiting is None:
-        return None
+    return None if held is None and waiting is None else replace(state, held=held, waiting=waiting)
+
+
+def held_rows(program: MatchProgram, state: State, key: list[pa.Array], ties: Sequence[str]) -> KeyRows:
+    """Return what a state holds that has the rows of one key only; see `state_of_key`."""
+    held, waiting = state.held, state.waiting
     if waiting is not None:
         waiting = partition_rows(waiting, [], "t", program.order, ties)[0]
     context = 0 if held is None else pc.sum(held["context"]).as_py()

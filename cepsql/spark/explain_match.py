@@ -14,11 +14,13 @@ from cepsql.analysis.match_explanation import MatchExplanation
 from cepsql.analysis.match_key import Key, explained_match, key_constants
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import View
-from cepsql.errors import Error, ProgrammingError
+from cepsql.errors import Error, OperationalError, ProgrammingError
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.columns import plain_batch
-from cepsql.ordered.key_rows import KeyRows, sort_batches
+from cepsql.ordered.key_rows import KeyRows, held_rows, sort_batches, state_of_key
 from cepsql.ordered.packet import open_packet, pack
+from cepsql.ordered.state import decode, encode
+from cepsql.pattern.program import MatchProgram
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.build import match_input
@@ -63,11 +65,55 @@ def explain_query(
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
 
 
+def explain_held(
+    spark: SparkSession, plan: Plan, view_plan: Callable[[View], Plan], checkpoint: str, key: Key
+) -> MatchExplanation:
+    """Explain what a standing query with this Spark checkpoint holds of a key: rows that are not decided yet.
+
+    What was decided is gone from the state, and so are values that only conditions on single rows read.
+    Raises ProgrammingError if the key does not fit or nothing of it is held, OperationalError before the first batch.
+    """
+    try:
+        match = explained_match(plan)
+        constants = [value.sql(dialect=DIALECT) for value in key_constants(match, key)]
+        wanted = _Partition(match_input(spark, plan, match, view_plan), match, constants)
+        states = spark.read.format("statestore").load(checkpoint).selectExpr("value.groupState.state AS state")
+        mine = states.mapInArrow(partial(_held, match.program, wanted.key), "state BINARY").toArrow()["state"]
+    except Error as error:
+        error.text = error.text or plan.query.sql
+        raise
+    except Exception as failure:
+        if "STDS_" in str(failure):
+            raise OperationalError(
+                "the query has no state yet", hint="wait for the end of its first batch"
+            ) from failure
+        raise translate_failure(failure) from failure
+    ties = [column.name for column in match.program.values] + (["m"] if match.program.predicates else [])
+    states = [decode(state.as_buffer(), match.program.fingerprint()) for state in mine]
+    if not states:
+        asked = wanted.asked() or "this query"
+        raise ProgrammingError(f"nothing is held of {asked}", hint="its rows, if there were any, are all decided")
+    parts = condition_parts(match, plan.query.sql)
+    found = held_rows(match.program, states[0], wanted.key, ties)
+    return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
+
+
+def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the states of the buckets that hold rows of a key, without the rows of others."""
+    for batch in batches:
+        for data in batch["state"]:
+            state = state_of_key(program, decode(data.as_buffer(), program.fingerprint()), key)
+            if state is not None:
+                found = pa.array([encode(state, program.fingerprint())], pa.binary())
+                yield pa.RecordBatch.from_arrays([found], ["state"])
+
+
 class _Partition:
     """The partition that is asked for.
 
     condition: Spark SQL that is true for its rows.
-    texts:     the values of its key as text; zone: the session's time zone.
+    key:       the values of its key, one array each; texts: the same as text.
+    zone:      the session's time zone.
     """
 
     def __init__(self, frame: DataFrame, match: MatchPlan, constants: list[str]):
@@ -78,12 +124,13 @@ class _Partition:
         typed = [f"try_cast({c} AS {f.dataType.simpleString()})" for c, f in zip(constants, kinds.fields, strict=True)]
         equal = [f"({k.sql}) <=> {value}" for k, value in zip(match.program.keys, typed, strict=True)]
         self.condition = " AND ".join(equal) or "true"
-        self.texts = self._read(typed, constants, [field.dataType.simpleString() for field in kinds.fields])
+        self.key: list[pa.Array] = []
+        self.texts: tuple[str | None, ...] = ()
+        if typed:
+            self._read(typed, constants, [field.dataType.simpleString() for field in kinds.fields])
 
-    def _read(self, typed: list[str], constants: list[str], kinds: list[str]) -> tuple[str | None, ...]:
+    def _read(self, typed: list[str], constants: list[str], kinds: list[str]) -> None:
         """Evaluate the constants as values of the key's types."""
-        if not typed:
-            return ()
         wrong = [f"({c}) IS NOT NULL AND {value} IS NULL AS wrong{i}" for i, (c, value) in _numbered(constants, typed)]
         columns = [f"{value} AS `{name}`" for value, name in zip(typed, self.names, strict=True)]
         row = to_arrow(self.frame.sparkSession.range(1).selectExpr(*columns, *wrong))
@@ -91,23 +138,28 @@ class _Partition:
             if row[f"wrong{i}"][0].as_py():
                 column = self.match.output[i].name
                 raise ProgrammingError(f"{constants[i]} is no {kind.upper()}, the type of {column}")
-        return _texts(row.select(self.names), self.zone)[0]
+        (values,) = row.select(self.names).to_batches()
+        self.key = list(plain_batch(values).columns)
+        self.texts = _texts(row.select(self.names), self.zone)[0]
 
     def keys(self) -> list[str]:
         """Return the SQL of the key columns."""
         return [f"({column.sql}) AS `{column.name}`" for column in self.match.program.keys]
 
+    def asked(self) -> str:
+        """Return the key as text."""
+        names = [column.name for column in self.match.output]
+        return ", ".join(f"{name} = {_shown(text)}" for name, text in zip(names, self.texts, strict=False))
+
     def none(self, keys: pa.Table) -> ProgrammingError:
         """Make the error for a key that no row has; `keys` are some that are there."""
         if not keys.num_rows:
             return ProgrammingError("there are no rows")
-        names = [column.name for column in self.match.output]
-        asked = ", ".join(f"{name} = {_shown(text)}" for name, text in zip(names, self.texts, strict=False))
         listed = [", ".join(map(_shown, texts)) for texts in _texts(keys, self.zone)]
         if len(self.names) > 1:
             listed = [f"({texts})" for texts in listed]
         more = ", ..." if len(listed) > _LISTED_KEYS else ""
-        return ProgrammingError(f"no row has {asked}", hint=f"keys: {', '.join(listed[:_LISTED_KEYS])}{more}")
+        return ProgrammingError(f"no row has {self.asked()}", hint=f"keys: {', '.join(listed[:_LISTED_KEYS])}{more}")
 
 
 def _from_table(wanted: _Partition, parts: ConditionParts) -> KeyRows:
