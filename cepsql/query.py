@@ -3,10 +3,10 @@
 import contextlib
 import io
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from cepsql.analysis.explain import explain_logical
+from cepsql.analysis.match_key import Key, asked_partition
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import Source
 from cepsql.errors import Error, InterfaceError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
     from cepsql.analysis.match_explanation import MatchExplanation
-    from cepsql.analysis.match_key import Key
     from cepsql.engine import Engine
     from cepsql.spark.query import StandingQuery
 
@@ -119,7 +118,11 @@ class Query:
             discard(folder)
             raise
         sink = RowQueue() if on_rows is None else RowSink(on_rows)
-        explain = partial(explain_held, self._engine.spark, self.plan, self._engine.view_plan, folder.spark)
+
+        def explain(key: Key) -> "MatchExplanation":
+            asked = asked_partition(self.plan, key)
+            return explain_held(self._engine.spark, self.plan, asked, self._engine.view_plan, folder.spark)
+
         standing = start(
             frame,
             sink,
@@ -132,16 +135,17 @@ class Query:
         self._engine.keep(standing)
         return standing
 
-    def explain_match(self, key: "Key" = None) -> "MatchExplanation":
+    def explain_match(self, key: Key = None) -> "MatchExplanation":
         """Explain which matches the partition of a key has in the rows that are there now, and why no others.
 
         key: the value of the PARTITION BY column, values in order, or a mapping by column name; None without PARTITION
              BY. Of several MATCH_RECOGNIZE, the one that reads no other is explained.
         Raises ProgrammingError if the key does not fit or no row has it, and what running the query would raise.
         """
+        asked = asked_partition(self.plan, key)
         from cepsql.spark.explain_match import explain_query
 
-        return explain_query(self._engine.spark, self.plan, self._engine.view_plan, key)
+        return explain_query(self._engine.spark, self.plan, asked, self._engine.view_plan)
 
     def fingerprint(self) -> str:
         """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""

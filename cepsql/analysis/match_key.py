@@ -1,6 +1,7 @@
 """Which MATCH_RECOGNIZE of a query EXPLAIN MATCH is about, and which partition."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -10,17 +11,36 @@ from cepsql.analysis.plan import Plan
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.catalog import View
-from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
+from cepsql.language.tokens import DIALECT
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
 """A key as statements and programs give it: SQL, values by column name, values in order, or the only value."""
 
 
-def explained_match(plan: Plan) -> MatchPlan:
-    """Return the match of a query that can be explained: the one that reads no other match.
+@dataclass(frozen=True)
+class AskedPartition:
+    """A partition that is asked for: the match, and Spark SQL of the constants of its key as PARTITION BY has them."""
 
-    Raises ProgrammingError if there is none, NotSupportedError if there are several.
+    match: MatchPlan
+    constants: tuple[str, ...]
+
+
+def asked_partition(plan: Plan, key: Key) -> AskedPartition:
+    """Find out which match of a query, and which partition of it, is asked for.
+
+    Of several matches it is the one that reads no other match.
+    Raises ProgrammingError if there is no match or the key does not fit, NotSupportedError if there are several.
     """
+    try:
+        match = _explained_match(plan)
+        return AskedPartition(match, tuple(value.sql(dialect=DIALECT) for value in _constants(match, key)))
+    except Error as error:
+        error.text = error.text or plan.query.sql
+        raise
+
+
+def _explained_match(plan: Plan) -> MatchPlan:
     names = {match.clause.name for match in plan.matches}
     found = [match for match in plan.matches if not names & {table_name(t) for t in catalog_tables(match.input)}]
     if not found:
@@ -36,11 +56,8 @@ def explained_match(plan: Plan) -> MatchPlan:
     return found[0]
 
 
-def key_constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:
-    """Return the constants of a key in the order of PARTITION BY.
-
-    Raises ProgrammingError for columns that do not partition, missing or surplus values, and what is no constant.
-    """
+def _constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:
+    """Return the constants of a key in the order of PARTITION BY."""
     columns = [column.name for column in match.output[: len(match.program.keys)]]
     items = [_item(value) for value in _values(key, columns)]
     place = next((span_of(value) for _, value in items if span_of(value)), match.clause.span)

@@ -55,7 +55,7 @@ def _notes(match: MatchPlan, sql: str) -> list[str]:
 
 def _dot(graphs: Sequence[tuple[Sequence[State], Sequence[str]]]) -> Iterator[str]:
     yield "digraph patterns {"
-    yield '  rankdir=LR; node [shape=circle, fontname="Helvetica"]; edge [fontname="Helvetica"]'
+    yield '  rankdir=LR; node [shape=box, style=rounded, fontname="Helvetica"]; edge [fontname="Helvetica"]'
     for number, (states, notes) in enumerate(graphs):
         yield f"  subgraph cluster_{number} {{"
         if notes:
@@ -68,9 +68,11 @@ def _dot(graphs: Sequence[tuple[Sequence[State], Sequence[str]]]) -> Iterator[st
             yield f"    m{number}_s{i} [{shape}]"
         for i, state in enumerate(states):
             for place, step in enumerate(state.steps):
-                style = ", style=dashed" if step.reluctant else ""
-                label = _dot_text(_label(place, step, state))
-                yield f'    m{number}_s{i} -> m{number}_s{step.target} [label="{label}"{style}]'
+                style = ["style=dashed"] if step.reluctant else []
+                if label := _label(place, step, state):
+                    style.insert(0, f'label="{_dot_text(label)}"')
+                suffix = f" [{', '.join(style)}]" if style else ""
+                yield f"    m{number}_s{i} -> m{number}_s{step.target}{suffix}"
         yield "  }"
     yield "}"
 
@@ -82,7 +84,7 @@ def _mermaid(graphs: Sequence[tuple[Sequence[State], Sequence[str]]]) -> Iterato
             label = "<br/>".join(map(_mermaid_text, [*notes, *_legend(states)]))
             yield f'  m{number}_notes["{label}"]'
         for i, state in enumerate(states):
-            shape = f'(("{_mermaid_text(_name(state))}"))'
+            shape = f'("{_mermaid_text(_name(state))}")'
             if i in (0, len(states) - 1):
                 shape = '(("begin"))' if i == 0 else '((("end")))'
             yield f"  m{number}_s{i}{shape}"

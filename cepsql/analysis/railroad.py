@@ -107,8 +107,6 @@ def _draw(pattern: Pattern) -> _Block:
 
 def _repeated(part: _Block, low: int, high: int | None, greedy: bool) -> _Block:
     """Draw a loop, with a way around it if there may be no iteration."""
-    if high == 0:
-        return _text("──")
     if high != 1:
         sign = quantifier(low, high) if low or high is None else quantifier(1, high)
         part = _loop(part, f"◄{sign}{'' if greedy or low == high else '?'}")

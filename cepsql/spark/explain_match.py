@@ -1,6 +1,6 @@
 """Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -11,11 +11,10 @@ from cepsql.analysis.condition_parts import ConditionParts, condition_parts
 from cepsql.analysis.explain_match import explain_match
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.match_explanation import MatchExplanation
-from cepsql.analysis.match_key import Key, explained_match, key_constants
+from cepsql.analysis.match_key import AskedPartition
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import View
-from cepsql.errors import Error, OperationalError, ProgrammingError
-from cepsql.language.tokens import DIALECT
+from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.key_rows import KeyRows, held_rows, sort_batches, state_of_key
 from cepsql.ordered.packet import open_packet, pack
@@ -39,63 +38,57 @@ _MINE, _OTHERS = 0, 1
 def explain_query(
     spark: SparkSession,
     plan: Plan,
+    asked: AskedPartition,
     view_plan: Callable[[View], Plan],
-    key: Key,
     replaced: dict[str, DataFrame] | None = None,
 ) -> MatchExplanation:
-    """Explain what the match of a query found in the partition of a key, in the rows that are there now.
+    """Explain what a match of a query found in a partition, in the rows that are there now.
 
     A stream is read by a streaming run of its own, in the micro-batches that the source gives, and its input does not
     end: late rows, and rows above the watermark, are those that a standing query started now would see so.
-    Raises ProgrammingError if the key does not fit or no row has it, and what the query itself would raise.
+    Raises ProgrammingError if no row has the key, and what the query itself would raise.
     """
+    match = asked.match
     try:
-        match = explained_match(plan)
-        constants = [value.sql(dialect=DIALECT) for value in key_constants(match, key)]
         parts = condition_parts(match, plan.query.sql)
-        frame = match_input(spark, plan, match, view_plan, replaced)
-        wanted = _Partition(frame, match, constants)
+        wanted = _Partition(match_input(spark, plan, match, view_plan, replaced), asked)
         with stage_settings(spark):
             found = _from_stream(wanted, parts) if match.streaming else _from_table(wanted, parts)
-    except Error as error:
-        error.text = error.text or plan.query.sql
-        raise
     except Exception as failure:
         raise translate_failure(failure) from failure
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
 
 
 def explain_held(
-    spark: SparkSession, plan: Plan, view_plan: Callable[[View], Plan], checkpoint: str, key: Key
+    spark: SparkSession, plan: Plan, asked: AskedPartition, view_plan: Callable[[View], Plan], checkpoint: str
 ) -> MatchExplanation:
-    """Explain what a standing query with this Spark checkpoint holds of a key: rows that are not decided yet.
+    """Explain what a standing query with this Spark checkpoint holds of a partition: rows that are not decided yet.
 
     What was decided is gone from the state, and so are values that only conditions on single rows read.
-    Raises ProgrammingError if the key does not fit or nothing of it is held, OperationalError before the first batch.
+    Raises ProgrammingError if nothing of the key is held, OperationalError before the first batch.
     """
+    match, program = asked.match, asked.match.program
     try:
-        match = explained_match(plan)
-        constants = [value.sql(dialect=DIALECT) for value in key_constants(match, key)]
-        wanted = _Partition(match_input(spark, plan, match, view_plan), match, constants)
+        wanted = _Partition(match_input(spark, plan, match, view_plan), asked)
         states = spark.read.format("statestore").load(checkpoint).selectExpr("value.groupState.state AS state")
-        mine = states.mapInArrow(partial(_held, match.program, wanted.key), "state BINARY").toArrow()["state"]
-    except Error as error:
-        error.text = error.text or plan.query.sql
-        raise
+        mine = states.mapInArrow(partial(_held, program, wanted.key), "state BINARY").toArrow()["state"]
     except Exception as failure:
         if "STDS_" in str(failure):
             raise OperationalError(
                 "the query has no state yet", hint="wait for the end of its first batch"
             ) from failure
         raise translate_failure(failure) from failure
-    ties = [column.name for column in match.program.values] + (["m"] if match.program.predicates else [])
-    states = [decode(state.as_buffer(), match.program.fingerprint()) for state in mine]
-    if not states:
-        asked = wanted.asked() or "this query"
-        raise ProgrammingError(f"nothing is held of {asked}", hint="its rows, if there were any, are all decided")
+    if not len(mine):
+        key = wanted.asked() or "the only partition"
+        raise ProgrammingError(f"nothing is held of {key}", hint="its rows, if there were any, are all decided")
+    found = held_rows(program, decode(mine[0].as_buffer(), program.fingerprint()), wanted.key, _ties(match))
     parts = condition_parts(match, plan.query.sql)
-    found = held_rows(match.program, states[0], wanted.key, ties)
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
+
+
+def _ties(match: MatchPlan) -> list[str]:
+    """Return the columns that break the last ties, as the stage of a standing query does."""
+    return [column.name for column in match.program.values] + (["m"] if match.program.predicates else [])
 
 
 def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -116,7 +109,8 @@ class _Partition:
     zone:      the session's time zone.
     """
 
-    def __init__(self, frame: DataFrame, match: MatchPlan, constants: list[str]):
+    def __init__(self, frame: DataFrame, asked: AskedPartition):
+        match, constants = asked.match, asked.constants
         self.frame, self.match = frame, match
         self.zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
         self.names = [column.name for column in match.program.keys]
@@ -129,7 +123,7 @@ class _Partition:
         if typed:
             self._read(typed, constants, [field.dataType.simpleString() for field in kinds.fields])
 
-    def _read(self, typed: list[str], constants: list[str], kinds: list[str]) -> None:
+    def _read(self, typed: list[str], constants: tuple[str, ...], kinds: list[str]) -> None:
         """Evaluate the constants as values of the key's types."""
         wrong = [f"({c}) IS NOT NULL AND {value} IS NULL AS wrong{i}" for i, (c, value) in _numbered(constants, typed)]
         columns = [f"{value} AS `{name}`" for value, name in zip(typed, self.names, strict=True)]
@@ -188,8 +182,7 @@ def _from_stream(wanted: _Partition, parts: ConditionParts) -> KeyRows:
     packed = frame.selectExpr(*columns).mapInArrow(partial(_pack, wanted.names), "mine BINARY, others BINARY")
     tables = _run_once(packed)
     batches = [[packet.as_py() for packet in table["mine"]] for table in tables]
-    ties = [column.name for column in wanted.match.program.values] + (["m"] if program.predicates else [])
-    found = sort_batches(program, wanted.match.watermark.delay, batches, ties)
+    found = sort_batches(program, wanted.match.watermark.delay, batches, _ties(wanted.match))
     if found is None:
         keys = [pa.ipc.open_stream(o.as_py()).read_all() for t in tables for o in t["others"] if o.is_valid]
         raise wanted.none(_distinct(pa.concat_tables(keys)) if keys else pa.table({}))
@@ -250,5 +243,5 @@ def _shown(text: str | None) -> str:
     return "NULL" if text is None else text
 
 
-def _numbered(left: list[str], right: list[str]):
+def _numbered(left: Sequence[str], right: Sequence[str]):
     return enumerate(zip(left, right, strict=True))
