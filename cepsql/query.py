@@ -2,7 +2,7 @@
 
 import contextlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cepsql.analysis.explain import explain_logical
@@ -13,7 +13,7 @@ from cepsql.errors import Error, InterfaceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from cepsql.analysis.match_explanation import MatchExplanation
     from cepsql.engine import Engine
@@ -145,7 +145,8 @@ class Query:
         asked = asked_partition(self.plan, key)
         from cepsql.spark.explain_match import explain_query
 
-        return explain_query(self._engine.spark, self.plan, asked, self._engine.view_plan)
+        with self._tagged() as spark:
+            return explain_query(spark, self.plan, asked, self._engine.view_plan)
 
     def fingerprint(self) -> str:
         """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""
@@ -176,14 +177,20 @@ class Query:
         from cepsql.spark.failures import translate_failure
         from cepsql.spark.settings import stage_settings
 
-        spark = self._engine.spark
-        spark.addTag(JOB_TAG)
         try:
-            with stage_settings(spark):
+            with self._tagged() as spark, stage_settings(spark):
                 return action()
         except Error:
             raise
         except Exception as failure:
             raise translate_failure(failure) from failure
+
+    @contextlib.contextmanager
+    def _tagged(self) -> "Iterator[SparkSession]":
+        """Lend the session, and tag its jobs so that `Engine.cancel` finds them."""
+        spark = self._engine.spark
+        spark.addTag(JOB_TAG)
+        try:
+            yield spark
         finally:
             spark.removeTag(JOB_TAG)

@@ -44,7 +44,7 @@ def _explained_match(plan: Plan) -> MatchPlan:
     names = {match.clause.name for match in plan.matches}
     found = [match for match in plan.matches if not names & {table_name(t) for t in catalog_tables(match.input)}]
     if not found:
-        views = [relation.name for relation in plan.relations.values() if isinstance(relation, View)]
+        views = [r.name for r in plan.relations.values() if isinstance(r, View) and "MATCH_RECOGNIZE" in r.sql.upper()]
         hint = f"explain the query of the view {views[0]}" if views else None
         raise ProgrammingError("the query has no MATCH_RECOGNIZE to explain", plan.query.span, hint)
     if len(found) > 1:
@@ -65,7 +65,7 @@ def _constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:
         items = _in_order(items, columns)
     if len(items) != len(columns):
         wanted = f"PARTITION BY has {_count(len(columns), 'column')}" if columns else "there is no PARTITION BY"
-        hint = f"one value for each of {', '.join(columns)}" if columns else "leave FOR KEY out"
+        hint = f"FOR KEY ({', '.join(f'{name} = ...' for name in columns)})" if columns else "leave FOR KEY out"
         raise ProgrammingError(f"{wanted}, and the key {_count(len(items), 'value')}", place, hint)
     for _, value in items:
         if value.find(exp.Column, exp.Query, exp.AggFunc, exp.Window):

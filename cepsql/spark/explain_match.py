@@ -149,7 +149,7 @@ class _Partition:
         """Make the error for a key that no row has; `keys` are some that are there."""
         if not keys.num_rows:
             return ProgrammingError("there are no rows")
-        listed = [", ".join(map(_shown, texts)) for texts in _texts(keys, self.zone)]
+        listed = sorted(", ".join(map(_shown, texts)) for texts in _texts(keys, self.zone))
         if len(self.names) > 1:
             listed = [f"({texts})" for texts in listed]
         more = ", ..." if len(listed) > _LISTED_KEYS else ""

@@ -1,6 +1,7 @@
 """Patterns with their drawing, and their automata as Graphviz and Mermaid text."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_drawings_have_every_variable_and_straight_tracks(text, width):
     leaves = [node.name for node in ir.walk(parsed) if isinstance(node, ir.Variable)]
     assert sorted(re.findall(r"\[(\w+)\]", "".join(lines))) == sorted(leaves)
     padded = [line.ljust(max(map(len, lines))) for line in lines]
-    for upper, lower in zip(padded, padded[1:], strict=False):
+    for upper, lower in pairwise(padded):
         for above, below in zip(upper, lower, strict=True):
             assert above not in "│║" or below in "│║├┤╰╯╠╣╚╝"
             assert below not in "│║├┤╰╯╠╣╚╝" or above in "│║├┤┬╠╣╦"
