@@ -60,7 +60,7 @@ def sort_batches(
         advanced = advance(program, delay, state, packets, _keep_all)
         state, bound, timeless = advanced.state, advanced.bound, timeless + advanced.counts.null_time
     kept = State() if state is None else decode(state, program.fingerprint())
-    held = None if kept.held is None else kept.held.drop_columns(["first", "context"])
+    held = None if kept.held is None else _without_marks(kept.held)
     late = [table for table in late if table.num_rows]
     tables = [table for table in (held, kept.waiting, *late) if table is not None]
     if not tables:
@@ -89,7 +89,7 @@ def held_rows(program: MatchProgram, state: State, key: list[pa.Array], ties: Se
     if waiting is not None:
         waiting = partition_rows(waiting, [], "t", program.order, ties)[0]
     context = 0 if held is None else pc.sum(held["context"]).as_py()
-    released = waiting.schema.empty_table() if held is None else held.drop_columns(["first", "context"])
+    released = waiting.schema.empty_table() if held is None else _without_marks(held)
     number = int(read_numbers(state.numbers, [column.name for column in program.keys], key, 1)[0])
     return KeyRows(released, waiting, None, state.bound, scan=context, number=number)
 
@@ -103,6 +103,11 @@ def _of_key(program: MatchProgram, table: pa.Table | None, key: list[pa.Array]) 
     columns = [table[column.name].chunk(0) for column in program.keys]
     places = np.flatnonzero(find_keys(columns, table.num_rows, key, 1) >= 0)
     return take_rows(table, places) if len(places) else None
+
+
+def _without_marks(held: pa.Table) -> pa.Table:
+    """Return the rows of `State.held` with the columns that rows come with."""
+    return held.drop_columns([name for name in ("first", "context", "covered") if name in held.column_names])
 
 
 def _with_rows(packets: Sequence[bytes]) -> list:
