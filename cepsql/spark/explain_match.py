@@ -1,6 +1,6 @@
 """Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pyarrow as pa
@@ -125,7 +125,8 @@ class _Partition:
 
     def _read(self, typed: list[str], constants: tuple[str, ...], kinds: list[str]) -> None:
         """Evaluate the constants as values of the key's types."""
-        wrong = [f"({c}) IS NOT NULL AND {value} IS NULL AS wrong{i}" for i, (c, value) in _numbered(constants, typed)]
+        pairs = enumerate(zip(constants, typed, strict=True))
+        wrong = [f"({constant}) IS NOT NULL AND {value} IS NULL AS wrong{i}" for i, (constant, value) in pairs]
         columns = [f"{value} AS `{name}`" for value, name in zip(typed, self.names, strict=True)]
         row = to_arrow(self.frame.sparkSession.range(1).selectExpr(*columns, *wrong))
         for i, kind in enumerate(kinds):
@@ -241,7 +242,3 @@ def _texts(table: pa.Table, zone: str) -> list[tuple[str | None, ...]]:
 
 def _shown(text: str | None) -> str:
     return "NULL" if text is None else text
-
-
-def _numbered(left: Sequence[str], right: Sequence[str]):
-    return enumerate(zip(left, right, strict=True))
