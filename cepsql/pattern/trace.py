@@ -9,7 +9,7 @@ from cepsql.pattern.found import FoundBuilder
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search import STEP_BUDGET, UNKNOWN, Outcome
-from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, ROW, SPLIT, START_ANCHOR, search_plan
+from cepsql.pattern.search_plan import search_plan
 from cepsql.pattern.steps import UnknownRow
 from cepsql.pattern.types import plain_values
 from cepsql.pattern.vector import test_rows
@@ -181,9 +181,9 @@ class _Run:
     def search(self, number: int) -> Attempt:
         """Run the program."""
         tracer, plan, start = self.tracer, self.tracer.plan, self.start
-        operations, fail = plan.operations, len(plan.operations) - 1
+        instructions, fail = plan.code.instructions, len(plan.code.instructions)
         limit, closed = tracer.reach(start)
-        allowed = tracer.budget + len(operations) * (limit - start + 1)
+        allowed = tracer.budget + (fail + 1) * (limit - start + 1)
         pc, row, loops, registers, stack = 0, start, 0, plan.steps.begin(start, number), []
         while True:
             self.steps += 1
@@ -194,8 +194,13 @@ class _Run:
                 )
             if (plan.flat[pc] or plan.deep[pc]) and self.known_to_fail(pc, row, loops, registers):
                 pc = fail
-            operation, x = operations[pc], (plan.xs[pc] if pc < fail else 0)
-            if operation == ROW:
+            if pc == fail:
+                if not stack:
+                    return self.failed(number)
+                pc, row, loops, registers = stack.pop()
+                continue
+            operation, x, y = instructions[pc].operation, instructions[pc].x, instructions[pc].y
+            if operation == "row":
                 if row < limit:
                     holds, changed = tracer.test(x, registers, row)
                     if holds:
@@ -206,25 +211,20 @@ class _Run:
                 else:
                     self.note(row, self.limited(limit, closed), Trial(x, None))
                 pc = fail
-            elif operation == SPLIT:
-                stack.append((plan.ys[pc], row, loops, registers))
+            elif operation == "split":
+                stack.append((y, row, loops, registers))
                 pc = x
-            elif operation == FAIL:
-                if not stack:
-                    break
-                pc, row, loops, registers = stack.pop()
-            elif operation == JUMP:
+            elif operation == "jump":
                 pc = x
-            elif operation == ACCEPT:
+            elif operation == "accept":
                 return self.accepted(number, row)
-            elif operation == BEGIN:
-                loops, pc = loops | x, pc + 1
-            elif operation == END:
-                empty = loops & x
-                loops, pc = loops ^ empty, plan.ys[pc] if empty else pc + 1
+            elif operation == "begin":
+                loops, pc = loops | 1 << x, pc + 1
+            elif operation == "end":
+                empty = loops & 1 << x
+                loops, pc = loops ^ empty, y if empty else pc + 1
             else:
-                pc = self.anchor(operation == START_ANCHOR, pc, row, fail)
-        return self.failed(number)
+                pc = self.anchor(x == 0, pc, row, fail)
 
     def known_to_fail(self, pc: int, row: int, loops: int, registers: tuple) -> bool:
         """Tell whether a path with the same future has failed, and remember this one."""

@@ -26,8 +26,16 @@ OPTIONS = st.fixed_dictionaries(
 
 
 @settings(max_examples=200, deadline=None)
-@given(patterns(anchors=False), rows(8), st.one_of(bits(), conditions()), OPTIONS, st.integers(0, 20))
-def test_attempts_are_those_of_the_search(parsed, rows, tests, options, bound) -> None:
+@given(
+    patterns(anchors=False),
+    rows(8),
+    st.one_of(bits(), conditions()),
+    st.sets(st.integers(0, 2)),
+    OPTIONS,
+    st.integers(0, 20),
+)
+def test_attempts_are_those_of_the_search(parsed, rows, tests, free, options, bound) -> None:
+    tests = [None if v in free else test for v, test in enumerate(tests)]
     asked = program(parsed, tests, NAMES, **options)
     for seen in (whole(rows), partition(rows, 0, 0, bound, sum(row["t"] <= bound for row in rows))):
         found = find_matches(asked, seen)
@@ -102,6 +110,13 @@ def test_an_undecided_attempt_knows_what_it_would_settle_for() -> None:
     assert [trial.variable for trial in attempt.trials] == [1, 2]
     (attempt,) = trace(asked, replace(seen, bound=END_OF_TIME)).attempts[:1]
     assert (attempt.outcome, attempt.labels) == (Outcome.MATCH, (0, 1))
+
+
+def test_every_row_of_a_free_variable_is_told() -> None:
+    asked = program(pattern("A B*? C"), [Bit(0), None, Bit(2)])
+    seen = whole([{"t": t, "m": mask} for t, mask in enumerate((1, 2, 2))])
+    attempt = trace_attempt(asked, seen, 0, 1)
+    assert (attempt.outcome, attempt.stop, attempt.labels) == (Outcome.NONE, "end", (0, 1, 1))
 
 
 def test_an_endless_search_is_given_up() -> None:
