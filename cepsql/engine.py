@@ -123,7 +123,10 @@ class Engine:
     def cancel(self) -> None:
         """Stop every bounded job that runs in this engine now; standing queries go on."""
         if self._spark is not None:
+            from cepsql.spark.run_once import cancel_runs
+
             self._spark.interruptTag(JOB_TAG)
+            cancel_runs(self._spark)
 
     def close(self) -> None:
         """Stop the standing queries of this engine, and Spark if the engine started it."""

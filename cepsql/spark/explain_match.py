@@ -23,12 +23,11 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.build import match_input
-from cepsql.spark.checkpoint import discard, open_checkpoint
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
 from cepsql.spark.rows import program_columns
+from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import stage_settings
-from cepsql.spark.sink import RowSink
 from cepsql.spark.source import MALFORMED
 
 _LISTED_KEYS = 8
@@ -181,28 +180,13 @@ def _from_stream(wanted: _Partition, parts: ConditionParts) -> KeyRows:
     ]
     columns += [f"{MALFORMED} AS malformed"] if MALFORMED in frame.columns else []
     packed = frame.selectExpr(*columns).mapInArrow(partial(_pack, wanted.names), "mine BINARY, others BINARY")
-    tables = _run_once(packed)
+    tables = run_once(packed)
     batches = [[packet.as_py() for packet in table["mine"]] for table in tables]
     found = sort_batches(program, wanted.match.watermark.delay, batches, _ties(wanted.match))
     if found is None:
         keys = [pa.ipc.open_stream(o.as_py()).read_all() for t in tables for o in t["others"] if o.is_valid]
         raise wanted.none(_distinct(pa.concat_tables(keys)) if keys else pa.table({}))
     return found
-
-
-def _run_once(frame: DataFrame) -> list[pa.Table]:
-    """Run a streaming frame over the input that is there; return the rows of each micro-batch."""
-    checkpoint = open_checkpoint(None, "explain match")
-    tables: list[pa.Table] = []
-    sink = RowSink(lambda table, _: tables.append(table))
-    writer = sink.attach(frame.writeStream.outputMode("append")).option("checkpointLocation", checkpoint.spark)
-    query = writer.trigger(availableNow=True).start()
-    try:
-        query.awaitTermination()
-    finally:
-        query.stop()
-        discard(checkpoint)
-    return tables
 
 
 def _pack(names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,11 +1,14 @@
 """EXPLAIN MATCH over what Spark reads: a table, a stream with its own micro-batches, and a standing query's state."""
 
 import os
+import threading
+import time
 
 import pytest
 
 from cepsql.engine import connect
-from cepsql.errors import InterfaceError, ProgrammingError
+from cepsql.errors import InterfaceError, OperationalError, ProgrammingError
+from cepsql.spark import run_once
 
 CLAUSE = "MATCH_RECOGNIZE (PARTITION BY k, n ORDER BY ts MEASURES MATCH_NUMBER() AS number {})"
 PATTERN = "PATTERN (A B C) DEFINE A AS x < 3, B AS B.x > A.x AND B.x <> 7, C AS C.x > B.x"
@@ -97,3 +100,31 @@ def test_what_cannot_be_explained(engine):
     gone.stop()
     with pytest.raises(InterfaceError, match="no state"):
         gone.explain_match(("a", 1))
+
+
+def test_a_run_over_a_stream_can_be_cancelled(engine, spark):
+    def nap(frames):
+        for frame in frames:
+            time.sleep(60)
+            yield frame
+
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()
+    slow = rows.mapInPandas(nap, "timestamp TIMESTAMP, value BIGINT")
+    engine.register("slow", slow, ("timestamp", "0 seconds"))
+    asked = engine.sql("SELECT * FROM slow MATCH_RECOGNIZE (ORDER BY timestamp MEASURES A.value AS x PATTERN (A B))")
+    raised = []
+
+    def explain():
+        try:
+            asked.explain_match()
+        except OperationalError as error:
+            raised.append(error.message)
+
+    thread = threading.Thread(target=explain)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while not run_once._RUNNING and time.monotonic() < deadline:
+        time.sleep(0.05)
+    engine.cancel()
+    thread.join(30)
+    assert raised == ["the run was cancelled"]
