@@ -5,7 +5,8 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregates import lower_aggregate
+from cepsql.analysis.aggregate_calls import aggregate_call, is_aggregate
+from cepsql.analysis.condition_aggregates import lower_condition_aggregate
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
@@ -24,7 +25,6 @@ from cepsql.analysis.scope import (
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.tokens import KEPT_AGGREGATES
 from cepsql.pattern.program import (
     Bit,
     Call,
@@ -141,7 +141,7 @@ class _Lowering:
     def rows(self, node: exp.Expr) -> set[RowRef] | None:
         """Return the rows that an expression reads, None if it reads more than values of rows."""
         name = navigation_name(node)
-        if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or name in KEPT_AGGREGATES:
+        if is_aggregate(node):
             return None
         if name in MATCH_FUNCTIONS:
             return None
@@ -192,8 +192,9 @@ class _Lowering:
             return MatchNumber()
         if name == "CLASSIFIER" or (name and any(navigation_name(n) == "CLASSIFIER" for n in node.walk())):
             return self._classifier(node)
-        if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or name in KEPT_AGGREGATES:
-            return lower_aggregate(node, self.scope, self.traveling)
+        call = aggregate_call(node)
+        if call is not None:
+            return lower_condition_aggregate(call, self.scope, self.traveling)
         operation = _BINARY.get(type(node))
         if operation in ("and", "or"):
             return self._call(operation, [self.lower(node.left, positive), self.lower(node.right, positive)], "boolean")

@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import Relation, Source, View
@@ -121,6 +122,7 @@ def _pattern(match: MatchPlan) -> str:
         lines.append(f"  {name} AS {'TRUE' if condition is None else _scalar(condition, program)}")
     for measure in program.measures:
         lines.append(f"  {measure.name} = {_leaf(measure.source, program)}")
+    lines += [f"  {aggregate.name} = {dump_aggregate(aggregate)}" for aggregate in match.aggregates]
     if program.within is not None:
         lines.append(f"  WITHIN {_duration(program.within)}")
     lines += [

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
 from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.list_aggregates import ListAggregate
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, variable_hint
@@ -36,6 +37,7 @@ class MatchPlan:
     order:     ORDER BY as Spark SQL (a batch job sorts by it).
     watermark: event-time column of the input and delay in microseconds; None for a bounded input.
     notices:   what the user should know before it runs for months.
+    aggregates: what Spark computes from lists that the matcher returns, before `output`.
     """
 
     clause: MatchClause
@@ -45,6 +47,7 @@ class MatchPlan:
     output: tuple[OutputColumn, ...]
     watermark: Watermark | None
     notices: tuple[str, ...]
+    aggregates: tuple[ListAggregate, ...] = ()
 
     @property
     def streaming(self) -> bool:
@@ -88,7 +91,8 @@ def plan_match(
         empty=clause.rows.empty or "show",
     )
     notices = _notices(clause, scope, program, streaming)
-    return MatchPlan(clause, clause.input, program, order, output, watermark if streaming else None, notices)
+    mark = watermark if streaming else None
+    return MatchPlan(clause, clause.input, program, order, output, mark, notices, tuple(atoms.aggregates))
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

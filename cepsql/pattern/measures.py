@@ -129,7 +129,11 @@ class _View:
             places = selection.places[ranges(low[begin:stop], counts[begin:stop])]
             rows = (self._start - self._begin)[begin:stop][group] + places
             values = self._column(source.column).take(pa.array(rows))
-            pieces.append(aggregate(source.function, values, group, stop - begin, source.distinct))
+            if source.function == "list":
+                offsets = np.concatenate([[0], np.cumsum(counts[begin:stop])])
+                pieces.append(pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values))
+            else:
+                pieces.append(aggregate(source.function, values, group, stop - begin, source.distinct))
         return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
 
     def _find(self, source: Navigation | Classifier) -> tuple[np.ndarray, np.ndarray]:

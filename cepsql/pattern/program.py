@@ -78,9 +78,10 @@ class Navigation:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """count, sum, avg, min or max of `column` over the rows of `variables` (None: all rows of the match so far).
+    """count, sum, avg, min, max or list of `column` over the rows of `variables` (None: all rows of the match so far).
 
-    `column` None counts rows. No rows: count is 0, the others NULL. NULL values are passed over. `final` as above.
+    `column` None counts rows. No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over,
+    but for lists, which have one element a row and are for measures only. `final` as above.
     """
 
     function: str

@@ -2,6 +2,7 @@
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DateType,
@@ -78,6 +79,8 @@ def _measure_type(values: DataFrame, measure: Measure) -> DataType:
             return StringType()
         case Navigation(column=column) | RowValue(column):
             return LongType() if column == "t" else values.schema[column].dataType
+        case Aggregate(function="list", column=column):
+            return ArrayType(LongType() if column == "t" else values.schema[column].dataType)
         case Aggregate(function=function, column=column):
             if column == "t":
                 return LongType()
