@@ -65,7 +65,11 @@ def _takes(name: str, kind: str) -> bool:
 def check_aggregate(call: AggregateCall, scope: MatchScope) -> None:
     """Raise ProgrammingError for what may not stand in an aggregate call."""
     place = span_of(call.function, scope.place)
-    parts = [*call.arguments, *([call.filter] if call.filter is not None else []), *([call.order] if call.order else [])]
+    parts = [
+        *call.arguments,
+        *([call.filter] if call.filter is not None else []),
+        *([call.order] if call.order else []),
+    ]
     for node in (node for part in parts for node in part.walk()):
         name = navigation_name(node)
         if is_aggregate(node) or name in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL):
@@ -100,6 +104,4 @@ def refuse_window_function(call: AggregateCall, scope: MatchScope) -> None:
         instead, side = ("NEXT", "after") if isinstance(call.function, exp.Lead) else ("PREV", "before")
         hint = f"{instead}(x, n) reads the row n rows {side}"
     spoken = spoken_function(call.function)
-    raise NotSupportedError(
-        f"{spoken} in MATCH_RECOGNIZE is not supported", span_of(call.function, scope.place), hint
-    )
+    raise NotSupportedError(f"{spoken} in MATCH_RECOGNIZE is not supported", span_of(call.function, scope.place), hint)
