@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
+from cepsql.analysis.condition_functions import function_form, plainer
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
@@ -25,6 +26,7 @@ from cepsql.analysis.scope import (
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
+from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import (
     Bit,
     Call,
@@ -239,20 +241,48 @@ class _Lowering:
                 return self._case(node, kind)
             case exp.Cast() | exp.TryCast():
                 return self._call("cast", [self.lower(node.this, False)], node.to.sql(dialect="spark").lower())
-        spoken, place = spoken_function(node), span_of(node, self.scope.place)
+        if isinstance(node, exp.Like | exp.ILike) and node.args.get("negate"):
+            plain = node.copy()
+            plain.set("negate", None)
+            return self._call("not", [self.lower(plain, False)], "boolean")
         rows = self.rows(node)
         if rows is not None and len(rows) == 1:
-            raise NotSupportedError(
-                f"{spoken} on another row needs FIRST, LAST, PREV or NEXT around it",
-                place,
-                f"LAST({spoken}(...)) computes it on the last such row",
-            )
+            return self._of_one_row(node, *rows)
+        plain = plainer(node)
+        if plain is not None:
+            return self.lower(plain, False)
+        form = function_form(node, self.scope.type_of)
+        if form is not None:
+            return self._call(form.operation, [self._as(e, kind) for e, kind in form.arguments], form.type)
         raise NotSupportedError(
-            f"{spoken} cannot be evaluated on values of several rows in DEFINE",
-            place,
-            "arithmetic, comparisons, AND, OR, NOT, CASE, COALESCE, ABS, GREATEST, LEAST and CAST can; "
-            "any function of a single row can",
+            f"{spoken_function(node)} cannot be evaluated on values of several rows in DEFINE",
+            span_of(node, self.scope.place),
+            "any function of a single row can, and many of several; the documentation of row patterns lists them",
         )
+
+    def _as(self, node: exp.Expr, kind: str) -> Scalar:
+        """Lower an argument, brought to a type where one is given."""
+        if isinstance(node, exp.Literal) and not node.is_string and kind in ("int", "double"):
+            return Literal(int(node.this) if kind == "int" and node.this.isdigit() else float(node.this))
+        given = self.scope.type_of(node)
+        return self.lower(node if kind in ("", given) else exp.cast(node.copy(), kind), False)
+
+    def _of_one_row(self, node: exp.Expr, row: RowRef) -> Scalar:
+        """Lower a function of one other row, whose value Spark computes: for that row, and for the case of no row."""
+        there = Navigation(self.traveling.value("TRUE"), row.variables, row.first, row.offset, row.shift)
+        missing = Navigation(self.traveling.value(self._without_row(node)))
+        absent = self._call("isnull", [there], "boolean")
+        return self._call("case", [absent, missing, self._value(node, row)], self.scope.type_of(node))
+
+    def _without_row(self, node: exp.Expr) -> str:
+        """Return the Spark SQL of an expression whose columns are NULL, each of its own type."""
+
+        def null(column: exp.Expr) -> exp.Expr:
+            if not isinstance(column, exp.Column):
+                return column
+            return exp.Case(ifs=[exp.If(this=exp.false(), true=column.copy())])
+
+        return self.scope.row_expression(node).transform(null).sql(dialect=DIALECT)
 
     def _case(self, node: exp.Case | exp.If, kind: str) -> Call:
         branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]

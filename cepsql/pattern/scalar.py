@@ -7,6 +7,8 @@ from decimal import Decimal
 
 from cepsql.errors import NotSupportedError
 from cepsql.pattern import values
+from cepsql.pattern.casts import cast_function
+from cepsql.pattern.functions import FUNCTIONS, NULL_TAKING
 from cepsql.pattern.program import Call, Literal, Navigation, Scalar
 
 COMPARISONS = {
@@ -52,6 +54,12 @@ class Source:
         self.line(f"{name} = {expression}")
         return name
 
+    def refer(self, function: Callable) -> str:
+        """Return a name for a function."""
+        name = f"function{len(self.globals)}"
+        self.globals[name] = function
+        return name
+
     def constant(self, value: object) -> str:
         """Return an expression for a constant."""
         if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
@@ -64,14 +72,14 @@ class Source:
 def compile_scalar(expression: Scalar, source: Source) -> str:
     """Append statements that evaluate the expression and return the name or constant that holds the value.
 
-    What Spark's ANSI mode refuses (division by zero, overflow) gives NULL, as its try_ functions do.
+    Results are those of Spark without ANSI mode: integers wrap around, division by zero gives NULL.
     Raises NotSupportedError for an operation or cast that is not known.
     """
     match expression:
         case Literal(value):
             return source.constant(value)
         case Call(operation, arguments, _):
-            write = _WRITERS.get(operation)
+            write = _WRITERS.get(operation) or (_function if operation in FUNCTIONS else None)
             if write is None:
                 raise NotSupportedError(f"the operation {operation} in a condition that reads the match so far")
             return write(source, expression, arguments)
@@ -226,30 +234,33 @@ def _cast(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
     name, given = compile_scalar(arguments[0], source), type_of(arguments[0], source.types)
     if given == call.type:
         return name
-    if given is not None and not (given == "boolean" or _is_number(given)):
-        raise NotSupportedError(f"CAST of {given} to {call.type} in a condition that reads the match so far")
-    if call.type == "boolean":
-        return _strict(source, [name], f"{name} != 0")
-    if call.type.startswith("decimal"):
-        return _strict(source, [name], f"to_decimal({name}, {_decimal(call.type)})")
-    if call.type in values.LIMITS and call.type not in ("timestamp", "date"):
-        return _narrow(source, call.type, _strict(source, [name], f"to_integer({name})"))
-    if call.type in ("double", "float"):
-        return _narrow(source, call.type, _strict(source, [name], f"float({name})"))
-    raise NotSupportedError(f"CAST to {call.type} in a condition that reads the match so far")
+    # NULL, and values of which only Python knows the type.
+    function = cast_function(given or "double", call.type)
+    if function is None:
+        what = f"CAST of {given} to {call.type}" if given else f"CAST to {call.type}"
+        raise NotSupportedError(f"{what} in a condition that reads the match so far")
+    return _strict(source, [name], f"{source.refer(function)}({name})")
 
 
-def _is_number(type: str) -> bool:
-    return type in ("tinyint", "smallint", "int", "bigint", "float", "double") or type.startswith("decimal")
+def _function(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
+    """Append a call of a function of `cepsql.pattern.functions`."""
+    names = _values(source, arguments)
+    text = f"{source.refer(FUNCTIONS[call.operation])}({', '.join(names)})"
+    taking = [] if call.operation in NULL_TAKING else names
+    return _narrow(source, call.type, _strict(source, taking, text))
 
 
 def _narrow(source: Source, type: str, name: str) -> str:
     """Append what brings a result to the range of its type."""
     if type == "float":
         return _strict(source, [name], f"to_float({name})")
-    if type in values.LIMITS:
+    if type in ("date", "timestamp"):
         limit = values.LIMITS[type]
         return source.assign(f"{name} if {name} is not None and {-limit} <= {name} < {limit} else None")
+    if type in values.LIMITS:
+        # Few results are beyond the ends, and a comparison is cheaper than the arithmetic of wrapping.
+        limit = values.LIMITS[type]
+        return source.assign(f"{name} if {name} is None or {-limit} <= {name} < {limit} else wrap({name}, {limit})")
     return name
 
 
