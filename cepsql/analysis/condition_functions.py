@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.pattern.functions import TIME_UNITS
+from cepsql.pattern.values import LIMITS
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
@@ -52,8 +53,6 @@ def plainer(node: exp.Expr) -> exp.Expr | None:
             return exp.NullSafeEQ(this=node.this.copy(), expression=node.expression.copy())
         case exp.Is() if isinstance(node.expression, exp.Boolean):
             return exp.NullSafeEQ(this=node.this.copy(), expression=node.expression.copy())
-        case exp.DateDiff() if (node.text("unit") or "DAY").upper() == "DAY":
-            return exp.Sub(this=_day(node.this), expression=_day(node.expression))
     if name in ("ISNULL", "ISNOTNULL") and len(arguments) == 1:
         null = exp.Is(this=arguments[0], expression=exp.null())
         return null if name == "ISNULL" else exp.Not(this=null)
@@ -64,12 +63,6 @@ def plainer(node: exp.Expr) -> exp.Expr | None:
     if name == "NULLIFZERO" and len(arguments) == 1:
         return plainer(exp.Nullif(this=arguments[0], expression=exp.Literal.number(0)))
     return None
-
-
-def _day(node: exp.Expr) -> exp.Expr:
-    """Return the number of an expression's day."""
-    inner = node.this if isinstance(node, exp.TsOrDsToDate) else node
-    return exp.func("UNIX_DATE", exp.cast(inner.copy(), "date"))
 
 
 def _children(node: exp.Expr, parts: str) -> list[exp.Expr]:
@@ -161,7 +154,10 @@ def _pmod(node: exp.Anonymous, type_of) -> FunctionForm | None:
     if wider is None:
         return None
     # Decimals and integers go together as they are.
-    return FunctionForm("pmod", tuple((e, "" if wider == "decimal" else wider) for e in node.expressions), wider)
+    arguments = [(e, "" if wider == "decimal" else wider) for e in node.expressions]
+    if wider in LIMITS:
+        arguments.append((exp.Literal.number(LIMITS[wider]), ""))
+    return FunctionForm("pmod", tuple(arguments), wider)
 
 
 def _integer_division(node: exp.IntDiv, type_of) -> FunctionForm | None:
@@ -195,6 +191,13 @@ def _add_days(node: exp.TsOrDsAdd, type_of) -> FunctionForm | None:
     if node.text("unit").upper() != "DAY":
         return None
     return FunctionForm("add", ((node.this, "date"), (node.expression, "int")), "date")
+
+
+def _days_between(node: exp.DateDiff, type_of) -> FunctionForm | None:
+    if (node.text("unit") or "DAY").upper() != "DAY":
+        return None
+    sides = [e.this if isinstance(e, exp.TsOrDsToDate) else e for e in (node.this, node.expression)]
+    return FunctionForm("sub", tuple((side, "date") for side in sides), "int")
 
 
 def _timestamp_difference(node: exp.TimestampDiff, type_of) -> FunctionForm | None:
@@ -246,6 +249,6 @@ _SPECIAL = {
     exp.DPipe: _texts, exp.Reverse: _texts, exp.Log: _logarithm, exp.Round: _round, exp.Floor: _whole,
     exp.Ceil: _whole, exp.IntDiv: _integer_division, exp.BitwiseAnd: _bits, exp.BitwiseOr: _bits,
     exp.BitwiseXor: _bits, exp.BitwiseNot: _bits, exp.BitwiseLeftShift: _shift, exp.BitwiseRightShift: _shift,
-    exp.TsOrDsAdd: _add_days, exp.TimestampDiff: _timestamp_difference,
+    exp.TsOrDsAdd: _add_days, exp.DateDiff: _days_between, exp.TimestampDiff: _timestamp_difference,
 }  # fmt: skip
 _NAMED_SPECIAL = {"PMOD": _pmod, "BROUND": _round}

@@ -50,7 +50,10 @@ _STRICT = (
     exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Trim, exp.Substring, exp.Date, exp.Year, exp.Month, exp.Day,
     exp.Extract, exp.DateDiff, exp.TimestampTrunc, exp.TsOrDsAdd, exp.Bracket, exp.Dot, exp.IntervalSpan,
     exp.Hour, exp.Minute, exp.Second, exp.DayOfWeek, exp.DayOfMonth, exp.DayOfYear, exp.WeekOfYear, exp.Quarter,
-    exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DPipe,
+    exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DPipe, exp.Concat, exp.Left,
+    exp.Right, exp.Replace, exp.Reverse, exp.StrPosition, exp.Repeat, exp.Pad, exp.Translate, exp.Log, exp.Sin, exp.Cos,
+    exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Atan2, exp.Radians, exp.Degrees, exp.Sign, exp.IntDiv, exp.BitwiseAnd,
+    exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.TimestampDiff, exp.TsOrDsToDate, exp.Cbrt, exp.UnixMicros,
 )  # fmt: skip
 _NONDETERMINISTIC = (exp.Rand, exp.Randn, exp.CurrentTimestamp, exp.CurrentDate, exp.Uuid)
 _NONDETERMINISTIC_NAMES = {"UUID", "NOW", "RANDOM", "MONOTONICALLY_INCREASING_ID", "SHUFFLE"}
@@ -72,6 +75,14 @@ def lower_condition(condition: exp.Expr, variable: int, scope: MatchScope, trave
             "a DEFINE condition is true or false for a row, like A.price > 10",
         )
     return _Lowering(variable, scope, traveling).lower(condition, positive=True)
+
+
+def lower_value(expression: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
+    """Turn an expression, as it may stand in the DEFINE condition of a variable, into a scalar program.
+
+    Raises as `lower_condition`.
+    """
+    return _Lowering(variable, scope, traveling).lower(expression, positive=False)
 
 
 def compares_with_itself(condition: exp.Expr, variable: int, scope: MatchScope) -> bool:
@@ -335,12 +346,13 @@ class _Lowering:
         families = [_family(kind) for kind in kinds]
         target = None
         if set(families) == {"string", "number"}:
-            target = "double"
+            number = kinds[families.index("number")]
+            target = "double" if number.startswith("decimal") else number
         elif set(families) <= {"date", "timestamp", "string"} and len(set(families)) == 2:
             target = "timestamp" if "timestamp" in families else "date"
         if target:
             left, right = (
-                e if f == target or (f == "number" and target == "double") else exp.cast(e.copy(), target)
+                e if f in (target, "number") else exp.cast(e.copy(), target)
                 for e, f in zip((left, right), families, strict=True)
             )
         return self._double_if_mixed([self.lower(left, False), self.lower(right, False)], *kinds)

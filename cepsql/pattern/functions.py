@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 from cepsql.pattern.strings import STRING_FUNCTIONS, concat_ws
+from cepsql.pattern.values import wrap
 
 _EXACT = Context(prec=400)
 _MICROS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
@@ -68,10 +69,6 @@ def _sign(value: float) -> float:
     return value if value != value or value == 0 else math.copysign(1.0, value)
 
 
-def _cube_root(value: float) -> float:
-    return math.cbrt(value)
-
-
 def _cotangent(value: float) -> float:
     tangent = math.tan(value)
     return math.copysign(math.inf, tangent) if tangent == 0 else 1 / tangent
@@ -82,7 +79,9 @@ def _rounded(mode: str) -> Callable[[object, int], object]:
         if isinstance(value, float) and not math.isfinite(value):
             return value
         exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-        found = exact.quantize(Decimal((0, (1,), -digits)), mode, _EXACT) if digits < -exact.as_tuple().exponent else exact
+        found = (
+            exact.quantize(Decimal((0, (1,), -digits)), mode, _EXACT) if digits < -exact.as_tuple().exponent else exact
+        )
         if isinstance(value, Decimal):
             return found if digits > 0 else found.quantize(Decimal(1), context=_EXACT)
         return float(found) if isinstance(value, float) else int(found)
@@ -105,7 +104,8 @@ def _whole(mode: str) -> Callable[[object], object]:
     return function
 
 
-def _positive_modulo(a: object, b: object) -> object:
+def _positive_modulo(a: object, b: object, limit: int | None = None) -> object:
+    """Return PMOD; integers have a type that reaches from -limit to limit - 1."""
     if not b:
         return None
     if isinstance(a, Decimal) or isinstance(b, Decimal):
@@ -121,7 +121,7 @@ def _positive_modulo(a: object, b: object) -> object:
     rest = abs(a) % abs(b) * (1 if a >= 0 else -1)
     if rest >= 0:
         return rest
-    total = rest + b
+    total = wrap(rest + b, limit) if limit else rest + b
     return abs(total) % abs(b) * (1 if total >= 0 else -1)
 
 
@@ -189,11 +189,13 @@ TIME_UNITS = (*_MICROS, "day", "week", *_MONTHS)
 
 FUNCTIONS: dict[str, Callable] = {
     **STRING_FUNCTIONS,
-    **{name: _real(getattr(math, name)) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "radians")},
+    **{name: _real(getattr(math, name)) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "radians")},
     **{name: _real(getattr(math, name)) for name in ("degrees", "cosh", "tanh", "sqrt", "hypot", "exp", "expm1")},
     "sinh": lambda value: math.copysign(math.inf, value) if abs(value) > 711 else math.sinh(value),
+    # Spark takes -0.0 for 0.0 here.
+    "atan2": lambda y, x: math.atan2(y + 0.0, x + 0.0),
     "cot": _cotangent,
-    "cbrt": _cube_root,
+    "cbrt": math.cbrt,
     "power": _power,
     "ln": _logarithm(math.log),
     "log10": _logarithm(math.log10),

@@ -8,6 +8,7 @@ from decimal import Decimal
 from cepsql.errors import NotSupportedError
 from cepsql.pattern import values
 from cepsql.pattern.casts import cast_function
+from cepsql.pattern.decimals import decimal_result, decimal_size, rounded_result
 from cepsql.pattern.functions import FUNCTIONS, NULL_TAKING
 from cepsql.pattern.program import Call, Literal, Navigation, Scalar
 
@@ -97,6 +98,8 @@ def execute(text: str, name: str, scope: dict) -> None:
 def type_of(expression: Scalar, types: Mapping[str, str]) -> str | None:
     """Return the Spark SQL type of an expression, None where it is not known."""
     match expression:
+        case Call(operation, arguments, type) if type.startswith("decimal") and operation != "cast":
+            return _decimal_type(operation, arguments, types) or type
         case Call(_, _, type):
             return type
         case Literal(value):
@@ -105,6 +108,24 @@ def type_of(expression: Scalar, types: Mapping[str, str]) -> str | None:
         case Navigation(column):
             return types.get(column)
     return None
+
+
+def _decimal_type(operation: str, arguments: tuple[Scalar, ...], types: Mapping[str, str]) -> str | None:
+    """Return the type of an operation on decimals, None where the types of its operands do not tell it."""
+    kinds = [None if isinstance(argument, Literal) else type_of(argument, types) for argument in arguments]
+    sizes = [
+        decimal_size(kind, argument.value if isinstance(argument, Literal) else None)
+        for argument, kind in zip(arguments, kinds, strict=True)
+    ]
+    if sizes[0] is None or not any(kinds):
+        return None
+    if operation in ("add", "sub", "mul", "div", "mod") and sizes[1] is not None:
+        return decimal_result(operation, sizes[0], sizes[1])
+    if operation in ("round", "bround") and isinstance(arguments[1], Literal):
+        return rounded_result(sizes[0], arguments[1].value)
+    if operation in ("floor", "ceil"):
+        return rounded_result(sizes[0], 0)
+    return kinds[0] if operation in ("neg", "abs") else None
 
 
 def _values(source: Source, arguments: tuple[Scalar, ...]) -> list[str]:
@@ -165,21 +186,21 @@ def _null_safe_equal(source: Source, call: Call, arguments: tuple[Scalar, ...]) 
 def _arithmetic(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
     names = _values(source, arguments)
     if call.type.startswith("decimal"):
-        return _strict(source, names, f"decimal_{call.operation}({', '.join(names)}, {_decimal(call.type)})")
+        return _strict(source, names, f"decimal_{call.operation}({', '.join(names)}, {_decimal(source, call)})")
     return _narrow(source, call.type, _strict(source, names, f" {ARITHMETIC[call.operation]} ".join(names)))
 
 
 def _divide(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
     a, b = _values(source, arguments)
     if call.type.startswith("decimal"):
-        return _strict(source, [a, b], f"decimal_div({a}, {b}, {_decimal(call.type)})")
+        return _strict(source, [a, b], f"decimal_div({a}, {b}, {_decimal(source, call)})")
     return _narrow(source, call.type, _strict(source, [a, b], f"(float({a}) / float({b}) if {b} else None)"))
 
 
 def _modulo(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
     a, b = _values(source, arguments)
     if call.type.startswith("decimal"):
-        return _strict(source, [a, b], f"decimal_mod({a}, {b}, {_decimal(call.type)})")
+        return _strict(source, [a, b], f"decimal_mod({a}, {b}, {_decimal(source, call)})")
     return _narrow(source, call.type, _strict(source, [a, b], f"modulo({a}, {b})"))
 
 
@@ -264,12 +285,10 @@ def _narrow(source: Source, type: str, name: str) -> str:
     return name
 
 
-def _decimal(type: str) -> str:
-    """Return precision and scale of 'decimal(p,s)' as arguments; a plain 'decimal' keeps all digits."""
-    if type == "decimal":
-        return "38, None"
-    precision, scale = type.removeprefix("decimal(").removesuffix(")").split(",")
-    return f"{int(precision)}, {int(scale)}"
+def _decimal(source: Source, call: Call) -> str:
+    """Return precision and scale of a decimal result as arguments; a plain 'decimal' keeps all digits."""
+    size = decimal_size(type_of(call, source.types))
+    return f"{size[0]}, {size[1]}" if size else "38, None"
 
 
 _WRITERS = {

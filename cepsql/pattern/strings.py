@@ -18,10 +18,10 @@ def replace(text: str, search: str, replacement: str = "") -> str:
 
 
 def locate(text: str, part: str, start: int = 1) -> int:
-    """Return the first place of a part at or after a place, 0 if there is none."""
+    """Return the first place of a part at or after a place, 0 if there is none; an empty part is at place 1."""
     if start < 1:
         return 0
-    return text.find(part, start - 1) + 1
+    return text.find(part, start - 1) + 1 if part else 1
 
 
 def like(text: str, pattern: str, escape: str = "\\") -> bool:
