@@ -12,6 +12,8 @@ from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
+    FIRST,
+    LAST,
     LAST_ROW,
     MATCH_FUNCTIONS,
     RUNNING,
@@ -105,7 +107,7 @@ def _refuse(condition: exp.Expr, scope: MatchScope) -> None:
                 span_of(node, scope.place),
                 "a condition sees the match so far: RUNNING",
             )
-        if name in ("MATCH_TIMEOUT", "MATCH_ROWTIME"):
+        if name in ("MATCH_TIMEOUT", "MATCH_ROWTIME", "MATCH_ID"):
             raise ProgrammingError(
                 f"{name}() may not stand in DEFINE", span_of(node, scope.place), "it is known when a match is found"
             )
@@ -383,4 +385,7 @@ def _family(kind: str) -> str:
 
 
 def _is_strict(node: exp.Expr) -> bool:
-    return all(isinstance(n, (*_STRICT, exp.Column)) for n in node.walk())
+    """Tell whether an expression of one row is NULL if there is no such row."""
+    reads = (FIRST, LAST, "PREV", "NEXT")
+    nodes = node.walk(prune=lambda n: navigation_name(n) in reads)
+    return all(isinstance(n, (*_STRICT, exp.Column)) or navigation_name(n) in reads for n in nodes)

@@ -18,6 +18,7 @@ from cepsql.pattern.program import (
     Classifier,
     Complete,
     Literal,
+    MatchId,
     MatchNumber,
     MatchProgram,
     Navigation,
@@ -154,6 +155,8 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
             return "NULL" if value is None else repr(value)
         case MatchNumber():
             return "MATCH_NUMBER()"
+        case MatchId():
+            return "MATCH_ID()"
         case Complete():
             return "complete"
         case RowValue(column):

@@ -17,7 +17,7 @@ from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
-from cepsql.pattern.program import Column, MatchProgram, OrderColumn, Scalar
+from cepsql.pattern.program import Column, MatchId, MatchProgram, OrderColumn, Scalar
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,12 @@ def plan_match(
     traveling = Traveling(time if time and scope.type_of(exp.column(time, quoted=True)) == "timestamp" else None)
     keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
     conditions = _conditions(clause, scope, traveling)
-    atoms = Atoms()
+    atoms = Atoms(order)
     output = _output(clause, scope, traveling, atoms)
+    if any(isinstance(measure.source, MatchId) for measure in atoms.measures):
+        # What orders rows also tells them apart.
+        for item in clause.order_by:
+            traveling.value(scope.row_sql(item.this))
     program = MatchProgram(
         pattern=clause.pattern,
         variables=scope.variables,

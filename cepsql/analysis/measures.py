@@ -24,7 +24,7 @@ from cepsql.analysis.scope import (
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.statements import Rows
-from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, Measure, Navigation, RowValue
+from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchId, MatchNumber, Measure, Navigation, RowValue
 
 
 @dataclass
@@ -32,12 +32,16 @@ class Atoms:
     """The columns that the matcher must return, and the aggregates that Spark computes from those that are lists.
 
     Gathered while measures are lowered.
+    order: ORDER BY as Spark SQL.
     """
 
+    order: tuple[str, ...] = ()
     measures: list[Measure] = field(default_factory=list)
     aggregates: list[ListAggregate] = field(default_factory=list)
 
-    def column(self, source: Navigation | Aggregate | Classifier | MatchNumber | Complete | RowValue) -> exp.Column:
+    def column(
+        self, source: Navigation | Aggregate | Classifier | MatchNumber | MatchId | Complete | RowValue
+    ) -> exp.Column:
         """Return the column that will hold `source`."""
         for measure in self.measures:
             if measure.source == source:
@@ -78,11 +82,13 @@ def lower_measure(
             case _ if name in (RUNNING, FINAL):
                 argument = semantics_argument(node, scope)
                 return lower_measure(argument, scope, traveling, atoms, rows, rows.all and name == FINAL)
-            case "MATCH_NUMBER" | "MATCH_ROWTIME" | "MATCH_TIMEOUT":
+            case "MATCH_NUMBER" | "MATCH_ROWTIME" | "MATCH_TIMEOUT" | "MATCH_ID":
                 no_arguments(node, scope)
         match name:
             case "MATCH_NUMBER":
                 return atoms.column(MatchNumber())
+            case "MATCH_ID":
+                return atoms.column(MatchId(atoms.order))
             case "MATCH_ROWTIME":
                 return _row_time(node)
             case "MATCH_TIMEOUT":

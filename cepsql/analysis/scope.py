@@ -30,10 +30,10 @@ class RowRef:
     shift: int = 0
 
 
-MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT")
+MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT", "MATCH_ID")
 """Calls that ask for the match itself."""
 
-_TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean"), strict=True))
+_TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean", "string"), strict=True))
 
 LAST_ROW = RowRef()
 """The last row of the match so far; in a condition, the row under test."""

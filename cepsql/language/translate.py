@@ -11,6 +11,7 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
+from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.language.statements import (
     NAVIGATION,
     CreateSource,
@@ -29,7 +30,6 @@ from cepsql.language.statements import (
     Skip,
     Statement,
 )
-from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.language.tokens import Text, kept_name, made_token, parse_island
 
 

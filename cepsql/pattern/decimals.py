@@ -7,7 +7,7 @@ _MOST, _KEPT_SCALE = 38, 6
 
 
 def decimal_size(type: str | None, literal: object = None) -> tuple[int, int] | None:
-    """Return precision and scale of a decimal or integer type, or of a literal number; None where they are not known."""
+    """Return precision and scale of a decimal or integer type, or of a literal number; None if they are not known."""
     if isinstance(literal, Decimal | int):
         _, digits, exponent = Decimal(literal).as_tuple()
         scale = max(0, -exponent)

@@ -20,6 +20,7 @@ from cepsql.pattern.program import (
     Aggregate,
     Classifier,
     Complete,
+    MatchId,
     MatchNumber,
     MatchProgram,
     Measure,
@@ -75,7 +76,7 @@ def _measure_type(values: DataFrame, measure: Measure) -> DataType:
             return BooleanType()
         case MatchNumber() | Aggregate("count"):
             return LongType()
-        case Classifier():
+        case Classifier() | MatchId():
             return StringType()
         case Navigation(column=column) | RowValue(column):
             return LongType() if column == "t" else values.schema[column].dataType
