@@ -1,12 +1,14 @@
-"""Aggregate calls over the rows of a match become the matcher's aggregates."""
+"""Aggregate calls over the rows of a match become the matcher's aggregates, where it has them."""
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import AggregateCall, is_aggregate
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
     FIRST,
     LAST,
+    MATCH_FUNCTIONS,
     RUNNING,
     MatchScope,
     navigation_name,
@@ -15,71 +17,91 @@ from cepsql.analysis.scope import (
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.tokens import KEPT_AGGREGATES
 from cepsql.pattern.program import Aggregate
 
-AGGREGATES = {
+_MATCHER = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Count: "count", exp.CountIf: "count_if",
 }  # fmt: skip
+_WINDOW_FUNCTIONS = (
+    exp.CumeDist, exp.DenseRank, exp.Lag, exp.Lead, exp.NthValue, exp.Ntile, exp.PercentRank, exp.Rank,
+)  # fmt: skip
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "unknown")
 
 
-def lower_aggregate(call: exp.Expr, scope: MatchScope, traveling: Traveling) -> Aggregate | None:
-    """Turn an aggregate call into the matcher's; None if the expression is no aggregate.
+def lower_aggregate(call: AggregateCall, scope: MatchScope, traveling: Traveling) -> Aggregate | None:
+    """Turn an aggregate call into the matcher's; None if the matcher has none for it.
 
-    Raises NotSupportedError for aggregates that the matcher does not have.
+    Raises ProgrammingError for what an aggregate may not hold.
     """
-    if isinstance(call, exp.Filter) and isinstance(call.this, exp.AggFunc):
-        raise NotSupportedError(
-            "FILTER on an aggregate over rows of the match is not supported", span_of(call, scope.place)
-        )
-    if isinstance(call, exp.WithinGroup) or navigation_name(call) in KEPT_AGGREGATES:
-        raise _unknown_aggregate(call, scope)
-    if not isinstance(call, exp.AggFunc) or isinstance(call, exp.First | exp.Last):
+    check_aggregate(call, scope)
+    name = _MATCHER.get(type(call.function))
+    if name is None or len(call.arguments) != 1 or call.order is not None or call.nulls:
         return None
-    name = AGGREGATES.get(type(call))
-    if name is None or (name != "count" and call.this is None):
-        raise _unknown_aggregate(call, scope)
-    argument, distinct = call.this, False
-    if isinstance(argument, exp.Distinct):
-        distinct = True
-        if len(argument.expressions) != 1:
-            raise NotSupportedError(
-                f"{name.upper()}(DISTINCT) of several values is not supported", span_of(call, scope.place)
-            )
-        argument = argument.expressions[0]
-    if call.expressions:
-        raise NotSupportedError(f"{name.upper()} of several values is not supported", span_of(call, scope.place))
-    for node in argument.walk():
-        if isinstance(node, exp.AggFunc) or navigation_name(node) in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL):
-            raise ProgrammingError(
-                "an aggregate may not hold navigation or another aggregate", span_of(call, scope.place)
-            )
-        if navigation_name(node) in ("CLASSIFIER", "MATCH_NUMBER"):
-            raise NotSupportedError(
-                f"{navigation_name(node)} in an aggregate is not supported", span_of(call, scope.place)
-            )
-    if argument.find(exp.Star) and name != "count":
-        raise ProgrammingError("a star may stand only in COUNT", span_of(call, scope.place))
-    if isinstance(argument, exp.Star):
-        return Aggregate("count", None, None)
-    variables = one_variable(argument, scope, name.upper())
-    if isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star):
-        return Aggregate("count", None, variables)
+    (argument,) = call.arguments
+    variables = aggregate_variables(call, scope)
+    condition = scope.row_sql(call.filter) if call.filter is not None else None
+    if isinstance(argument, exp.Star) or (isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star)):
+        if condition is None:
+            return Aggregate("count", None, variables)
+        return Aggregate("count", traveling.value(f"CASE WHEN {condition} THEN 1 END"), variables)
+    sql = scope.row_sql(argument)
     if name == "count_if":
-        sql = f"CASE WHEN {scope.row_sql(argument)} THEN 1 END"
-        return Aggregate("count", traveling.value(sql), variables, distinct)
-    return Aggregate(name, traveling.value(scope.row_sql(argument)), variables, distinct)
+        condition = sql if condition is None else f"({sql}) AND ({condition})"
+        return Aggregate("count", traveling.value(f"CASE WHEN {condition} THEN 1 END"), variables, call.distinct)
+    if not _takes(name, scope.type_of(argument)):
+        return None
+    if condition is not None:
+        sql = f"CASE WHEN {condition} THEN {sql} END"
+    return Aggregate(name, traveling.value(sql), variables, call.distinct)
 
 
-def _unknown_aggregate(call: exp.AggFunc, scope: MatchScope) -> NotSupportedError:
-    place = span_of(call, scope.place)
-    call = call.this if isinstance(call, exp.WithinGroup) else call
-    if isinstance(call, exp.Lag | exp.Lead):
-        instead = "PREV" if isinstance(call, exp.Lag) else "NEXT"
-        hint = f"{instead}(x, n) reads the row n rows {'before' if instead == 'PREV' else 'after'}"
-        return NotSupportedError(f"{spoken_function(call)} in MATCH_RECOGNIZE is not supported", place, hint)
-    return NotSupportedError(
-        f"the aggregate {spoken_function(call)} over rows of the match is not supported",
-        place,
-        "COUNT, COUNT_IF, SUM, AVG, MIN and MAX are",
-    )
+def _takes(name: str, kind: str) -> bool:
+    """Tell whether the matcher has the aggregate for values of a Spark type."""
+    if name in ("sum", "avg"):
+        return kind.split("(")[0] in _NUMBERS
+    return name == "count" or not kind.startswith(("array", "struct", "map", "interval"))
+
+
+def check_aggregate(call: AggregateCall, scope: MatchScope) -> None:
+    """Raise ProgrammingError for what may not stand in an aggregate call."""
+    place = span_of(call.function, scope.place)
+    parts = [
+        *call.arguments,
+        *([call.filter] if call.filter is not None else []),
+        *([call.order] if call.order else []),
+    ]
+    for node in (node for part in parts for node in part.walk()):
+        name = navigation_name(node)
+        if is_aggregate(node) or name in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL):
+            raise ProgrammingError("an aggregate may not hold navigation or another aggregate", place)
+        if name in MATCH_FUNCTIONS:
+            raise NotSupportedError(f"{name} in an aggregate is not supported", place)
+    starred = [part for part in parts if part.find(exp.Star) is not None]
+    if starred and (not isinstance(call.function, exp.Count) or call.filter in starred):
+        raise ProgrammingError("a star may stand only in COUNT", place)
+
+
+def aggregate_variables(call: AggregateCall, scope: MatchScope) -> frozenset[int] | None:
+    """Return the variable whose rows are aggregated, None for all rows.
+
+    Raises ProgrammingError if arguments, FILTER and WITHIN GROUP name different ones.
+    """
+    parts = [*call.arguments]
+    if any(isinstance(part, exp.Star) for part in parts):
+        # COUNT(*) counts all rows, so that its filter may not name a variable either.
+        parts = [exp.column(next(iter(scope.columns.values()))[0], quoted=True)]
+    parts += [call.filter] if call.filter is not None else []
+    parts += [item.this for item in call.order.expressions] if call.order is not None else []
+    return one_variable(exp.Tuple(expressions=[part.copy() for part in parts]), scope, call.name)
+
+
+def refuse_window_function(call: AggregateCall, scope: MatchScope) -> None:
+    """Raise NotSupportedError for what sqlglot takes for an aggregate but what reads neighbours or ranks rows."""
+    if not isinstance(call.function, _WINDOW_FUNCTIONS):
+        return
+    hint = "aggregates in MATCH_RECOGNIZE are over the rows of the match; PREV and NEXT read neighbours"
+    if isinstance(call.function, exp.Lag | exp.Lead):
+        instead, side = ("NEXT", "after") if isinstance(call.function, exp.Lead) else ("PREV", "before")
+        hint = f"{instead}(x, n) reads the row n rows {side}"
+    spoken = spoken_function(call.function)
+    raise NotSupportedError(f"{spoken} in MATCH_RECOGNIZE is not supported", span_of(call.function, scope.place), hint)

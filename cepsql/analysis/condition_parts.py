@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from cepsql.analysis.conditions import lower_part
+from cepsql.analysis.conditions import lower_value
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
@@ -89,14 +89,14 @@ def _part(
     reads = []
     for reader in _readers(node):
         try:
-            value = lower_part(reader, variable, scope, traveling)
+            value = lower_value(reader, variable, scope, traveling)
         except Error:
             continue  # The parameter of a lambda.
         place = span_of(reader)
         if span is not None and place is not None and span.start <= place.start < place.end <= span.end:
             reads.append(Read(place.start - span.start, place.end - span.start, value))
     written = node.sql(dialect=DIALECT) if span is None else sql[span.start : span.end]
-    return ConditionPart(written, lower_part(node, variable, scope, traveling), tuple(reads))
+    return ConditionPart(written, lower_value(node, variable, scope, traveling), tuple(reads))
 
 
 def _readers(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -5,11 +5,15 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregates import lower_aggregate
+from cepsql.analysis.aggregate_calls import aggregate_call, is_aggregate
+from cepsql.analysis.condition_aggregates import lower_condition_aggregate
+from cepsql.analysis.condition_functions import function_form, plainer
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
+    FIRST,
+    LAST,
     LAST_ROW,
     MATCH_FUNCTIONS,
     RUNNING,
@@ -24,7 +28,7 @@ from cepsql.analysis.scope import (
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.tokens import KEPT_AGGREGATES
+from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import (
     Bit,
     Call,
@@ -48,7 +52,10 @@ _STRICT = (
     exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Trim, exp.Substring, exp.Date, exp.Year, exp.Month, exp.Day,
     exp.Extract, exp.DateDiff, exp.TimestampTrunc, exp.TsOrDsAdd, exp.Bracket, exp.Dot, exp.IntervalSpan,
     exp.Hour, exp.Minute, exp.Second, exp.DayOfWeek, exp.DayOfMonth, exp.DayOfYear, exp.WeekOfYear, exp.Quarter,
-    exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DPipe,
+    exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DPipe, exp.Concat, exp.Left,
+    exp.Right, exp.Replace, exp.Reverse, exp.StrPosition, exp.Repeat, exp.Pad, exp.Translate, exp.Log, exp.Sin, exp.Cos,
+    exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Atan2, exp.Radians, exp.Degrees, exp.Sign, exp.IntDiv, exp.BitwiseAnd,
+    exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.TimestampDiff, exp.TsOrDsToDate, exp.Cbrt, exp.UnixMicros,
 )  # fmt: skip
 _NONDETERMINISTIC = (exp.Rand, exp.Randn, exp.CurrentTimestamp, exp.CurrentDate, exp.Uuid)
 _NONDETERMINISTIC_NAMES = {"UUID", "NOW", "RANDOM", "MONOTONICALLY_INCREASING_ID", "SHUFFLE"}
@@ -72,9 +79,12 @@ def lower_condition(condition: exp.Expr, variable: int, scope: MatchScope, trave
     return _Lowering(variable, scope, traveling).lower(condition, positive=True)
 
 
-def lower_part(part: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
-    """Lower a part of a valid condition so that its value, NULL told apart from false, comes out."""
-    return _Lowering(variable, scope, traveling).lower(part, positive=False)
+def lower_value(expression: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
+    """Turn an expression, as it may stand in the DEFINE condition of a variable, into a scalar program.
+
+    Raises as `lower_condition`.
+    """
+    return _Lowering(variable, scope, traveling).lower(expression, positive=False)
 
 
 def compares_with_itself(condition: exp.Expr, variable: int, scope: MatchScope) -> bool:
@@ -97,7 +107,7 @@ def _refuse(condition: exp.Expr, scope: MatchScope) -> None:
                 span_of(node, scope.place),
                 "a condition sees the match so far: RUNNING",
             )
-        if name in ("MATCH_TIMEOUT", "MATCH_ROWTIME"):
+        if name in ("MATCH_TIMEOUT", "MATCH_ROWTIME", "MATCH_ID"):
             raise ProgrammingError(
                 f"{name}() may not stand in DEFINE", span_of(node, scope.place), "it is known when a match is found"
             )
@@ -146,7 +156,7 @@ class _Lowering:
     def rows(self, node: exp.Expr) -> set[RowRef] | None:
         """Return the rows that an expression reads, None if it reads more than values of rows."""
         name = navigation_name(node)
-        if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or name in KEPT_AGGREGATES:
+        if is_aggregate(node):
             return None
         if name in MATCH_FUNCTIONS:
             return None
@@ -197,8 +207,9 @@ class _Lowering:
             return MatchNumber()
         if name == "CLASSIFIER" or (name and any(navigation_name(n) == "CLASSIFIER" for n in node.walk())):
             return self._classifier(node)
-        if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or name in KEPT_AGGREGATES:
-            return lower_aggregate(node, self.scope, self.traveling)
+        call = aggregate_call(node)
+        if call is not None:
+            return lower_condition_aggregate(call, self.scope, self.traveling)
         operation = _BINARY.get(type(node))
         if operation in ("and", "or"):
             return self._call(operation, [self.lower(node.left, positive), self.lower(node.right, positive)], "boolean")
@@ -243,20 +254,48 @@ class _Lowering:
                 return self._case(node, kind)
             case exp.Cast() | exp.TryCast():
                 return self._call("cast", [self.lower(node.this, False)], node.to.sql(dialect="spark").lower())
-        spoken, place = spoken_function(node), span_of(node, self.scope.place)
+        if isinstance(node, exp.Like | exp.ILike) and node.args.get("negate"):
+            plain = node.copy()
+            plain.set("negate", None)
+            return self._call("not", [self.lower(plain, False)], "boolean")
         rows = self.rows(node)
         if rows is not None and len(rows) == 1:
-            raise NotSupportedError(
-                f"{spoken} on another row needs FIRST, LAST, PREV or NEXT around it",
-                place,
-                f"LAST({spoken}(...)) computes it on the last such row",
-            )
+            return self._of_one_row(node, *rows)
+        plain = plainer(node)
+        if plain is not None:
+            return self.lower(plain, False)
+        form = function_form(node, self.scope.type_of)
+        if form is not None:
+            return self._call(form.operation, [self._as(e, kind) for e, kind in form.arguments], form.type)
         raise NotSupportedError(
-            f"{spoken} cannot be evaluated on values of several rows in DEFINE",
-            place,
-            "arithmetic, comparisons, AND, OR, NOT, CASE, COALESCE, ABS, GREATEST, LEAST and CAST can; "
-            "any function of a single row can",
+            f"{spoken_function(node)} cannot be evaluated on values of several rows in DEFINE",
+            span_of(node, self.scope.place),
+            "any function of a single row can, and many of several; the documentation of row patterns lists them",
         )
+
+    def _as(self, node: exp.Expr, kind: str) -> Scalar:
+        """Lower an argument, brought to a type where one is given."""
+        if isinstance(node, exp.Literal) and not node.is_string and kind in ("int", "double"):
+            return Literal(int(node.this) if kind == "int" and node.this.isdigit() else float(node.this))
+        given = self.scope.type_of(node)
+        return self.lower(node if kind in ("", given) else exp.cast(node.copy(), kind), False)
+
+    def _of_one_row(self, node: exp.Expr, row: RowRef) -> Scalar:
+        """Lower a function of one other row, whose value Spark computes: for that row, and for the case of no row."""
+        there = Navigation(self.traveling.value("TRUE"), row.variables, row.first, row.offset, row.shift)
+        missing = Navigation(self.traveling.value(self._without_row(node)))
+        absent = self._call("isnull", [there], "boolean")
+        return self._call("case", [absent, missing, self._value(node, row)], self.scope.type_of(node))
+
+    def _without_row(self, node: exp.Expr) -> str:
+        """Return the Spark SQL of an expression whose columns are NULL, each of its own type."""
+
+        def null(column: exp.Expr) -> exp.Expr:
+            if not isinstance(column, exp.Column):
+                return column
+            return exp.Case(ifs=[exp.If(this=exp.false(), true=column.copy())])
+
+        return self.scope.row_expression(node).transform(null).sql(dialect=DIALECT)
 
     def _case(self, node: exp.Case | exp.If, kind: str) -> Call:
         branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
@@ -309,12 +348,13 @@ class _Lowering:
         families = [_family(kind) for kind in kinds]
         target = None
         if set(families) == {"string", "number"}:
-            target = "double"
+            number = kinds[families.index("number")]
+            target = "double" if number.startswith("decimal") else number
         elif set(families) <= {"date", "timestamp", "string"} and len(set(families)) == 2:
             target = "timestamp" if "timestamp" in families else "date"
         if target:
             left, right = (
-                e if f == target or (f == "number" and target == "double") else exp.cast(e.copy(), target)
+                e if f in (target, "number") else exp.cast(e.copy(), target)
                 for e, f in zip((left, right), families, strict=True)
             )
         return self._double_if_mixed([self.lower(left, False), self.lower(right, False)], *kinds)
@@ -345,4 +385,7 @@ def _family(kind: str) -> str:
 
 
 def _is_strict(node: exp.Expr) -> bool:
-    return all(isinstance(n, (*_STRICT, exp.Column)) for n in node.walk())
+    """Tell whether an expression of one row is NULL if there is no such row."""
+    reads = (FIRST, LAST, "PREV", "NEXT")
+    nodes = node.walk(prune=lambda n: navigation_name(n) in reads)
+    return all(isinstance(n, (*_STRICT, exp.Column)) or navigation_name(n) in reads for n in nodes)

@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.railroad import draw, legend
@@ -19,6 +20,7 @@ from cepsql.pattern.program import (
     Classifier,
     Complete,
     Literal,
+    MatchId,
     MatchNumber,
     MatchProgram,
     Navigation,
@@ -126,6 +128,7 @@ def _pattern(match: MatchPlan) -> str:
         lines.append(f"  {name} AS {'TRUE' if condition is None else _scalar(condition, program)}")
     for measure in program.measures:
         lines.append(f"  {measure.name} = {_leaf(measure.source, program)}")
+    lines += [f"  {aggregate.name} = {dump_aggregate(aggregate)}" for aggregate in match.aggregates]
     if program.within is not None:
         lines.append(f"  WITHIN {_duration(program.within)}")
     drawing = draw(program.pattern)
@@ -159,6 +162,8 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
             return "NULL" if value is None else repr(value)
         case MatchNumber():
             return "MATCH_NUMBER()"
+        case MatchId():
+            return "MATCH_ID()"
         case Complete():
             return "complete"
         case RowValue(column):

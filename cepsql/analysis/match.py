@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
 from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.list_aggregates import ListAggregate
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, variable_hint
@@ -17,7 +18,7 @@ from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
-from cepsql.pattern.program import Column, Complete, MatchProgram, OrderColumn, Scalar
+from cepsql.pattern.program import Column, Complete, MatchId, MatchProgram, OrderColumn, Scalar
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class MatchPlan:
     watermark: event-time column of the input and delay in microseconds; None for a bounded input.
     notices:   what the user should know before it runs for months.
     scope, traveling: what its names mean and what travels, for whoever lowers further expressions of the clause.
+    aggregates: what Spark computes from lists that the matcher returns, before `output`.
     """
 
     clause: MatchClause
@@ -49,6 +51,7 @@ class MatchPlan:
     notices: tuple[str, ...]
     scope: MatchScope = field(repr=False, compare=False)
     traveling: Traveling = field(repr=False, compare=False)
+    aggregates: tuple[ListAggregate, ...] = ()
 
     @property
     def streaming(self) -> bool:
@@ -71,8 +74,12 @@ def plan_match(
     traveling = Traveling(time if time and scope.type_of(exp.column(time, quoted=True)) == "timestamp" else None)
     keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
     conditions = _conditions(clause, scope, traveling)
-    atoms = Atoms()
+    atoms = Atoms(order)
     output = _output(clause, scope, traveling, atoms)
+    if any(isinstance(measure.source, MatchId) for measure in atoms.measures):
+        # What orders rows also tells them apart.
+        for item in clause.order_by:
+            traveling.value(scope.row_sql(item.this))
     program = MatchProgram(
         pattern=clause.pattern,
         variables=scope.variables,
@@ -95,7 +102,8 @@ def plan_match(
         _refuse_endless(clause, program)
     notices = _notices(clause, scope, program, streaming)
     mark = watermark if streaming else None
-    return MatchPlan(clause, clause.input, program, order, output, mark, notices, scope, traveling)
+    aggregates = tuple(atoms.aggregates)
+    return MatchPlan(clause, clause.input, program, order, output, mark, notices, scope, traveling, aggregates)
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

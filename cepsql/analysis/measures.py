@@ -4,7 +4,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.aggregates import lower_aggregate
+from cepsql.analysis.list_aggregates import ListAggregate, lower_list_aggregate
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
@@ -22,22 +24,39 @@ from cepsql.analysis.scope import (
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language.statements import Rows
-from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, Measure, Navigation, RowValue
+from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchId, MatchNumber, Measure, Navigation, RowValue
 
 
 @dataclass
 class Atoms:
-    """The columns that the matcher must return, gathered while measures are lowered."""
+    """The columns that the matcher must return, and the aggregates that Spark computes from those that are lists.
 
+    Gathered while measures are lowered.
+    order: ORDER BY as Spark SQL.
+    """
+
+    order: tuple[str, ...] = ()
     measures: list[Measure] = field(default_factory=list)
+    aggregates: list[ListAggregate] = field(default_factory=list)
 
-    def column(self, source: Navigation | Aggregate | Classifier | MatchNumber | Complete | RowValue) -> exp.Column:
+    def column(
+        self, source: Navigation | Aggregate | Classifier | MatchNumber | MatchId | Complete | RowValue
+    ) -> exp.Column:
         """Return the column that will hold `source`."""
         for measure in self.measures:
             if measure.source == source:
                 return exp.column(measure.name)
         self.measures.append(Measure(f"a{len(self.measures)}", source))
         return exp.column(self.measures[-1].name)
+
+    def aggregate(self, *parts: object) -> exp.Column:
+        """Return the column that will hold the `ListAggregate` of these parts after its name."""
+        new = ListAggregate(f"g{len(self.aggregates)}", *parts)
+        for known in self.aggregates:
+            if replace(known, name=new.name) == new:
+                return exp.column(known.name)
+        self.aggregates.append(new)
+        return exp.column(new.name)
 
 
 def lower_row_value(column: exp.Expr, scope: MatchScope, traveling: Traveling, atoms: Atoms) -> exp.Expr:
@@ -63,11 +82,13 @@ def lower_measure(
             case _ if name in (RUNNING, FINAL):
                 argument = semantics_argument(node, scope)
                 return lower_measure(argument, scope, traveling, atoms, rows, rows.all and name == FINAL)
-            case "MATCH_NUMBER" | "MATCH_ROWTIME" | "MATCH_TIMEOUT":
+            case "MATCH_NUMBER" | "MATCH_ROWTIME" | "MATCH_TIMEOUT" | "MATCH_ID":
                 no_arguments(node, scope)
         match name:
             case "MATCH_NUMBER":
                 return atoms.column(MatchNumber())
+            case "MATCH_ID":
+                return atoms.column(MatchId(atoms.order))
             case "MATCH_ROWTIME":
                 return _row_time(node)
             case "MATCH_TIMEOUT":
@@ -94,8 +115,11 @@ def lower_measure(
             raise ProgrammingError(
                 f"no value was given for :{node.this}", scope.place, "pass args={...}, or -v NAME=VALUE"
             )
-        aggregate = lower_aggregate(node, scope, traveling)
-        if aggregate is not None:
+        call = aggregate_call(node)
+        if call is not None:
+            aggregate = lower_aggregate(call, scope, traveling)
+            if aggregate is None:
+                return lower_list_aggregate(call, scope, traveling, atoms, final)
             return _time_again(replace(aggregate, final=final), aggregate.column)
         if isinstance(node, exp.Column) or name in (FIRST, LAST, "PREV", "NEXT"):
             row = row_of(node, scope)

@@ -8,6 +8,7 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.schema import MappingSchema
 
+from cepsql.analysis.aggregate_calls import is_aggregate, of_result_type
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import NAVIGATION
@@ -29,10 +30,10 @@ class RowRef:
     shift: int = 0
 
 
-MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT")
+MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT", "MATCH_ID")
 """Calls that ask for the match itself."""
 
-_TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean"), strict=True))
+_TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean", "string"), strict=True))
 
 LAST_ROW = RowRef()
 """The last row of the match so far; in a condition, the row under test."""
@@ -113,7 +114,7 @@ class MatchScope:
 
     def type_of(self, expression: exp.Expr) -> str:
         """Return the Spark type of an expression, lower case, "unknown" where it cannot be told."""
-        plain = self.row_expression(expression)
+        plain = self.row_expression(expression).transform(lambda node: of_result_type(node) or node)
         for call in list(plain.find_all(exp.Anonymous)):
             kind = _TYPES.get(call.name.upper())
             if kind:
@@ -197,7 +198,7 @@ def semantics_argument(call: exp.Anonymous, scope: MatchScope) -> exp.Expr:
     Raises ProgrammingError if that is neither FIRST, LAST nor an aggregate.
     """
     argument = call.expressions[0]
-    if navigation_name(argument) not in (FIRST, LAST) and not isinstance(argument, exp.AggFunc | exp.Filter):
+    if navigation_name(argument) not in (FIRST, LAST) and not is_aggregate(argument):
         raise ProgrammingError(
             f"{spoken_name(call)} may stand only before FIRST, LAST and aggregates", span_of(call, scope.place)
         )
@@ -239,7 +240,7 @@ def _argument_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
                 span_of(call, scope.place),
                 "only PREV and NEXT may hold FIRST or LAST, directly",
             )
-        if nested == "CLASSIFIER" or isinstance(node, exp.AggFunc):
+        if nested == "CLASSIFIER" or is_aggregate(node):
             raise NotSupportedError(
                 f"{spoken} over a computed CLASSIFIER or aggregate is not supported", span_of(call, scope.place)
             )

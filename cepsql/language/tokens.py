@@ -157,8 +157,13 @@ def _function_name(token: Token, following: Token | None) -> Token:
         # sqlglot takes it for the WINDOW clause at the head of GROUP BY.
         return made_token(TokenType.VAR, token.text, token)
     if token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS and token.token_type != TokenType.STRING:
-        return made_token(TokenType.VAR, _KEPT + token.text, token)
+        return kept_name(token)
     return token
+
+
+def kept_name(token: Token) -> Token:
+    """Make a function's name one that sqlglot does not know, so that it keeps the call as it is written."""
+    return made_token(TokenType.VAR, _KEPT + token.text, token)
 
 
 def _place_calls(text: Text, tree: exp.Expr) -> None:

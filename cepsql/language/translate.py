@@ -11,6 +11,7 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
+from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.language.statements import (
     NAVIGATION,
     PICTURES,
@@ -31,7 +32,7 @@ from cepsql.language.statements import (
     Skip,
     Statement,
 )
-from cepsql.language.tokens import Text, made_token, parse_island
+from cepsql.language.tokens import Text, kept_name, made_token, parse_island
 
 
 def statements(sql: str) -> list[Statement]:
@@ -322,8 +323,10 @@ class _Translator:
             word, called = self.text.word(i), self.text.raw(i + 1) == "("
             if word in ("FIRST", "LAST") and called:
                 tokens.append(made_token(TokenType.VAR, NAVIGATION[word], self.text.tokens[i]))
+            elif word in SPARK_AGGREGATES and called and not (word in ("ANY", "SOME") and self._quantifies(i)):
+                tokens.append(kept_name(self.text.tokens[i]))
             elif word in ("RUNNING", "FINAL") and self.text.word(i + 1) and self.text.raw(i + 2) == "(":
-                close = self.text.closing[i + 2]
+                close = self._call_end(i + 2)
                 at = self.text.tokens[i]
                 tokens += [made_token(TokenType.VAR, NAVIGATION[word], at), made_token(TokenType.L_PAREN, "(", at)]
                 tokens += self._navigation(i + 1, close + 1)
@@ -336,6 +339,24 @@ class _Translator:
                 tokens.append(self.text.tokens[i])
             i += 1
         return tokens
+
+    def _call_end(self, opening: int) -> int:
+        """Return the last token of a call with what belongs to an aggregate: WITHIN GROUP, FILTER, IGNORE NULLS."""
+        end = self.text.closing[opening]
+        while True:
+            words = f"{self.text.word(end + 1)} {self.text.word(end + 2)}".strip()
+            if words.startswith("FILTER") and self.text.raw(end + 2) == "(":
+                end = self.text.closing[end + 2]
+            elif words == "WITHIN GROUP" and self.text.raw(end + 3) == "(":
+                end = self.text.closing[end + 3]
+            elif words in ("IGNORE NULLS", "RESPECT NULLS"):
+                end += 2
+            else:
+                return end
+
+    def _quantifies(self, i: int) -> bool:
+        """Tell whether ANY or SOME belongs to a comparison, as in LIKE ANY ('a', 'b')."""
+        return i > 0 and (self.text.word(i - 1) in ("LIKE", "ILIKE", "RLIKE") or self.text.raw(i - 1) in _COMPARING)
 
     def _name(self, token: Token) -> Name:
         return Name(_unquote(token), self._span(token))
@@ -362,6 +383,8 @@ def _type_hint(word: str) -> str:
     common = "STRING, INT, BIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIMESTAMP, BINARY, ARRAY, MAP, STRUCT"
     return f"did you mean {near[0]}?" if near else f"types: {common}"
 
+
+_COMPARING = ("=", "<", ">", "<=", ">=", "<>", "!=", "==", "<=>")
 
 _ISLAND_TYPES = {"NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT"}
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from cepsql.ordered.columns import canonical, one_chunk, plain_batch, stack
 from cepsql.ordered.keys import key_changes
 from cepsql.ordered.match_rows import OrderedFunction, match_rows
+from cepsql.ordered.row_ids import with_row_ids
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.rows import Partitions
 
@@ -31,6 +32,7 @@ def match_sorted(
     for rows, starts in _chunks(batches, keys, chunk_rows):
         begins, ends = starts[:-1], starts[1:]
         numbers = np.zeros(len(begins), np.int64)
+        rows = with_row_ids(program, rows)
         scanned = function(program, Partitions(rows, starts, begins, ends, numbers, END_OF_TIME))
         yield from (batch for batch in scanned.output.to_batches() if batch.num_rows)
 

@@ -13,6 +13,7 @@ from cepsql.ordered.match_numbers import asks_for_number, read_numbers, write_nu
 from cepsql.ordered.match_rows import OrderedFunction, Scanned, match_rows
 from cepsql.ordered.packet import BEGINNING, Packet, open_packet
 from cepsql.ordered.reach import reach
+from cepsql.ordered.row_ids import with_row_ids
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.state import State, decode, encode
 from cepsql.pattern.output import asks_for_unmatched
@@ -103,6 +104,7 @@ def _scan(
         again, resting = divide(held, to_scan(held, keys, ready, program.within, before.bound, bound))
     parts = [] if again is None else [again]
     if ready is not None:
+        ready = with_row_ids(program, ready)
         if asks_for_unmatched(program):
             ready = ready.append_column("covered", pa.repeat(False, ready.num_rows))
         parts.append(ready.append_column("context", pa.repeat(False, ready.num_rows)))

@@ -269,22 +269,25 @@ def _cast(type: str, a: Vector) -> Vector:
     if type not in LIMITS or type in ("date", "timestamp"):
         raise Unvectorised(f"cast to {type}")
     if values.dtype.kind == "f":
-        # NaN and the infinities fail both comparisons or one of them.
-        fits = (values > -(2.0**63)) & (values < 2.0**63)
-        return _narrow(type, _strict((a,), np.where(fits, values, 0).astype(np.int64), fits))
+        limit = 2.0**63 if type == "bigint" else 2.0**31
+        if not np.all(((values > -limit) & (values < limit)) | ~a.valid):
+            raise Unvectorised("a number beyond the ends of an integer type")
+        return _narrow(type, Vector(np.where(a.valid, values, 0).astype(np.int64), a.valid, a.unknown))
     return _narrow(type, Vector(values, a.valid, a.unknown))
 
 
 def _narrow(type: str, vector: Vector) -> Vector:
-    """Bring values to the type: single precision for float, NULL for an integer out of range."""
+    """Bring values to the type: single precision for float, the low bits for an integer."""
     values = vector.values
     if type in ("double", "float") and values.dtype.kind != "f":
         values = values.astype(np.float64)
     if type == "float":
         return Vector(values.astype(np.float32).astype(np.float64), vector.valid, vector.unknown)
     if LIMITS.get(type, 2**63) < 2**63:
-        fits = (values >= -LIMITS[type]) & (values < LIMITS[type])
-        return Vector(values, vector.valid & fits, vector.unknown)
+        limit = LIMITS[type]
+        if type == "date":
+            return Vector(values, vector.valid & (values >= -limit) & (values < limit), vector.unknown)
+        return Vector((values + limit) % (2 * limit) - limit, vector.valid, vector.unknown)
     return Vector(values, vector.valid, vector.unknown)
 
 

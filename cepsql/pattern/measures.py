@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 
 from cepsql.pattern.aggregates import aggregate
 from cepsql.pattern.labels import ranges
+from cepsql.pattern.match_ids import match_ids
 from cepsql.pattern.output import OutputRows, output_rows
 from cepsql.pattern.program import (
     Aggregate,
     Classifier,
     Complete,
+    MatchId,
     MatchNumber,
     MatchProgram,
     Navigation,
@@ -63,6 +65,7 @@ class _View:
     """The rows of all matches laid end to end, seen from each output row; selections are kept for the next measure."""
 
     def __init__(self, program: MatchProgram, partitions: Partitions, matches: Matches, rows: OutputRows):
+        self._program, self._partitions = program, partitions
         self.variables, self.rows = program.variables, partitions.rows
         self.labels = matches.labels % len(program.variables) if len(program.variables) else matches.labels
         self.output, self.matches = rows, matches
@@ -89,6 +92,8 @@ class _View:
         match source:
             case MatchNumber():
                 return self._per_match(self.matches.number, pa.int64())
+            case MatchId():
+                return self._match_ids()
             case Complete():
                 return self._per_match(self.matches.complete, pa.bool_())
             case Navigation():
@@ -98,6 +103,12 @@ class _View:
             case Aggregate():
                 return self._aggregate(source)
         raise TypeError(source)
+
+    def _match_ids(self) -> pa.Array:
+        if self._missing.all():
+            return pa.nulls(len(self.output.row), pa.string())
+        found = match_ids(self._program.identity(), self._partitions, self.matches)
+        return found.take(pa.array(self.output.match, mask=self._missing))
 
     def _per_match(self, values: np.ndarray, kind: pa.DataType) -> pa.Array:
         if self._missing.all():
@@ -129,7 +140,11 @@ class _View:
             places = selection.places[ranges(low[begin:stop], counts[begin:stop])]
             rows = (self._start - self._begin)[begin:stop][group] + places
             values = self._column(source.column).take(pa.array(rows))
-            pieces.append(aggregate(source.function, values, group, stop - begin, source.distinct))
+            if source.function == "list":
+                offsets = np.concatenate([[0], np.cumsum(counts[begin:stop])])
+                pieces.append(pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values))
+            else:
+                pieces.append(aggregate(source.function, values, group, stop - begin, source.distinct))
         return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
 
     def _find(self, source: Navigation | Classifier) -> tuple[np.ndarray, np.ndarray]:

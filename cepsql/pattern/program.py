@@ -7,13 +7,14 @@ Rows reach the matcher as an Arrow table with these columns:
     o0, o1, ...   further ORDER BY values (streams only; a batch job has Spark sort)
     v0, v1, ...   values that conditions or measures read
     m             BIGINT: bit i is set where row predicate i is true (absent without predicates)
+    i             the row's id, 16 bytes (only where a measure is a MatchId)
 
 Values are Spark's Arrow types. In scalar expressions TIMESTAMP and day-time INTERVAL are integer microseconds, DATE is
 integer days, DECIMAL is decimal.Decimal, NULL is None.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepsql.pattern.ir import Pattern
 
@@ -78,9 +79,10 @@ class Navigation:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """count, sum, avg, min or max of `column` over the rows of `variables` (None: all rows of the match so far).
+    """count, sum, avg, min, max or list of `column` over the rows of `variables` (None: all rows of the match so far).
 
-    `column` None counts rows. No rows: count is 0, the others NULL. NULL values are passed over. `final` as above.
+    `column` None counts rows. No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over,
+    but for lists, which have one element a row and are for measures only. `final` as above.
     """
 
     function: str
@@ -114,6 +116,16 @@ class MatchNumber:
 
 
 @dataclass(frozen=True)
+class MatchId:
+    """An id of the match, the same on every replay (measures only).
+
+    order: ORDER BY as Spark SQL, which is part of what the query is, for streams as for tables.
+    """
+
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Complete:
     """True for a match, false for a partial match that timed out (measures only)."""
 
@@ -139,7 +151,7 @@ class Measure:
     """One column that the matcher returns for a match; Spark computes the MEASURES expressions from such columns."""
 
     name: str
-    source: Navigation | Aggregate | Classifier | MatchNumber | Complete | RowValue
+    source: Navigation | Aggregate | Classifier | MatchNumber | MatchId | Complete | RowValue
 
 
 @dataclass(frozen=True)
@@ -178,6 +190,11 @@ class MatchProgram:
     def fingerprint(self) -> str:
         """Return a hash that changes whenever stored state could mean something else."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+    def identity(self) -> str:
+        """Return a hash of what the program matches, the same whether it does so over a stream or over a table."""
+        ids = tuple(measure.source for measure in self.measures if isinstance(measure.source, MatchId))
+        return hashlib.sha256(repr(replace(self, order=(), strict=False, measures=ids[:1])).encode()).hexdigest()
 
 
 def leaves(expression: Scalar | None):

@@ -7,6 +7,9 @@ from decimal import Decimal
 
 from cepsql.errors import NotSupportedError
 from cepsql.pattern import values
+from cepsql.pattern.casts import cast_function
+from cepsql.pattern.decimals import decimal_result, decimal_size, rounded_result
+from cepsql.pattern.functions import FUNCTIONS, NULL_TAKING
 from cepsql.pattern.program import Call, Literal, Navigation, Scalar
 
 COMPARISONS = {
@@ -52,6 +55,12 @@ class Source:
         self.line(f"{name} = {expression}")
         return name
 
+    def refer(self, function: Callable) -> str:
+        """Return a name for a function."""
+        name = f"function{len(self.globals)}"
+        self.globals[name] = function
+        return name
+
     def constant(self, value: object) -> str:
         """Return an expression for a constant."""
         if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
@@ -64,14 +73,14 @@ class Source:
 def compile_scalar(expression: Scalar, source: Source) -> str:
     """Append statements that evaluate the expression and return the name or constant that holds the value.
 
-    What Spark's ANSI mode refuses (division by zero, overflow) gives NULL, as its try_ functions do.
+    Results are those of Spark without ANSI mode: integers wrap around, division by zero gives NULL.
     Raises NotSupportedError for an operation or cast that is not known.
     """
     match expression:
         case Literal(value):
             return source.constant(value)
         case Call(operation, arguments, _):
-            write = _WRITERS.get(operation)
+            write = _WRITERS.get(operation) or (_function if operation in FUNCTIONS else None)
             if write is None:
                 raise NotSupportedError(f"the operation {operation} in a condition that reads the match so far")
             return write(source, expression, arguments)
@@ -89,6 +98,8 @@ def execute(text: str, name: str, scope: dict) -> None:
 def type_of(expression: Scalar, types: Mapping[str, str]) -> str | None:
     """Return the Spark SQL type of an expression, None where it is not known."""
     match expression:
+        case Call(operation, arguments, type) if type.startswith("decimal") and operation != "cast":
+            return _decimal_type(operation, arguments, types) or type
         case Call(_, _, type):
             return type
         case Literal(value):
@@ -97,6 +108,24 @@ def type_of(expression: Scalar, types: Mapping[str, str]) -> str | None:
         case Navigation(column):
             return types.get(column)
     return None
+
+
+def _decimal_type(operation: str, arguments: tuple[Scalar, ...], types: Mapping[str, str]) -> str | None:
+    """Return the type of an operation on decimals, None where the types of its operands do not tell it."""
+    kinds = [None if isinstance(argument, Literal) else type_of(argument, types) for argument in arguments]
+    sizes = [
+        decimal_size(kind, argument.value if isinstance(argument, Literal) else None)
+        for argument, kind in zip(arguments, kinds, strict=True)
+    ]
+    if sizes[0] is None or not any(kinds):
+        return None
+    if operation in ("add", "sub", "mul", "div", "mod") and sizes[1] is not None:
+        return decimal_result(operation, sizes[0], sizes[1])
+    if operation in ("round", "bround") and isinstance(arguments[1], Literal):
+        return rounded_result(sizes[0], arguments[1].value)
+    if operation in ("floor", "ceil"):
+        return rounded_result(sizes[0], 0)
+    return kinds[0] if operation in ("neg", "abs") else None
 
 
 def _values(source: Source, arguments: tuple[Scalar, ...]) -> list[str]:
@@ -157,21 +186,21 @@ def _null_safe_equal(source: Source, call: Call, arguments: tuple[Scalar, ...]) 
 def _arithmetic(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
     names = _values(source, arguments)
     if call.type.startswith("decimal"):
-        return _strict(source, names, f"decimal_{call.operation}({', '.join(names)}, {_decimal(call.type)})")
+        return _strict(source, names, f"decimal_{call.operation}({', '.join(names)}, {_decimal(source, call)})")
     return _narrow(source, call.type, _strict(source, names, f" {ARITHMETIC[call.operation]} ".join(names)))
 
 
 def _divide(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
     a, b = _values(source, arguments)
     if call.type.startswith("decimal"):
-        return _strict(source, [a, b], f"decimal_div({a}, {b}, {_decimal(call.type)})")
+        return _strict(source, [a, b], f"decimal_div({a}, {b}, {_decimal(source, call)})")
     return _narrow(source, call.type, _strict(source, [a, b], f"(float({a}) / float({b}) if {b} else None)"))
 
 
 def _modulo(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
     a, b = _values(source, arguments)
     if call.type.startswith("decimal"):
-        return _strict(source, [a, b], f"decimal_mod({a}, {b}, {_decimal(call.type)})")
+        return _strict(source, [a, b], f"decimal_mod({a}, {b}, {_decimal(source, call)})")
     return _narrow(source, call.type, _strict(source, [a, b], f"modulo({a}, {b})"))
 
 
@@ -226,39 +255,40 @@ def _cast(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
     name, given = compile_scalar(arguments[0], source), type_of(arguments[0], source.types)
     if given == call.type:
         return name
-    if given is not None and not (given == "boolean" or _is_number(given)):
-        raise NotSupportedError(f"CAST of {given} to {call.type} in a condition that reads the match so far")
-    if call.type == "boolean":
-        return _strict(source, [name], f"{name} != 0")
-    if call.type.startswith("decimal"):
-        return _strict(source, [name], f"to_decimal({name}, {_decimal(call.type)})")
-    if call.type in values.LIMITS and call.type not in ("timestamp", "date"):
-        return _narrow(source, call.type, _strict(source, [name], f"to_integer({name})"))
-    if call.type in ("double", "float"):
-        return _narrow(source, call.type, _strict(source, [name], f"float({name})"))
-    raise NotSupportedError(f"CAST to {call.type} in a condition that reads the match so far")
+    # NULL, and values of which only Python knows the type.
+    function = cast_function(given or "double", call.type)
+    if function is None:
+        what = f"CAST of {given} to {call.type}" if given else f"CAST to {call.type}"
+        raise NotSupportedError(f"{what} in a condition that reads the match so far")
+    return _strict(source, [name], f"{source.refer(function)}({name})")
 
 
-def _is_number(type: str) -> bool:
-    return type in ("tinyint", "smallint", "int", "bigint", "float", "double") or type.startswith("decimal")
+def _function(source: Source, call: Call, arguments: tuple[Scalar, ...]) -> str:
+    """Append a call of a function of `cepsql.pattern.functions`."""
+    names = _values(source, arguments)
+    text = f"{source.refer(FUNCTIONS[call.operation])}({', '.join(names)})"
+    taking = [] if call.operation in NULL_TAKING else names
+    return _narrow(source, call.type, _strict(source, taking, text))
 
 
 def _narrow(source: Source, type: str, name: str) -> str:
     """Append what brings a result to the range of its type."""
     if type == "float":
         return _strict(source, [name], f"to_float({name})")
-    if type in values.LIMITS:
+    if type in ("date", "timestamp"):
         limit = values.LIMITS[type]
         return source.assign(f"{name} if {name} is not None and {-limit} <= {name} < {limit} else None")
+    if type in values.LIMITS:
+        # Few results are beyond the ends, and a comparison is cheaper than the arithmetic of wrapping.
+        limit = values.LIMITS[type]
+        return source.assign(f"{name} if {name} is None or {-limit} <= {name} < {limit} else wrap({name}, {limit})")
     return name
 
 
-def _decimal(type: str) -> str:
-    """Return precision and scale of 'decimal(p,s)' as arguments; a plain 'decimal' keeps all digits."""
-    if type == "decimal":
-        return "38, None"
-    precision, scale = type.removeprefix("decimal(").removesuffix(")").split(",")
-    return f"{int(precision)}, {int(scale)}"
+def _decimal(source: Source, call: Call) -> str:
+    """Return precision and scale of a decimal result as arguments; a plain 'decimal' keeps all digits."""
+    size = decimal_size(type_of(call, source.types))
+    return f"{size[0]}, {size[1]}" if size else "38, None"
 
 
 _WRITERS = {

@@ -24,6 +24,7 @@ __all__ = [
     "to_float",
     "to_integer",
     "total",
+    "wrap",
 ]
 
 LIMITS = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "date": 2**31, "bigint": 2**63, "timestamp": 2**63}
@@ -115,6 +116,11 @@ def to_integer(value: Decimal | float) -> int | None:
     if isinstance(value, Decimal):
         return int(value.to_integral_value(ROUND_DOWN))
     return int(value) if math.isfinite(value) else None
+
+
+def wrap(value: int, limit: int) -> int:
+    """Bring an integer to the type that reaches from -limit to limit - 1 by keeping its low bits."""
+    return (value + limit) % (2 * limit) - limit
 
 
 def same_nan(value: object) -> object:

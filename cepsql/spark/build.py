@@ -14,6 +14,7 @@ from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.language.tokens import DIALECT
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.source import MALFORMED, observe_source, quoted, read_source
 
@@ -42,7 +43,12 @@ def build(
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     Raises OperationalError and ProgrammingError for what Spark refuses.
     """
-    return _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}).query(plan)
+    builder = _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {})
+    frame = builder.query(plan)
+    if frame.isStreaming and has_list_aggregates(frame):
+        builder.aggregate = without_lists
+        check_streaming(builder.query(plan))
+    return frame
 
 
 def match_input(
@@ -63,6 +69,7 @@ class _Builder:
         self.spark, self.streaming, self.view_plan = spark, streaming, view_plan
         self.control, self.buckets = control, buckets
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
+        self.aggregate = with_aggregates
 
     def query(self, plan: Plan) -> DataFrame:
         frames: dict[str, DataFrame] = {}
@@ -78,6 +85,7 @@ class _Builder:
             )
         else:
             found = match_table(rows, match.program, list(match.order))
+        found = self.aggregate(found, match.aggregates)
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
         try:
             return found.selectExpr(*output)

@@ -17,6 +17,7 @@ from cepsql.errors import Error, InterfaceError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.list_aggregates import has_list_aggregates
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import stage_settings
@@ -188,7 +189,7 @@ class StandingQuery:
         writer = self._frame.writeStream.queryName(name).outputMode(self._output_mode)
         writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._drain else {"processingTime": self._trigger}
-        with self._lock, stage_settings(self._frame.sparkSession):
+        with self._lock, stage_settings(self._frame.sparkSession, unchecked=has_list_aggregates(self._frame)):
             self._query = writer.trigger(**timing).start()
 
     def _follow(self) -> None:

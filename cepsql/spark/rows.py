@@ -2,6 +2,7 @@
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DateType,
@@ -19,6 +20,7 @@ from cepsql.pattern.program import (
     Aggregate,
     Classifier,
     Complete,
+    MatchId,
     MatchNumber,
     MatchProgram,
     Measure,
@@ -74,10 +76,12 @@ def _measure_type(values: DataFrame, measure: Measure) -> DataType:
             return BooleanType()
         case MatchNumber() | Aggregate("count"):
             return LongType()
-        case Classifier():
+        case Classifier() | MatchId():
             return StringType()
         case Navigation(column=column) | RowValue(column):
             return LongType() if column == "t" else values.schema[column].dataType
+        case Aggregate(function="list", column=column):
+            return ArrayType(LongType() if column == "t" else values.schema[column].dataType)
         case Aggregate(function=function, column=column):
             if column == "t":
                 return LongType()

@@ -13,15 +13,28 @@ STAGE_SETTINGS = {
 }
 
 
+UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
+"""What starts a streaming query that has operators which Spark would refuse but which are right as they are used."""
+
+
 @contextmanager
-def stage_settings(spark: SparkSession) -> Iterator[None]:
-    """Apply STAGE_SETTINGS that the user has not set; a streaming query keeps what it was started with."""
+def stage_settings(spark: SparkSession, unchecked: bool = False) -> Iterator[None]:
+    """Apply STAGE_SETTINGS that the user has not set; a streaming query keeps what it was started with.
+
+    unchecked: UNCHECKED_SETTINGS too, whatever is set.
+    """
     given = spark.conf.getAll
     lent = {key: value for key, value in STAGE_SETTINGS.items() if key not in given}
+    if unchecked:
+        lent |= UNCHECKED_SETTINGS
+    before = {key: given[key] for key in lent if key in given}
     try:
         for key, value in lent.items():
             spark.conf.set(key, value)
         yield
     finally:
         for key in lent:
-            spark.conf.unset(key)
+            if key in before:
+                spark.conf.set(key, before[key])
+            else:
+                spark.conf.unset(key)

@@ -49,7 +49,7 @@ def test_measure(case, update):
         .plan
     )
     (match,) = plan.matches
-    returned = [line.strip() for line in explain_pattern(plan).splitlines() if line.startswith("  a")]
+    returned = [line.strip() for line in explain_pattern(plan).splitlines() if line.startswith(("  a", "  g"))]
     returned = [line for line in returned if line != "automaton"]
     check(case, "\n".join([f"{match.output[-1].type}: {match.output[-1].sql}", *returned]), update)
 

@@ -1,0 +1,102 @@
+"""Aggregates that Spark computes after the matcher, from lists of the values that the rows of a match have."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cepsql.analysis.aggregate_calls import AggregateCall
+from cepsql.analysis.aggregates import aggregate_variables, refuse_window_function
+from cepsql.analysis.scope import MatchScope
+from cepsql.analysis.traveling import Traveling
+from cepsql.language.tokens import DIALECT
+from cepsql.pattern.program import Aggregate
+
+ELEMENT = "__element"
+"""What `ListAggregate.call` calls one row of the lists; its fields are named like the lists."""
+
+
+@dataclass(frozen=True)
+class ListAggregate:
+    """One aggregate over lists that the matcher returns.
+
+    name:      of the column that holds the result.
+    variables: whose rows are aggregated, None for all; with `final` they say which lists have one length, and
+               elements of the same rows.
+    lists:     the matcher's columns that hold the arguments.
+    condition: the column with a list of booleans, the condition of FILTER, or None.
+    call:      the call in Spark SQL, perhaps with WITHIN GROUP, over fields of ELEMENT.
+    nulls:     IGNORE NULLS, RESPECT NULLS or nothing.
+    distinct:  only different elements count.
+    """
+
+    name: str
+    variables: frozenset[int] | None
+    final: bool
+    lists: tuple[str, ...]
+    condition: str | None
+    call: str
+    nulls: str = ""
+    distinct: bool = False
+
+
+def lower_list_aggregate(
+    call: AggregateCall, scope: MatchScope, traveling: Traveling, atoms, final: bool
+) -> exp.Column:
+    """Return the column of an aggregate that the matcher does not compute; what it needs goes into `atoms`.
+
+    Raises NotSupportedError for functions that are none.
+    """
+    refuse_window_function(call, scope)
+    variables = aggregate_variables(call, scope)
+    lists: dict[str, None] = {}
+
+    def list_of(node: exp.Expr) -> tuple[str, str]:
+        column = traveling.value(scope.row_sql(node))
+        return atoms.column(Aggregate("list", column, variables, final=final)).name, column
+
+    def travels(node: exp.Expr) -> exp.Expr:
+        name, column = list_of(node)
+        lists[name] = None
+        field = exp.column(name, table=ELEMENT)
+        return exp.func("timestamp_micros", field) if column == "t" else field
+
+    function = call.function.copy()
+    for child in list(function.iter_expressions()):
+        if isinstance(child, exp.Distinct):
+            _spread_distinct(function, child)
+    for child in list(function.iter_expressions()):
+        if child.find(exp.Column) is not None:
+            child.replace(travels(child))
+    order = call.order and call.order.copy()
+    for item in order.expressions if order else ():
+        if item.this.find(exp.Column) is not None:
+            item.this.replace(travels(item.this))
+    if not lists:
+        # A list all the same: there are as many elements as rows.
+        travels(exp.Literal.number(1))
+    condition = list_of(call.filter)[0] if call.filter is not None else None
+    sql = function.sql(dialect=DIALECT)
+    if order is not None:
+        sql += f" WITHIN GROUP ({order.sql(dialect=DIALECT).strip()})"
+    return atoms.aggregate(variables, final, tuple(lists), condition, sql, call.nulls, call.distinct)
+
+
+def dump_aggregate(aggregate: ListAggregate) -> str:
+    """Return an aggregate over lists as EXPLAIN shows it."""
+    parts = [aggregate.call.replace(f"{ELEMENT}.", ""), aggregate.nulls]
+    if aggregate.condition is not None:
+        parts.append(f"FILTER (WHERE {aggregate.condition})")
+    if aggregate.distinct:
+        parts.append("of different elements")
+    return f"{' '.join(part for part in parts if part)}, by Spark"
+
+
+def _spread_distinct(function: exp.Expr, distinct: exp.Distinct) -> None:
+    """Put the arguments after DISTINCT in its place."""
+    if isinstance(function, exp.Anonymous):
+        function.set("expressions", [argument.copy() for argument in distinct.expressions])
+        return
+    first, *others = (argument.copy() for argument in distinct.expressions)
+    distinct.replace(first)
+    if others:
+        function.set("expressions", others)

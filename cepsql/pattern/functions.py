@@ -1,0 +1,229 @@
+"""Functions of Spark on plain Python values, for conditions that put together values of several rows of a match.
+
+Every function here gives NULL if one of its arguments is NULL, except those in NULL_TAKING; None stands for NULL.
+Types are as in `cepsql.pattern.program`. Spark computes the transcendental functions with Java's mathematics, whose
+last bit may differ from the one here.
+"""
+
+import math
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+
+from cepsql.pattern.strings import STRING_FUNCTIONS, concat_ws
+from cepsql.pattern.values import wrap
+
+_EXACT = Context(prec=400)
+_MICROS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
+_DAY = 86_400 * 10**6
+_EPOCH = date(1970, 1, 1)
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def _real(function: Callable[..., float]) -> Callable[..., float]:
+    """Give NaN where a function is not defined and an infinity where it overflows, as Java does."""
+
+    def safe(*arguments: float) -> float:
+        try:
+            return function(*map(float, arguments))
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return safe
+
+
+def _power(a: float, b: float) -> float:
+    if abs(a) == 1 and (math.isinf(b) or math.isnan(b)):
+        return math.nan
+    odd = math.isfinite(b) and b == int(b) and int(b) % 2 != 0
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -math.inf if a < 0 and odd else math.inf
+    except ValueError:
+        if a == 0:
+            return math.copysign(math.inf, a) if odd else math.inf
+        return math.nan
+
+
+def _logarithm(function: Callable[[float], float], above: float = 0.0) -> Callable[[float], float | None]:
+    """NULL where the argument is not above a limit; NaN stays."""
+    return lambda value: value if value != value else function(value) if value > above else None
+
+
+def _log(base: float, value: float) -> float | None:
+    if base <= 0 or value <= 0:
+        return None
+    if math.isnan(base) or math.isnan(value) or (math.isinf(base) and math.isinf(value)):
+        return math.nan
+    below = math.log(base)
+    if below == 0:
+        top = math.log(value)
+        return math.nan if top == 0 else math.copysign(math.inf, top)
+    return math.log(value) / below
+
+
+def _sign(value: float) -> float:
+    return value if value != value or value == 0 else math.copysign(1.0, value)
+
+
+def _cotangent(value: float) -> float:
+    tangent = math.tan(value)
+    return math.copysign(math.inf, tangent) if tangent == 0 else 1 / tangent
+
+
+def _rounded(mode: str) -> Callable[[object, int], object]:
+    def function(value: Decimal | float, digits: int) -> object:
+        if isinstance(value, float) and not math.isfinite(value):
+            return value
+        exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+        found = (
+            exact.quantize(Decimal((0, (1,), -digits)), mode, _EXACT) if digits < -exact.as_tuple().exponent else exact
+        )
+        if isinstance(value, Decimal):
+            return found if digits > 0 else found.quantize(Decimal(1), context=_EXACT)
+        return float(found) if isinstance(value, float) else int(found)
+
+    return function
+
+
+def _whole(mode: str) -> Callable[[object], object]:
+    def function(value: Decimal | float) -> object:
+        if isinstance(value, Decimal):
+            return value.to_integral_value(mode)
+        if isinstance(value, float):
+            if math.isnan(value):
+                return 0
+            if math.isinf(value) or abs(value) >= 2.0**63:
+                return 2**63 - 1 if value > 0 else -(2**63)
+            return math.floor(value) if mode == ROUND_FLOOR else math.ceil(value)
+        return value
+
+    return function
+
+
+def _positive_modulo(a: object, b: object, limit: int | None = None) -> object:
+    """Return PMOD; integers have a type that reaches from -limit to limit - 1."""
+    if not b:
+        return None
+    if isinstance(a, Decimal) or isinstance(b, Decimal):
+        rest = Decimal(a) % Decimal(b)
+        return (rest + b) % Decimal(b) if rest < 0 else rest
+    if isinstance(a, float) or isinstance(b, float):
+        if math.isnan(a) or math.isnan(b) or math.isinf(a):
+            return math.nan
+        rest = math.fmod(a, b)
+        if rest >= 0:
+            return rest
+        return math.nan if math.isinf(b) else math.fmod(rest + b, b)
+    rest = abs(a) % abs(b) * (1 if a >= 0 else -1)
+    if rest >= 0:
+        return rest
+    total = wrap(rest + b, limit) if limit else rest + b
+    return abs(total) % abs(b) * (1 if total >= 0 else -1)
+
+
+def _integer_division(a: object, b: object) -> int | None:
+    if not b:
+        return None
+    if isinstance(a, Decimal) or isinstance(b, Decimal):
+        return int(_EXACT.divide_int(Decimal(a), Decimal(b)))
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def shift_left(value: int, places: int, bits: int) -> int:
+    """Shift an integer of so many bits; Java takes the distance modulo those bits."""
+    return value << (places % bits)
+
+
+def shift_right(value: int, places: int, bits: int) -> int:
+    """Shift an integer of so many bits, keeping the sign."""
+    return value >> (places % bits)
+
+
+def _bit_count(value: int) -> int:
+    return (value & (2**64 - 1)).bit_count() if value < 0 else value.bit_count()
+
+
+def add_months(day: int, months: int) -> int:
+    """Return the day so many months later, the last of the month where that is shorter."""
+    begin = _EPOCH + timedelta(days=day)
+    total = begin.year * 12 + begin.month - 1 + months
+    year, month = divmod(total, 12)
+    for last in (begin.day, 30, 29, 28):
+        try:
+            return (date(year, month + 1, min(begin.day, last)) - _EPOCH).days
+        except ValueError:
+            continue
+    return day
+
+
+def time_difference(unit: str) -> Callable[[int, int], int]:
+    """Return the function that counts whole units from the second to the first of two local times in microseconds."""
+    if unit in _MICROS or unit in ("day", "week"):
+        size = _MICROS.get(unit) or (_DAY if unit == "day" else 7 * _DAY)
+        return lambda end, begin: _integer_division(end - begin, size)
+    return lambda end, begin: _integer_division(_whole_months(begin, end), _MONTHS[unit])
+
+
+def _whole_months(begin: int, end: int) -> int:
+    first, last = (datetime(1970, 1, 1) + timedelta(microseconds=micros) for micros in (begin, end))
+    months = (last.year - first.year) * 12 + last.month - first.month
+    rest = ((last.day, last.time()), (first.day, first.time()))
+    if months > 0 and rest[0] < rest[1]:
+        return months - 1
+    if months < 0 and rest[0] > rest[1]:
+        return months + 1
+    return months
+
+
+def _nan_or(value: float, other: float | None) -> float | None:
+    return other if value is not None and value != value else value
+
+
+TIME_UNITS = (*_MICROS, "day", "week", *_MONTHS)
+"""The units of TIMESTAMPDIFF."""
+
+FUNCTIONS: dict[str, Callable] = {
+    **STRING_FUNCTIONS,
+    **{name: _real(getattr(math, name)) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "radians")},
+    **{name: _real(getattr(math, name)) for name in ("degrees", "cosh", "tanh", "sqrt", "hypot", "exp", "expm1")},
+    "sinh": lambda value: math.copysign(math.inf, value) if abs(value) > 711 else math.sinh(value),
+    # Spark takes -0.0 for 0.0 here.
+    "atan2": lambda y, x: math.atan2(y + 0.0, x + 0.0),
+    "cot": _cotangent,
+    "cbrt": math.cbrt,
+    "power": _power,
+    "ln": _logarithm(math.log),
+    "log10": _logarithm(math.log10),
+    "log2": _logarithm(math.log2),
+    "log1p": _logarithm(math.log1p, -1.0),
+    "log": _log,
+    "sign": _sign,
+    "rint": lambda value: float(round(value)) if math.isfinite(value) else value,
+    "round": _rounded(ROUND_HALF_UP),
+    "bround": _rounded(ROUND_HALF_EVEN),
+    "floor": _whole(ROUND_FLOOR),
+    "ceil": _whole(ROUND_CEILING),
+    "pmod": _positive_modulo,
+    "intdiv": _integer_division,
+    "bitand": lambda a, b: a & b,
+    "bitor": lambda a, b: a | b,
+    "bitxor": lambda a, b: a ^ b,
+    "bitnot": lambda a: ~a,
+    "shiftleft": shift_left,
+    "shiftright": shift_right,
+    "bit_count": _bit_count,
+    "isnan": lambda value: value is not None and value != value,
+    "nanvl": _nan_or,
+    "concat_ws": concat_ws,
+    "add_months": add_months,
+    **{f"{unit}s_between": time_difference(unit) for unit in TIME_UNITS},
+}
+"""By the operation's name in `cepsql.pattern.program.Call`."""
+
+NULL_TAKING = frozenset({"isnan", "nanvl", "concat_ws"})
+"""Functions that are called with NULL arguments too."""

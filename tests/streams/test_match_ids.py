@@ -1,0 +1,63 @@
+"""MATCH_ID(): the same in every split into micro-batches, after restarts, and over a table; different for each match."""
+
+import random
+import re
+
+import pytest
+
+from cepsql import connect
+from cepsql.testing import play
+
+CREATE = """
+CREATE STREAM s (k STRING, ts TIMESTAMP, n INT, x DOUBLE, WATERMARK FOR ts AS ts - INTERVAL '2' SECONDS) USING csv;
+"""
+QUERIES = [
+    "PARTITION BY k ORDER BY ts MEASURES MATCH_ID() AS id, COUNT(*) AS c AFTER MATCH SKIP TO NEXT ROW "
+    "PATTERN (A B?) DEFINE A AS x > 0",
+    "PARTITION BY k ORDER BY ts, n DESC MEASURES MATCH_ID() AS id, LAST(n) AS c "
+    "ONE ROW PER MATCH SHOW TIMEOUT MATCHES PATTERN (A B+ C) WITHIN INTERVAL '3' SECONDS DEFINE A AS x > 0, C AS x < 0",
+    "PARTITION BY k ORDER BY ts MEASURES MATCH_ID() AS id, MATCH_NUMBER() AS c ALL ROWS PER MATCH WITH UNMATCHED ROWS "
+    "PATTERN (A*) DEFINE A AS x > LAST(A.x, 1)",
+]
+
+
+def sample() -> list[list[tuple]]:
+    """Batches in which many rows are equal to others; none is late."""
+    rng = random.Random(3)
+    rows = []
+    for second in range(12):
+        for _ in range(rng.randint(1, 4)):
+            x = rng.choice(["1.5", "-1", "0.0", "-0.0", "NaN", None])
+            row = (rng.choice(["p", "q", None]), f"2026-01-01 00:00:{second:02}", rng.choice(["1", "2", None]), x)
+            rows += [row] * rng.choice([1, 1, 2, 3])
+    cuts = [0, 5, 6, 17, len(rows)]
+    return [rows[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+
+
+def literal(row: tuple) -> str:
+    casts = ("STRING", "TIMESTAMP", "INT", "DOUBLE")
+    values = ("NULL" if value is None else f"'{value}'" for value in row)
+    return "(" + ", ".join(f"CAST({v} AS {kind})" for v, kind in zip(values, casts, strict=True)) + ")"
+
+
+@pytest.mark.parametrize("clause", QUERIES, ids=["next_row", "timeouts", "all_rows"])
+def test_ids_do_not_depend_on_batches(spark, clause):
+    select = f"SELECT k, id, c FROM s MATCH_RECOGNIZE ({clause})"
+    batches = sample()
+    runs = []
+    for cut, restart in ((batches, True), ([[row for batch in batches for row in batch]], False)):
+        played = play(CREATE + select, cut, restart=restart, spark=spark)
+        runs.append(sorted(repr(row) for rows in played for row in rows))
+    assert runs[0] == runs[1]
+    with connect(spark) as engine:
+        values = ", ".join(literal(row) for batch in reversed(batches) for row in batch)
+        engine.sql(f"CREATE VIEW s AS SELECT * FROM VALUES {values} AS t (k, ts, n, x)")
+        table = engine.sql(select).collect()
+    assert sorted(map(repr, table)) == runs[0]
+    ids = [row.id for row in table if row.id is not None]
+    assert all(re.fullmatch("[0-9a-f]{32}", id) for id in ids)
+    assert len({(row.k, row.id) for row in table if row.id}) == len(set(ids)) > 5
+    if "ALL ROWS" in clause:
+        assert len({(row.id, row.c, row.k) for row in table}) == len({(row.c, row.k) for row in table})
+    else:
+        assert len(set(ids)) == len(ids)
