@@ -54,4 +54,4 @@ def _without(found: Found, waits: np.ndarray) -> Found:
         complete=matches.complete[keep],
         labels=matches.labels[np.repeat(keep, matches.length)],
     )
-    return Found(kept, scan, numbers, found.misplaced)
+    return replace(found, matches=kept, scan=scan, numbers=numbers)

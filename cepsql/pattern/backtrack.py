@@ -2,23 +2,24 @@
 
 import numpy as np
 
+from cepsql.errors import OperationalError
+from cepsql.pattern import ir
 from cepsql.pattern.compile import Code, first_variables, nullable
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.found import FoundBuilder
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Partitions
-from cepsql.pattern.search import STEP_BUDGET, Outcome, Search
+from cepsql.pattern.search import Outcome, Search
 
 
-def find_backtracking(
-    program: MatchProgram, partitions: Partitions, tests: RowTests, budget: int = STEP_BUDGET
-) -> Found:
+def find_backtracking(program: MatchProgram, partitions: Partitions, tests: RowTests) -> Found:
     """Find the matches of all partitions that are decided, in order.
 
     tests: the row-only parts of the conditions, tested.
-    Raises OperationalError where an attempt takes too long, and for a skip that leads nowhere if the program is strict.
+    An attempt that takes too many steps counts as no match at its row. If the program is strict, OperationalError is
+    raised for it, as for a skip that leads nowhere.
     """
-    search = Search(program, partitions, tests, budget)
+    search = Search(program, partitions, tests)
     found = FoundBuilder(partitions)
     candidates = _candidates(search.code, partitions, tests)
     begins = np.searchsorted(candidates, partitions.scan).tolist()
@@ -35,6 +36,11 @@ def find_backtracking(
             outcome = search.attempt(start, number)
             if outcome is Outcome.NONE:
                 continue
+            if outcome is Outcome.GIVEN_UP:
+                if program.strict:
+                    raise _too_long(program)
+                found.give_up()
+                continue
             if outcome is Outcome.UNDECIDED:
                 found.stop(p, start, number - 1)
                 break
@@ -45,6 +51,14 @@ def find_backtracking(
         else:
             found.stop(p, int(partitions.ends[p]), number - 1)
     return found.build()
+
+
+def _too_long(program: MatchProgram) -> OperationalError:
+    return OperationalError(
+        f"the pattern {ir.dump(program.pattern)} took more than {program.step_budget} steps from one row",
+        hint="limit the match with WITHIN, use fewer nested quantifiers, read less of the match in DEFINE, "
+        "or SET cepsql.step_budget higher",
+    )
 
 
 def _candidates(code: Code, partitions: Partitions, tests: RowTests) -> np.ndarray:
