@@ -68,7 +68,7 @@ class Search:
         bounds = self.partitions
         self._budget.enter()
         self._low, self._high = int(bounds.starts[partition]), int(bounds.ends[partition])
-        self._cut, self._cut_at, self._furthest = False, None, self._low
+        self._cut, self._cut_at, self._furthest, self._behind = False, None, self._low, self._low
         if self._functions is None or self._plan.steps.physical:
             open = bounds.bound != END_OF_TIME
             self._functions = self._plan.steps.bind(self._columns, self._low, self._high, open)
@@ -80,6 +80,7 @@ class Search:
     def attempt(self, start: int, number: int) -> Outcome:
         """Try to match from a row; after MATCH and TIMEOUT, `match` has the labels of the rows."""
         limit, closed = self._reach(start)
+        self._leave_behind(start)
         if self._cut and (self._timeouts or self._cut_at != (limit, closed)):
             self._forget(start, self._furthest)
             self._cut = False
@@ -95,8 +96,6 @@ class Search:
             self.match = self._partial
         elif outcome is Outcome.GIVEN_UP:
             self._forget_all(start)
-        for table in self._deep_tables:
-            table.pop(start, None)
         return outcome
 
     def _reach(self, start: int) -> tuple[int, bool]:
@@ -107,6 +106,13 @@ class Search:
         deadline = self._times[start] + within
         limit = bisect_left(self._times, deadline, start, self._high)
         return limit, limit < self._high or bound == END_OF_TIME or bound >= deadline - 1
+
+    def _leave_behind(self, start: int) -> None:
+        """Free what is known of the rows that no attempt reads any more: many small sets make Python slow."""
+        for row in range(self._behind, min(start, self._furthest + 1)):
+            for table in self._deep_tables:
+                table.pop(row, None)
+        self._behind = start
 
     def _forget(self, first: int, last: int) -> None:
         """Forget what failed at the rows from `first` to `last`."""

@@ -202,7 +202,20 @@ def test_starts_that_share_a_fate_are_given_up_cheaply() -> None:
     assert steps[1000] - steps[500] <= 500 * (LEAST_STEPS + 1)
 
 
-@settings(max_examples=300, deadline=None)
+def test_states_of_an_attempt_that_was_given_up_are_tried_again() -> None:
+    later = Call("eq", (Navigation("t"), Aggregate("max", "t")), "boolean")
+    for text, condition in (("A+ B", Bit(0)), ("(A | B)+ C", Call("and", (Bit(0), later), "boolean"))):
+        parsed = pattern(text)
+        tests = [Bit(1)] * (len(ir.variables(parsed)) - 1) + [condition]
+        rows = whole([{"t": t, "m": 1 if t == 9 else 2} for t in range(10)])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Budget, "allowed", lambda budget, needed: 15)
+            found = run(program(parsed, tests, skip="to next row"), rows, find_backtracking)
+        assert found.given_up and len(found.matches.start)
+        assert found.matches.start.tolist() == list(range(found.given_up, 9))
+
+
+@settings(max_examples=200, deadline=None)
 @given(patterns(), rows(), conditions(), OPTIONS, st.integers(3, 15))
 def test_what_was_given_up_leaves_no_trace(parsed, rows, tests, options, steps) -> None:
     asked = program(parsed, tests, NAMES, **options)
