@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from cepsql.analysis.explain import explain_logical, explain_pattern, explain_rewritten
 from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters
 from cepsql.analysis.plan import Plan, plan_query
 from cepsql.analysis.positions import span_of
@@ -183,14 +184,21 @@ class Engine:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
         source = Source(
-            create.name.text, create.columns, create.format, create.options, create.streaming, defined_watermark(create)
+            create.name.text,
+            create.columns,
+            create.format,
+            create.options,
+            create.streaming,
+            defined_watermark(create),
+            defined_late_rows(create),
         )
         if not source.columns:
             from cepsql.spark.frames import frame_columns
             from cepsql.spark.source import read_source
 
             source = replace(source, columns=frame_columns(read_source(self.spark, source)))
-        self.catalog.add(source, create.replace, create.name.span)
+        late_span = create.late_rows.name.span if create.late_rows else None
+        self.catalog.add(source, create.replace, create.name.span, late_span)
         return Answer(message=f"{kind} {source.name} created")
 
     def _create_view(self, create: st.CreateView) -> Answer:
@@ -216,7 +224,7 @@ class Engine:
                 name.span,
                 f"DROP {_kind(relation).upper()} {name.text}",
             )
-        self.catalog.remove(name.text)
+        self.catalog.remove(name.text, name.span)
         return Answer(message=f"{kind} {relation.name} dropped")
 
     # Questions

@@ -125,7 +125,7 @@ class _Task:
             self._split(_canonical_keys(piece.drop_columns([n for n in _EXTRA if n in piece.schema.names])), bucket)
 
     def _set_aside(self, piece: pa.RecordBatch, bucket: np.ndarray, malformed: np.ndarray) -> None:
-        rejected = set_aside(piece, malformed)
+        rejected = set_aside(piece[WHOLE], malformed)
         for b in np.unique(bucket).tolist():
             self.aside.setdefault(b, []).append(rejected.filter(pa.array(bucket == b)))
         self.rows += rejected.num_rows

@@ -22,10 +22,10 @@ REJECTED_FIELDS = (pa.field("reason", pa.string()), pa.field("watermark", pa.int
 """What stands before `whole` in rejected rows; the watermark is the bound that a late row was at or below."""
 
 
-def set_aside(rows: pa.RecordBatch, malformed: np.ndarray) -> pa.RecordBatch:
+def set_aside(whole: pa.Array, malformed: np.ndarray) -> pa.RecordBatch:
     """Return rows that can have no place in the order as rejected rows: malformed ones, and those without a time."""
     reasons = pa.array(np.where(malformed, MALFORMED, NO_TIME).tolist(), pa.string())
-    return _rejected(reasons, None, rows[WHOLE])
+    return _rejected(reasons, None, whole)
 
 
 def rejected_rows(packets: list["Packet"], bound: int) -> pa.Table | None:
@@ -37,8 +37,9 @@ def rejected_rows(packets: list["Packet"], bound: int) -> pa.Table | None:
     for packet in packets:
         if packet.rows is not None and WHOLE in packet.rows.column_names:
             late = packet.rows[WHOLE].filter(pc.less_equal(packet.rows["t"], bound))
-            found += [_rejected(pa.repeat(LATE, len(chunk)), bound, chunk) for chunk in late.chunks if len(chunk)]
-    return stack([pa.table(part) if isinstance(part, pa.RecordBatch) else part for part in found]) if found else None
+            parts = [_rejected(pa.repeat(LATE, len(chunk)), bound, chunk) for chunk in late.chunks if len(chunk)]
+            found += [pa.Table.from_batches([part]) for part in parts]
+    return stack(found) if found else None
 
 
 def without_whole(rows: pa.Table) -> pa.Table:
