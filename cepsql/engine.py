@@ -19,6 +19,7 @@ from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermar
 from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, suggestion
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
+from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.query import JOB_TAG, Query
 
 if TYPE_CHECKING:
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
     from cepsql.spark.query import StandingQuery
 
-SETTINGS = {"cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint"}
+SETTINGS = {
+    "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
+    "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
+    "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
+}
 """Settings of cepsql itself, with what they mean; SET passes all others to Spark."""
 
 
@@ -160,6 +165,11 @@ class Engine:
             case st.ResetOption(key):
                 return self._reset(key)
 
+    def search_limits(self, program: MatchProgram) -> MatchProgram:
+        """Return the program with the limits that SET gives its search."""
+        strict = program.strict or self.settings.get("cepsql.strict", "").lower() == "true"
+        return replace(program, strict=strict, step_budget=int(self.settings.get("cepsql.step_budget", STEP_BUDGET)))
+
     # Names
 
     def _lookup(self, table: exp.Table) -> Relation:
@@ -288,7 +298,10 @@ class Engine:
     def _check_setting(self, key: str, value: str | None) -> None:
         if key not in SETTINGS:
             raise ProgrammingError(f"there is no setting {key}", hint=suggestion(key, SETTINGS, "settings"))
-        if value is not None and not (value.isdigit() and int(value) > 0):
+        if key == "cepsql.strict":
+            if value is not None and value.lower() not in ("true", "false"):
+                raise ProgrammingError(f"{key} must be true or false")
+        elif value is not None and not (value.isdigit() and int(value) > 0):
             raise ProgrammingError(f"{key} must be a whole number above zero")
 
     def _set_spark(self, key: str, value: str) -> None:

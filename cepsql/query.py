@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from cepsql.analysis.explain import explain_logical
 from cepsql.analysis.plan import Plan
-from cepsql.catalog import Source
+from cepsql.catalog import Source, View
 from cepsql.errors import Error, InterfaceError
+from cepsql.pattern.ir import dump
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +64,15 @@ class Query:
         from cepsql.spark.build import build
 
         buckets = self._engine.settings.get("cepsql.buckets")
-        return build(self._engine.spark, self.plan, self._engine.view_plan, control, buckets and int(buckets), replaced)
+        return build(
+            self._engine.spark,
+            self.plan,
+            self._engine.view_plan,
+            control,
+            buckets and int(buckets),
+            replaced,
+            self._engine.search_limits,
+        )
 
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
@@ -104,6 +113,7 @@ class Query:
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
         from cepsql.spark.checkpoint import discard, open_checkpoint
+        from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import start
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
@@ -115,7 +125,9 @@ class Query:
             discard(folder)
             raise
         sink = RowQueue() if on_rows is None else RowSink(on_rows)
-        standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets())
+        remove_uncommitted(self._late_folders(self.plan), folder.spark)
+        patterns = "; ".join(dump(match.program.pattern) for match in self.plan.matches)
+        standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets(), patterns=patterns)
         self._engine.keep(standing)
         return standing
 
@@ -125,6 +137,15 @@ class Query:
         matches = [f"{match.program.fingerprint()} {match.watermark}" for match in self.plan.matches]
         plain = [] if matches else [self.plan.expression.sql()]
         return "; ".join([*matches, *plain, f"buckets {buckets}"])
+
+    def _late_folders(self, plan: Plan) -> list[str]:
+        """Return the folders to which a plan's streams send late rows, those below views too."""
+        from cepsql.spark.late_rows import late_files
+
+        found = [late_files(relation) for relation in plan.relations.values()]
+        views = [relation for relation in plan.relations.values() if isinstance(relation, View)]
+        below = [folder for view in views for folder in self._late_folders(self._engine.view_plan(view))]
+        return [files.folder for files in found if files is not None] + below
 
     def _secrets(self) -> list[str]:
         from cepsql.spark.failures import is_secret

@@ -153,7 +153,6 @@ class _Task:
             aside = _section(self.aside[b]) if b in self.aside else b""
             sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts, len(aside)))
             sink.write(aside)
-            sink.write(aside)
             if parts:
                 _write(sink, parts)
             ends.append(sink.tell())

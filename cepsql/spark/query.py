@@ -31,15 +31,17 @@ def start(
     trigger: str = "0 seconds",
     output_mode: str = "append",
     secrets: Iterable[str] = (),
+    patterns: str = "",
 ) -> "StandingQuery":
     """Start a streaming frame.
 
     drain:   take the input that is there, end the input through the checkpoint's control folder, decide all that is
              held, and finish; else go on with a batch every `trigger` (0 seconds: as soon as there are rows).
     secrets: values that no message may show.
+    patterns: its row patterns as text, for warnings.
     Raises the cepsql error that says why Spark cannot run the frame.
     """
-    query = StandingQuery(frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets))
+    query = StandingQuery(frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets), patterns)
     query._start()
     return query
 
@@ -59,13 +61,14 @@ class StandingQuery:
         trigger: str,
         output_mode: str,
         secrets: tuple[str, ...],
+        patterns: str = "",
     ):
         self._frame, self._sink, self._checkpoint = frame, sink, checkpoint
         self._drain, self._trigger, self._output_mode, self._secrets = drain, trigger, output_mode, secrets
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self._error: Error | None = None
         self._query: StreamingQuery
-        self._watch: Watch = Watch(Progress())
+        self._watch = Watch(patterns)
 
     def __enter__(self) -> "StandingQuery":
         return self
@@ -81,6 +84,11 @@ class StandingQuery:
         if self._error is not None:
             return "failed"
         return "stopped" if self._stopping.is_set() else "finished"
+
+    @property
+    def id(self) -> str:
+        """The identity that its checkpoint gives it, the same after every restart; late rows name it."""
+        return str(self._query.id)
 
     @property
     def error(self) -> Error | None:
@@ -164,7 +172,7 @@ class StandingQuery:
 
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
-        self._watch = watch(self._frame.sparkSession, name, self._watch.progress)
+        watch(self._frame.sparkSession, name, self._watch)
         writer = self._frame.writeStream.queryName(name).outputMode(self._output_mode)
         writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._drain else {"processingTime": self._trigger}
