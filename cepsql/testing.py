@@ -76,8 +76,9 @@ def _played(
     folder: Path,
 ) -> Played:
     query = None
-    for query in engine.execute(sql, args):
+    for result in engine.execute(sql, args):
         _move_late_rows(engine, folder)
+        query = result
     if not isinstance(query, Query) or not query.streaming:
         raise InterfaceError("play() needs a text whose last statement is a query over a stream")
     sources = [r for r in _relations(query, engine) if isinstance(r, Source) and r.streaming]
