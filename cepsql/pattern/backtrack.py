@@ -1,9 +1,12 @@
 """Find matches of any row pattern by backtracking."""
 
+from bisect import bisect_left
+
 import numpy as np
 
 from cepsql.errors import OperationalError
 from cepsql.pattern import ir
+from cepsql.pattern.candidates import Candidates
 from cepsql.pattern.compile import Code, first_variables, nullable
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.found import FoundBuilder
@@ -11,20 +14,27 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Partitions
 from cepsql.pattern.search import Outcome, Search
 
+DEAR_STEPS = 200
+"""Steps that cost more than looking for the next row at which a match may begin."""
 
-def find_backtracking(program: MatchProgram, partitions: Partitions, tests: RowTests) -> Found:
+
+def find_backtracking(
+    program: MatchProgram, partitions: Partitions, tests: RowTests, dear_steps: int = DEAR_STEPS
+) -> Found:
     """Find the matches of all partitions that are decided, in order.
 
-    tests: the row-only parts of the conditions, tested.
+    tests:      the row-only parts of the conditions, tested.
+    dear_steps: after a failed attempt of more steps the next row that may begin a match is looked up.
     An attempt that takes too many steps counts as no match at its row. If the program is strict, OperationalError is
     raised for it, as for a skip that leads nowhere.
     """
     search = Search(program, partitions, tests)
     found = FoundBuilder(partitions)
-    candidates = _candidates(search.code, partitions, tests)
-    begins = np.searchsorted(candidates, partitions.scan).tolist()
-    stops = np.searchsorted(candidates, partitions.ends).tolist()
-    rows = candidates.tolist()
+    starts = _possible_starts(search.code, partitions, tests)
+    begins = np.searchsorted(starts, partitions.scan).tolist()
+    stops = np.searchsorted(starts, partitions.ends).tolist()
+    rows = starts.tolist()
+    candidates = Candidates(program, partitions, tests)
     for p in np.flatnonzero(np.less(begins, stops)).tolist():
         search.enter(p)
         place, stop, next_row, number = begins[p], stops[p], 0, int(partitions.numbers[p]) + 1
@@ -33,13 +43,16 @@ def find_backtracking(program: MatchProgram, partitions: Partitions, tests: RowT
             place += 1
             if start < next_row:
                 continue
+            steps = search.steps
             outcome = search.attempt(start, number)
-            if outcome is Outcome.NONE:
-                continue
             if outcome is Outcome.GIVEN_UP:
                 if program.strict:
                     raise _too_long(program)
                 found.give_up()
+            if outcome in (Outcome.NONE, Outcome.GIVEN_UP):
+                if search.steps - steps > dear_steps:
+                    next_row = candidates.next_start(p, start + 1)
+                    place = bisect_left(rows, next_row, place, stop)
                 continue
             if outcome is Outcome.UNDECIDED:
                 found.stop(p, start, number - 1)
@@ -61,7 +74,7 @@ def _too_long(program: MatchProgram) -> OperationalError:
     )
 
 
-def _candidates(code: Code, partitions: Partitions, tests: RowTests) -> np.ndarray:
+def _possible_starts(code: Code, partitions: Partitions, tests: RowTests) -> np.ndarray:
     """Return the rows at which a match may start, ascending."""
     if nullable(code):
         return np.arange(partitions.rows.num_rows)
