@@ -9,7 +9,7 @@ from cepsql.pattern.budget import Budget
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.rows import Partitions
-from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, ROW, SPLIT, START_ANCHOR, search_plan
+from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, LEAP, ROW, SPLIT, START_ANCHOR, search_plan
 from cepsql.pattern.steps import UnknownRow
 from cepsql.pattern.types import plain_values
 
@@ -52,6 +52,7 @@ class Search:
         self.match: list[int] = []
         self._plan = plan
         self._tests = _verdicts(tests)
+        self._known = tests.unknown is None
         self._columns = plain_values(partitions.rows, plan.steps.columns)
         self._times = plain_values(partitions.rows, ("t",))["t"] if program.within is not None else []
         self._labels = [0] * partitions.rows.num_rows
@@ -137,7 +138,7 @@ class Search:
         plan = self._plan
         operations, xs, ys, kept, fail = plan.operations, plan.xs, plan.ys, plan.kept, len(plan.operations) - 1
         flat, deep, tests, functions, labels = self._flat, self._deep, self._tests, self._functions, self._labels
-        marks = plan.marks
+        marks, leaps, known = plan.marks, plan.leaps, self._known
         low, high, at_end = self._low, self._high, self.partitions.bound == END_OF_TIME
         registers = plan.steps.begin(start, number)
         pc, row, loops, stack = 0, start, 0, []
@@ -191,6 +192,20 @@ class Search:
                     else:
                         return Outcome.UNDECIDED, row
                 elif operation == SPLIT:
+                    stack.append((ys[pc], row, loops, registers))
+                    pc = xs[pc]
+                elif operation == LEAP:
+                    if known:
+                        wanted, mark = leaps[pc]
+                        place = tests[wanted].find(1, row, limit)
+                        if place < 0:
+                            place = limit
+                        if place > row:
+                            labels[row:place] = [mark] * (place - row)
+                            row = place
+                            loops = 0
+                            if row > furthest:
+                                furthest = row
                     stack.append((ys[pc], row, loops, registers))
                     pc = xs[pc]
                 elif operation == FAIL:

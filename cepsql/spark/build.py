@@ -50,12 +50,26 @@ def build(
     return _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}, limits).query(plan)
 
 
+def match_input(
+    spark: SparkSession,
+    plan: Plan,
+    match: MatchPlan,
+    view_plan: Callable[[View], Plan],
+    replaced: dict[str, DataFrame] | None = None,
+) -> DataFrame:
+    """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
+    builder = _Builder(spark, plan.streaming, view_plan, None, None, replaced or {}, write_late=False)
+    return builder._match_input(match, plan, {})
+
+
 class _Builder:
     """Builds one query; every relation that several parts read is read once."""
 
-    def __init__(self, spark, streaming, view_plan, control, buckets, replaced, limits):
+    def __init__(
+        self, spark, streaming, view_plan, control, buckets, replaced, limits=lambda program: program, write_late=True
+    ):
         self.spark, self.streaming, self.view_plan = spark, streaming, view_plan
-        self.control, self.buckets, self.limits = control, buckets, limits
+        self.control, self.buckets, self.limits, self.write_late = control, buckets, limits, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
 
     def query(self, plan: Plan, whole: bool = False) -> DataFrame:
@@ -127,11 +141,11 @@ class _Builder:
         if not relation.streaming:
             return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
         name = f"{SOURCE_OBSERVATION}_{next(_numbers)}"
-        if WHOLE in frame.columns:
+        if WHOLE in frame.columns and self.write_late:
             frame = divert(frame, name, late_files(relation))
-            frame = frame if whole else frame.drop(WHOLE)
         else:
             frame = observe_source(frame, name)
+        frame = frame if whole else frame.drop(WHOLE)
         if relation.watermark is None:
             return frame
         return with_watermark(frame, relation.watermark, self.control)

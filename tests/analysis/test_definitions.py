@@ -69,7 +69,9 @@ def test_statements_before_an_error_have_acted():
 
 def test_the_table_of_late_rows():
     fresh = engine()
-    stream = "CREATE OR REPLACE STREAM s (A INT, at TIMESTAMP) USING json LATE ROWS INTO {} USING json OPTIONS (path 'x')"
+    stream = (
+        "CREATE OR REPLACE STREAM s (A INT, at TIMESTAMP) USING json LATE ROWS INTO {} USING json OPTIONS (path 'x')"
+    )
     fresh.sql(stream.format("first"))
     assert ("first", "json", "reason, watermark, record, query, batch, A, at") in fresh.sql("SHOW TABLES").rows
     types = [row[1] for row in fresh.sql("DESCRIBE first").rows]
