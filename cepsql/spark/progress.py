@@ -35,7 +35,8 @@ class Progress:
     """Totals: rows_read = used + late + malformed + null_time.
 
     Numbers of rows and matches of MATCH_RECOGNIZE go on, at the first batch after a start, from what the checkpoint has
-    counted; all others are those since the query was started here.
+    counted; all others are those since the query was started here. Rows that a subquery below MATCH_RECOGNIZE filters
+    out are not counted.
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
     matches:         complete matches; timeouts: partial ones given out because their deadline passed.
@@ -104,10 +105,13 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
-    for name, observed in event.observedMetrics.items():
-        values = observed.asDict()
-        # A plain source counts only what it reads and what is malformed.
-        values.setdefault("used", (values.get("read") or 0) - (values.get("malformed") or 0))
+    everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
+    staged = any("late" in values for values in everything.values())
+    for name, values in everything.items():
+        if "late" not in values:
+            # A plain source counts only what it reads and what is malformed; its other rows a match above it counts.
+            malformed = values.get("malformed") or 0
+            values |= {"read": malformed, "used": 0} if staged else {"used": (values.get("read") or 0) - malformed}
         for metric, field in _COUNTED.items():
             totals[field] = totals.get(field, getattr(progress, field)) + (
                 values.get(f"total_{metric}" if name in fresh else metric) or 0
