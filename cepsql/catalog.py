@@ -24,7 +24,11 @@ class Watermark:
 
 @dataclass(frozen=True)
 class Source:
-    """A stream or a bounded table that Spark reads: format and options as for spark.readStream or spark.read."""
+    """A stream or a bounded table that Spark reads: format and options as for spark.readStream or spark.read.
+
+    late_rows: the table that holds the rows of this stream that queries do not use.
+    late_of:   name of the stream whose late rows this table holds.
+    """
 
     name: str
     columns: tuple[ColumnDefinition, ...]
@@ -32,6 +36,8 @@ class Source:
     options: tuple[tuple[str, str], ...] = ()
     streaming: bool = True
     watermark: Watermark | None = None
+    late_rows: "Source | None" = None
+    late_of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,10 +89,13 @@ class Catalog:
             raise ProgrammingError(f"there is no stream, table or view {name}", span, suggestion(name, names, "known"))
         return relation
 
-    def add(self, relation: Relation, replace: bool = False, span: Span | None = None) -> None:
-        """Enter a relation.
+    def add(
+        self, relation: Relation, replace: bool = False, span: Span | None = None, late_span: Span | None = None
+    ) -> None:
+        """Enter a relation, and with a stream the table of its late rows, whose name stands at `late_span`.
 
-        Raises ProgrammingError if the name is taken and `replace` is false, or if two columns have one name.
+        Raises ProgrammingError if a name is taken and `replace` is false, if the table of late rows of another stream
+        has it, or if two columns have one name.
         """
         names = [column.name.lower() for column in relation.columns]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -96,8 +105,37 @@ class Catalog:
             raise ProgrammingError(
                 f"{relation.name} exists already", span, "CREATE OR REPLACE replaces it, DROP removes it"
             )
-        self._relations[relation.name.lower()] = relation
+        self._check_not_late(relation.name, span)
+        late = _late_table(relation)
+        if late is not None:
+            before = _late_table(self.find(relation.name))
+            own = before is not None and before.name.lower() == late.name.lower()
+            if late.name.lower() == relation.name.lower() or (self.find(late.name) and not own):
+                raise ProgrammingError(
+                    f"{late.name} exists already", late_span, "late rows go to a table of their own, of a new name"
+                )
+        if self.find(relation.name):
+            self.remove(relation.name)
+        for added in (relation, late):
+            if added is not None:
+                self._relations[added.name.lower()] = added
 
-    def remove(self, name: str) -> None:
-        """Remove a relation that `get` finds."""
-        del self._relations[name.lower()]
+    def remove(self, name: str, span: Span | None = None) -> None:
+        """Remove a relation that `get` finds, and with a stream the table of its late rows (no files).
+
+        Raises ProgrammingError for a table of late rows, which goes with its stream.
+        """
+        self._check_not_late(name, span)
+        late = _late_table(self._relations.pop(name.lower()))
+        if late is not None:
+            del self._relations[late.name.lower()]
+
+    def _check_not_late(self, name: str, span: Span | None) -> None:
+        table = self.find(name)
+        if isinstance(table, Source) and table.late_of is not None:
+            hint = f"DROP STREAM {table.late_of} removes both definitions"
+            raise ProgrammingError(f"{name} holds the late rows of {table.late_of}", span, hint)
+
+
+def _late_table(relation: Relation | None) -> Source | None:
+    return relation.late_rows if isinstance(relation, Source) else None

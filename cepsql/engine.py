@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from cepsql.analysis.explain import explain_logical, explain_pattern, explain_rewritten
 from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters
 from cepsql.analysis.picture import picture
 from cepsql.analysis.plan import Plan, plan_query
@@ -19,6 +20,7 @@ from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermar
 from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, suggestion
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
+from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.query import JOB_TAG, Query
 
 if TYPE_CHECKING:
@@ -26,7 +28,11 @@ if TYPE_CHECKING:
 
     from cepsql.spark.query import StandingQuery
 
-SETTINGS = {"cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint"}
+SETTINGS = {
+    "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
+    "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
+    "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
+}
 """Settings of cepsql itself, with what they mean; SET passes all others to Spark."""
 
 
@@ -169,6 +175,11 @@ class Engine:
             case st.ResetOption(key):
                 return self._reset(key)
 
+    def search_limits(self, program: MatchProgram) -> MatchProgram:
+        """Return the program with the limits that SET gives its search."""
+        strict = program.strict or self.settings.get("cepsql.strict", "").lower() == "true"
+        return replace(program, strict=strict, step_budget=int(self.settings.get("cepsql.step_budget", STEP_BUDGET)))
+
     # Names
 
     def _lookup(self, table: exp.Table) -> Relation:
@@ -193,14 +204,21 @@ class Engine:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
         source = Source(
-            create.name.text, create.columns, create.format, create.options, create.streaming, defined_watermark(create)
+            create.name.text,
+            create.columns,
+            create.format,
+            create.options,
+            create.streaming,
+            defined_watermark(create),
+            defined_late_rows(create),
         )
         if not source.columns:
             from cepsql.spark.frames import frame_columns
             from cepsql.spark.source import read_source
 
             source = replace(source, columns=frame_columns(read_source(self.spark, source)))
-        self.catalog.add(source, create.replace, create.name.span)
+        late_span = create.late_rows.name.span if create.late_rows else None
+        self.catalog.add(source, create.replace, create.name.span, late_span)
         return Answer(message=f"{kind} {source.name} created")
 
     def _create_view(self, create: st.CreateView) -> Answer:
@@ -226,7 +244,7 @@ class Engine:
                 name.span,
                 f"DROP {_kind(relation).upper()} {name.text}",
             )
-        self.catalog.remove(name.text)
+        self.catalog.remove(name.text, name.span)
         return Answer(message=f"{kind} {relation.name} dropped")
 
     # Questions
@@ -290,7 +308,10 @@ class Engine:
     def _check_setting(self, key: str, value: str | None) -> None:
         if key not in SETTINGS:
             raise ProgrammingError(f"there is no setting {key}", hint=suggestion(key, SETTINGS, "settings"))
-        if value is not None and not (value.isdigit() and int(value) > 0):
+        if key == "cepsql.strict":
+            if value is not None and value.lower() not in ("true", "false"):
+                raise ProgrammingError(f"{key} must be true or false")
+        elif value is not None and not (value.isdigit() and int(value) > 0):
             raise ProgrammingError(f"{key} must be a whole number above zero")
 
     def _set_spark(self, key: str, value: str) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from cepsql.analysis.explain import explain_logical
 from cepsql.analysis.match_key import Key, asked_partition
 from cepsql.analysis.plan import Plan
-from cepsql.catalog import Source
+from cepsql.catalog import Source, View
 from cepsql.errors import Error, InterfaceError
+from cepsql.pattern.ir import dump
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +66,15 @@ class Query:
         from cepsql.spark.build import build
 
         buckets = self._engine.settings.get("cepsql.buckets")
-        return build(self._engine.spark, self.plan, self._engine.view_plan, control, buckets and int(buckets), replaced)
+        return build(
+            self._engine.spark,
+            self.plan,
+            self._engine.view_plan,
+            control,
+            buckets and int(buckets),
+            replaced,
+            self._engine.search_limits,
+        )
 
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
@@ -107,6 +116,7 @@ class Query:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
         from cepsql.spark.checkpoint import discard, open_checkpoint
         from cepsql.spark.explain_match import explain_held
+        from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import start
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
@@ -118,6 +128,7 @@ class Query:
             discard(folder)
             raise
         sink = RowQueue() if on_rows is None else RowSink(on_rows)
+        remove_uncommitted(self._late_folders(self.plan), folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
             asked = asked_partition(self.plan, key)
@@ -131,6 +142,7 @@ class Query:
             trigger or "0 seconds",
             secrets=self._secrets(),
             explain=explain if self.plan.matches else None,
+            patterns="; ".join(dump(match.program.pattern) for match in self.plan.matches),
         )
         self._engine.keep(standing)
         return standing
@@ -154,6 +166,15 @@ class Query:
         matches = [f"{match.program.fingerprint()} {match.watermark}" for match in self.plan.matches]
         plain = [] if matches else [self.plan.expression.sql()]
         return "; ".join([*matches, *plain, f"buckets {buckets}"])
+
+    def _late_folders(self, plan: Plan) -> list[str]:
+        """Return the folders to which a plan's streams send late rows, those below views too."""
+        from cepsql.spark.late_rows import late_files
+
+        found = [late_files(relation) for relation in plan.relations.values()]
+        views = [relation for relation in plan.relations.values() if isinstance(relation, View)]
+        below = [folder for view in views for folder in self._late_folders(self._engine.view_plan(view))]
+        return [files.folder for files in found if files is not None] + below
 
     def _secrets(self) -> list[str]:
         from cepsql.spark.failures import is_secret

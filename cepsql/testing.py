@@ -5,6 +5,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,17 @@ Batch = Sequence[Sequence | Mapping[str, object]]
 """The rows of one micro-batch: values in the order of the stream's columns that are not computed, or by name."""
 
 
+class Played(list):
+    """The rows that came out, a list for each micro-batch and one for the end of the input.
+
+    late: the rows of every table of late rows, by its name.
+    """
+
+    def __init__(self, batches: "list[list[Row]]", late: "dict[str, list[Row]]"):
+        super().__init__(batches)
+        self.late = late
+
+
 def play(
     sql: str,
     batches: Sequence[Batch | Mapping[str, Batch]],
@@ -31,15 +43,16 @@ def play(
     restart: bool = False,
     args: Mapping[str, object] | None = None,
     spark: "SparkSession | None" = None,
-) -> "list[list[Row]]":
+) -> Played:
     """Run a streaming query over fixed batches, then end its input.
 
-    sql:     definitions and, last, a query over one or more streams. The streams' own sources are not read.
+    sql:     definitions and, last, a query over one or more streams. The streams' own sources are not read, nor is
+             anything written to their folders of late rows.
     batches: one item a micro-batch: its rows, or rows by stream name where the query reads several. Values may be
              Python values or text; text that does not parse as the column's type makes the row malformed.
     restart: stop the query after every batch and start it again from its checkpoint.
     Returns the rows that came out after each batch, and those that the end of the input decided: one list more than
-    there are batches. Raises Error as the query itself would.
+    there are batches; its `late` has what LATE ROWS INTO tables hold. Raises Error as the query itself would.
 
     >>> play("CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts) USING csv;"
     ...      "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES B.x AS x PATTERN (A B) DEFINE B AS B.x > A.x)",
@@ -47,15 +60,38 @@ def play(
     [[], [Row(x=5)], []]
     """
     engine = connect(spark)
-    query = engine.sql(sql, args)
+    folder = Path(tempfile.mkdtemp(prefix="cepsql-play-"))
+    try:
+        return _played(sql, batches, restart, args, engine, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _played(
+    sql: str,
+    batches: Sequence[Batch | Mapping[str, Batch]],
+    restart: bool,
+    args: Mapping[str, object] | None,
+    engine: "Engine",
+    folder: Path,
+) -> Played:
+    query = None
+    for result in engine.execute(sql, args):
+        _move_late_rows(engine, folder)
+        query = result
     if not isinstance(query, Query) or not query.streaming:
         raise InterfaceError("play() needs a text whose last statement is a query over a stream")
     sources = [r for r in _relations(query, engine) if isinstance(r, Source) and r.streaming]
-    folder = Path(tempfile.mkdtemp(prefix="cepsql-play-"))
-    try:
-        return _play(query, engine, sources, [_by_stream(batch, sources) for batch in batches], folder, restart)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    seen = _play(query, engine, sources, [_by_stream(batch, sources) for batch in batches], folder, restart)
+    tables = [relation.name for relation in engine.catalog if isinstance(relation, Source) and relation.late_of]
+    return Played(seen, {name: _rows(engine.sql(f"SELECT * FROM {name}").arrow()) for name in tables})
+
+
+def _move_late_rows(engine: "Engine", folder: Path) -> None:
+    """Give every stream that says where late rows go a folder below this one instead."""
+    for stream in [relation for relation in engine.catalog if isinstance(relation, Source) and relation.late_rows]:
+        own = (("path", str(folder / "late" / stream.name)),)
+        engine.catalog.add(replace(stream, late_rows=replace(stream.late_rows, options=own)), replace=True)
 
 
 def _play(
@@ -107,15 +143,21 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
     from cepsql.spark.replay import replay_source
-    from cepsql.spark.source import MALFORMED
+    from cepsql.spark.source import MALFORMED, whole_row
 
     read = [column for column in source.columns if column.expression is None]
     frame = replay_source(spark, folder, ", ".join(f"`{column.name}` STRING" for column in read))
     parsed = {c.name: _parsed(c.name, c.type) for c in read}
     wrong = " OR ".join(f"(`{c.name}` IS NOT NULL AND {parsed[c.name]} IS NULL)" for c in read)
-    typed = frame.selectExpr(*(f"{sql} AS `{name}`" for name, sql in parsed.items()), f"({wrong}) AS {MALFORMED}")
+    record = f"if({wrong}, concat_ws(',', {', '.join(f'`{c.name}`' for c in read)}), NULL)"
+    marks = [f"({wrong}) AS {MALFORMED}", f"{record} AS __record"]
+    typed = frame.selectExpr(*(f"{sql} AS `{name}`" for name, sql in parsed.items()), *marks)
     columns = [f"`{c.name}`" if c.expression is None else f"({c.expression}) AS `{c.name}`" for c in source.columns]
-    return typed.selectExpr(*columns, MALFORMED)
+    if source.late_rows is None:
+        return typed.selectExpr(*columns, MALFORMED)
+    return typed.selectExpr(*columns, MALFORMED, "__record").selectExpr(
+        *(f"`{column.name}`" for column in source.columns), MALFORMED, whole_row(source, "__record")
+    )
 
 
 def _parsed(name: str, kind: str) -> str:

@@ -89,6 +89,16 @@ class Query:
 
 
 @dataclass(frozen=True)
+class LateRows:
+    """LATE ROWS INTO name USING format OPTIONS (...)."""
+
+    name: Name
+    format: Name
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class CreateSource:
     """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression)."""
 
@@ -101,6 +111,7 @@ class CreateSource:
     streaming: bool
     replace: bool
     if_not_exists: bool
+    late_rows: LateRows | None = None
 
 
 @dataclass(frozen=True)

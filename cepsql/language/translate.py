@@ -21,6 +21,7 @@ from cepsql.language.statements import (
     Drop,
     Explain,
     ExplainMatch,
+    LateRows,
     MatchClause,
     MeasureClause,
     Name,
@@ -97,7 +98,17 @@ class _Translator:
             self._options(using),
             streaming,
             *self._replace_or_keep(tree),
+            self._late_rows(_subtree(tree, "late_rows")),
         )
+
+    def _late_rows(self, tree: Tree | None) -> LateRows | None:
+        if tree is None:
+            return None
+        using = _subtree(tree, "using")
+        format = self._name(_values(using)[0])
+        format = Name(format.text.lower(), format.span)
+        words = self.text.span(tree.children[0].start_pos, tree.children[2].end_pos)
+        return LateRows(self._qualified(_subtree(tree, "qualified_name")), format, self._options(using), words)
 
     def _check_type(self, column: Name, kind: Token) -> None:
         word, first = self.text.word(kind.start_pos), kind.start_pos

@@ -16,6 +16,7 @@ class Counts:
     matches:   matches given out.
     timeouts:  partial matches given out because their deadline passed.
     misplaced: skips to a variable that led nowhere, so that matching went on after the match or at its second row.
+    given_up:  attempts to match that took too many steps, so that their first rows count as not matched.
     """
 
     read: int = 0
@@ -27,6 +28,7 @@ class Counts:
     matches: int = 0
     timeouts: int = 0
     misplaced: int = 0
+    given_up: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))

@@ -55,7 +55,8 @@ def _without(program: MatchProgram, found: Found, waits: np.ndarray) -> Found:
         complete=matches.complete[keep],
         labels=matches.labels[np.repeat(keep, matches.length)],
     )
-    return Found(kept, scan, numbers, found.misplaced - _misplaced(program, matches, ~keep))
+    misplaced = found.misplaced - _misplaced(program, matches, ~keep)
+    return replace(found, matches=kept, scan=scan, numbers=numbers, misplaced=misplaced)
 
 
 def _misplaced(program: MatchProgram, matches: Matches, chosen: np.ndarray) -> int:

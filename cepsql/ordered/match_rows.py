@@ -24,6 +24,7 @@ class Scanned:
     matches:  how many matches are in the output.
     timeouts: how many timed-out partial matches are.
     misplaced: how many skips to a variable led nowhere.
+    given_up: how many attempts took too many steps.
     covered:  whether a match covers each row, if the program gives out rows that none covers; else None.
     """
 
@@ -33,6 +34,7 @@ class Scanned:
     matches: int
     timeouts: int
     misplaced: int = 0
+    given_up: int = 0
     covered: np.ndarray | None = None
 
 
@@ -52,5 +54,6 @@ def match_rows(program: MatchProgram, partitions: Partitions) -> Scanned:
         matches=matches,
         timeouts=len(found.matches.complete) - matches,
         misplaced=found.misplaced,
+        given_up=found.given_up,
         covered=covered,
     )

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import canonical, integers, one_chunk, plain_batch
 from cepsql.ordered.counts import Counts
+from cepsql.ordered.rejected import WHOLE, set_aside
 from cepsql.pattern.program import END_OF_TIME
 
 PACKET_DDL = "bucket INT, packet BINARY"
@@ -26,8 +27,8 @@ MAX_ROWS, MAX_BYTES = 2_000_000, 256 * 2**20
 """How much a task gathers before it gives out its packets."""
 
 _PIECE_ROWS = 131_072
-_MAGIC, _VERSION = b"CEPP", 1
-_HEADER = struct.Struct("<4sHxxqqqqq16x")
+_MAGIC, _VERSION = b"CEPP", 2
+_HEADER = struct.Struct("<4sHxxqqqqqq8x")
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,14 @@ class Packet:
     greatest: the greatest event time that the task saw in all buckets, END_OF_TIME after a control row.
     counts:   read, malformed, null_time and null_key of this bucket's rows.
     rows:     the rows, or None.
+    aside:    malformed rows and those without event time, as `cepsql.ordered.rejected` has them; None where they do
+              not travel or there are none.
     """
 
     greatest: int
     counts: Counts
     rows: pa.Table | None
+    aside: pa.Table | None = None
 
 
 def pack(
@@ -49,8 +53,10 @@ def pack(
 ) -> Iterator[pa.RecordBatch]:
     """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
 
-    batches: a program's columns (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps `malformed` BOOLEAN.
-    Rows that are malformed or have no event time are counted and dropped. A row with t = END_OF_TIME is no row but
+    batches: a program's columns (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps `malformed` BOOLEAN and
+             the struct `whole`.
+    Rows that are malformed or have no event time are counted; where rows have `whole`, that travels apart from the
+    other rows, else they are dropped. A row with t = END_OF_TIME is no row but
     the sign that nothing follows. A task without any row gives nothing; one with more than `max_rows` or `max_bytes`
     gives several packets a bucket. Yields batches of PACKET_SCHEMA.
     """
@@ -68,7 +74,7 @@ def open_packet(data: bytes) -> Packet:
 
     Raises OperationalError if another version of cepsql wrote it.
     """
-    magic, version, greatest, read, malformed, null_time, null_key = _HEADER.unpack_from(data)
+    magic, version, greatest, read, malformed, null_time, null_key, aside = _HEADER.unpack_from(data)
     if (magic, version) != (_MAGIC, _VERSION):
         raise OperationalError(
             f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
@@ -76,7 +82,11 @@ def open_packet(data: bytes) -> Packet:
         )
     counts = Counts(read=read, malformed=malformed, null_time=null_time, null_key=null_key)
     body = pa.py_buffer(data).slice(_HEADER.size)
-    return Packet(greatest, counts, pa.ipc.open_stream(body).read_all() if body.size else None)
+    return Packet(greatest, counts, _table(body.slice(aside)), _table(body.slice(0, aside)))
+
+
+def _table(data: pa.Buffer) -> pa.Table | None:
+    return pa.ipc.open_stream(data).read_all() if data.size else None
 
 
 class _Task:
@@ -89,6 +99,7 @@ class _Task:
     def _clear(self) -> None:
         self.rows, self.bytes, self.pending = 0, 0, False
         self.parts: list[list[pa.RecordBatch]] = [[] for _ in range(self.buckets)]
+        self.aside: dict[int, list[pa.RecordBatch]] = {}
         self.read, self.malformed, self.null_time, self.null_key = np.zeros((4, self.buckets), np.int64)
 
     def add(self, piece: pa.RecordBatch) -> None:
@@ -107,9 +118,18 @@ class _Task:
         self.null_time += self._tally(bucket[timeless])
         dropped = malformed | timeless
         if dropped.any():
+            if WHOLE in piece.schema.names:
+                self._set_aside(piece.filter(pa.array(dropped)), bucket[dropped], malformed[dropped])
             piece, bucket = piece.filter(pa.array(~dropped)), bucket[~dropped]
         if len(bucket):
             self._split(_canonical_keys(piece.drop_columns([n for n in _EXTRA if n in piece.schema.names])), bucket)
+
+    def _set_aside(self, piece: pa.RecordBatch, bucket: np.ndarray, malformed: np.ndarray) -> None:
+        rejected = set_aside(piece[WHOLE], malformed)
+        for b in np.unique(bucket).tolist():
+            self.aside.setdefault(b, []).append(rejected.filter(pa.array(bucket == b)))
+        self.rows += rejected.num_rows
+        self.bytes += rejected.nbytes
 
     def _split(self, piece: pa.RecordBatch, bucket: np.ndarray) -> None:
         self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
@@ -130,11 +150,11 @@ class _Task:
         sink, ends = pa.BufferOutputStream(), [0]
         for b, parts in enumerate(self.parts):
             counts = (int(n[b]) for n in (self.read, self.malformed, self.null_time, self.null_key))
-            sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts))
+            aside = _section(self.aside[b]) if b in self.aside else b""
+            sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts, len(aside)))
+            sink.write(aside)
             if parts:
-                with pa.ipc.new_stream(sink, parts[0].schema) as writer:
-                    for part in parts:
-                        writer.write_batch(part)
+                _write(sink, parts)
             ends.append(sink.tell())
         packets = pa.Array.from_buffers(
             pa.binary(), self.buckets, [None, pa.py_buffer(np.array(ends, np.int32)), sink.getvalue()]
@@ -144,6 +164,18 @@ class _Task:
 
 
 _EXTRA = ("bucket", "malformed")
+
+
+def _section(batches: list[pa.RecordBatch]) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    _write(sink, batches)
+    return sink.getvalue()
+
+
+def _write(sink: pa.NativeFile, batches: list[pa.RecordBatch]) -> None:
+    with pa.ipc.new_stream(sink, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
 
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

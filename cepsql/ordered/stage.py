@@ -13,6 +13,7 @@ from cepsql.ordered.match_numbers import asks_for_number, read_numbers, write_nu
 from cepsql.ordered.match_rows import OrderedFunction, Scanned, match_rows
 from cepsql.ordered.packet import BEGINNING, Packet, open_packet
 from cepsql.ordered.reach import reach
+from cepsql.ordered.rejected import rejected_rows, without_whole
 from cepsql.ordered.row_ids import with_row_ids
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.state import State, decode, encode
@@ -29,12 +30,17 @@ class Advanced:
     state:  the bucket's new state.
     counts: this batch's counts.
     bound:  rows at or below this event time were released (BEGINNING: none yet).
+    total:  the counts since the query began.
+    rejected: the rows that were not used, as `cepsql.ordered.rejected` has them; None if there are none, or if they
+            do not travel whole.
     """
 
     output: pa.Table
     state: bytes
     counts: Counts
     bound: int
+    total: Counts
+    rejected: pa.Table | None
 
 
 def advance(
@@ -57,7 +63,8 @@ def advance(
     before = State() if state is None else decode(state, fingerprint)
     opened = [open_packet(packet) for packet in packets]
     bound = max(before.bound, _bound(opened, delay))
-    arrived = [packet.rows for packet in opened if packet.rows is not None]
+    rejected = rejected_rows(opened, before.bound)
+    arrived = [without_whole(packet.rows) for packet in opened if packet.rows is not None]
     for stored in (before.held, before.waiting, before.numbers):
         if stored is not None and arrived:
             check_types(stored.schema, arrived[0].schema)
@@ -71,9 +78,15 @@ def advance(
 
     scanned, held, numbers = _scan(program, before, stack(ready) if ready else None, bound, function)
     if scanned is not None:
-        counts += Counts(matches=scanned.matches, timeouts=scanned.timeouts, misplaced=scanned.misplaced)
+        counts += Counts(
+            matches=scanned.matches,
+            timeouts=scanned.timeouts,
+            misplaced=scanned.misplaced,
+            given_up=scanned.given_up,
+        )
     after = State(bound, before.counts + counts, held, stack(waiting) if waiting else None, numbers)
-    return Advanced(scanned.output if scanned else pa.table({}), encode(after, fingerprint), counts, bound)
+    output = scanned.output if scanned else pa.table({})
+    return Advanced(output, encode(after, fingerprint), counts, bound, after.counts, rejected)
 
 
 def _bound(packets: list[Packet], delay: int) -> int:

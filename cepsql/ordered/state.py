@@ -10,7 +10,7 @@ from cepsql.ordered.columns import compact
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import BEGINNING
 
-_MAGIC, _VERSION = b"CEPS", 1
+_MAGIC, _VERSION = b"CEPS", 2
 _COUNTS = len(fields(Counts))
 _HEADER = struct.Struct(f"<4sHxx16sq{_COUNTS}q3q")
 _MAX_BYTES = 2**31 - 64

@@ -4,32 +4,31 @@ from bisect import bisect_left
 
 import numpy as np
 
+from cepsql.errors import OperationalError
+from cepsql.pattern import ir
 from cepsql.pattern.candidates import Candidates
 from cepsql.pattern.compile import Code, first_variables, nullable
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.found import FoundBuilder
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Partitions
-from cepsql.pattern.search import STEP_BUDGET, Outcome, Search
+from cepsql.pattern.search import Outcome, Search
 
 DEAR_STEPS = 200
 """Steps that cost more than looking for the next row at which a match may begin."""
 
 
 def find_backtracking(
-    program: MatchProgram,
-    partitions: Partitions,
-    tests: RowTests,
-    budget: int = STEP_BUDGET,
-    dear_steps: int = DEAR_STEPS,
+    program: MatchProgram, partitions: Partitions, tests: RowTests, dear_steps: int = DEAR_STEPS
 ) -> Found:
     """Find the matches of all partitions that are decided, in order.
 
     tests:      the row-only parts of the conditions, tested.
     dear_steps: after a failed attempt of more steps the next row that may begin a match is looked up.
-    Raises OperationalError where an attempt takes too long, and for a skip that leads nowhere if the program is strict.
+    An attempt that takes too many steps counts as no match at its row. If the program is strict, OperationalError is
+    raised for it, as for a skip that leads nowhere.
     """
-    search = Search(program, partitions, tests, budget)
+    search = Search(program, partitions, tests)
     found = FoundBuilder(partitions)
     starts = _possible_starts(search.code, partitions, tests)
     begins = np.searchsorted(starts, partitions.scan).tolist()
@@ -46,7 +45,11 @@ def find_backtracking(
                 continue
             steps = search.steps
             outcome = search.attempt(start, number)
-            if outcome is Outcome.NONE:
+            if outcome is Outcome.GIVEN_UP:
+                if program.strict:
+                    raise _too_long(program)
+                found.give_up()
+            if outcome in (Outcome.NONE, Outcome.GIVEN_UP):
                 if search.steps - steps > dear_steps:
                     next_row = candidates.next_start(p, start + 1)
                     place = bisect_left(rows, next_row, place, stop)
@@ -61,6 +64,14 @@ def find_backtracking(
         else:
             found.stop(p, int(partitions.ends[p]), number - 1)
     return found.build()
+
+
+def _too_long(program: MatchProgram) -> OperationalError:
+    return OperationalError(
+        f"the pattern {ir.dump(program.pattern)} took more than {program.step_budget} steps from one row",
+        hint="limit the match with WITHIN, use fewer nested quantifiers, read less of the match in DEFINE, "
+        "or SET cepsql.step_budget higher",
+    )
 
 
 def _possible_starts(code: Code, partitions: Partitions, tests: RowTests) -> np.ndarray:

@@ -16,7 +16,7 @@ class FoundBuilder:
         self._scan, self._numbers = partitions.ends.copy(), partitions.numbers.copy()
         self._heads = array("q")
         self._labels = array("q")
-        self._misplaced = 0
+        self._misplaced, self._given_up = 0, 0
 
     def add(self, partition: int, start: int, number: int, complete: bool, labels: list[int]) -> None:
         """Add the next match: its first row, MATCH_NUMBER(), and the variable of every row."""
@@ -46,6 +46,10 @@ class FoundBuilder:
         self._misplaced += 1
         return len(labels) if place is None else 1
 
+    def give_up(self) -> None:
+        """Count an attempt that was given up."""
+        self._given_up += 1
+
     def stop(self, partition: int, row: int, numbers: int) -> None:
         """Note where the next scan of a partition begins and how many matches it has had."""
         self._scan[partition], self._numbers[partition] = row, numbers
@@ -56,7 +60,7 @@ class FoundBuilder:
         partition, start, length, number, complete = (np.ascontiguousarray(column) for column in heads.T)
         labels = np.array(self._labels, np.int64)
         matches = Matches(partition, start, length, number, complete.astype(bool), labels)
-        return Found(matches, self._scan, self._numbers, self._misplaced)
+        return Found(matches, self._scan, self._numbers, self._misplaced, self._given_up)
 
 
 def skip_place(program: MatchProgram, labels: list[int]) -> int | None:

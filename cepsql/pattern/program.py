@@ -14,12 +14,15 @@ integer days, DECIMAL is decimal.Decimal, NULL is None.
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from cepsql.pattern.ir import Pattern
 
 END_OF_TIME = 2**62
 """A watermark after which nothing can follow."""
+
+STEP_BUDGET = 1_000_000
+"""Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
 
 MAX_PREDICATES = 62
 """How many row predicates fit the mask column."""
@@ -163,7 +166,8 @@ class MatchProgram:
     predicates: Spark SQL of the row predicates; `Bit` indexes them.
     skip:       "past last row", "to next row", "to first" or "to last" row of the variables `skip_to`.
     strict:     a skip to a variable without rows, or to the first row of the match, is an error; else matching goes on
-                after the match, or at its second row.
+                after the match, or at its second row. So is an attempt that takes more than `step_budget` steps; else
+                its first row counts as not matched.
     all_rows:   ALL ROWS PER MATCH, with empty matches ("show"), without ("omit"), or with them and the unmatched rows
                 ("unmatched"), as `empty` says.
     within:     microseconds, or None: last row's time - first row's time < within.
@@ -183,18 +187,22 @@ class MatchProgram:
     within: int | None = None
     timeouts: bool = False
     skip_to: frozenset[int] = frozenset()
-    strict: bool = False
+    strict: bool = field(default=False, repr=False)
     all_rows: bool = False
     empty: str = "show"
+    step_budget: int = field(default=STEP_BUDGET, repr=False)
 
     def fingerprint(self) -> str:
-        """Return a hash that changes whenever stored state could mean something else."""
+        """Return a hash that changes whenever stored state could mean something else.
+
+        So it leaves out what repr leaves out: how strict the search is, and how long it may take.
+        """
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
     def identity(self) -> str:
         """Return a hash of what the program matches, the same whether it does so over a stream or over a table."""
         ids = tuple(measure.source for measure in self.measures if isinstance(measure.source, MatchId))
-        return hashlib.sha256(repr(replace(self, order=(), strict=False, measures=ids[:1])).encode()).hexdigest()
+        return hashlib.sha256(repr(replace(self, order=(), measures=ids[:1])).encode()).hexdigest()
 
 
 def leaves(expression: Scalar | None):

@@ -54,9 +54,11 @@ class Found:
     scan:    for each partition the first row that is not decided (the row that the next attempt starts at).
     numbers: for each partition the number of matches so far.
     misplaced: how many skips to a variable led nowhere, so that matching went on elsewhere.
+    given_up: how many attempts took too many steps, so that their first rows count as not matched.
     """
 
     matches: Matches
     scan: np.ndarray
     numbers: np.ndarray
     misplaced: int = 0
+    given_up: int = 0

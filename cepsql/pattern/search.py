@@ -5,17 +5,13 @@ from bisect import bisect_left
 
 import numpy as np
 
-from cepsql.errors import OperationalError
-from cepsql.pattern import ir
+from cepsql.pattern.budget import Budget
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, LEAP, ROW, SPLIT, START_ANCHOR, search_plan
 from cepsql.pattern.steps import UnknownRow
 from cepsql.pattern.types import plain_values
-
-STEP_BUDGET = 1_000_000
-"""Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
 
 UNKNOWN = 2
 """The verdict on a row whose condition reads a row that is not known yet."""
@@ -28,6 +24,7 @@ class Outcome(enum.Enum):
     NONE = "no match"
     TIMEOUT = "a partial match timed out"
     UNDECIDED = "rows to come may decide otherwise"
+    GIVEN_UP = "it takes too many steps to tell"
 
 
 class Search:
@@ -43,12 +40,14 @@ class Search:
     2. That holds from start to start too, as long as failures do not depend on the start. They do where a path was
        cut off by WITHIN: then all is forgotten, unless the next attempt is cut off at the same row.
     3. After a match the states on its own path did not fail. Those are at the rows of the match and the row after it,
-       so what is known of these rows is forgotten.
+       so what is known of these rows is forgotten. After an attempt that was given up the states on its path are not
+       known to fail either: all that it has seen is forgotten.
     """
 
-    def __init__(self, program: MatchProgram, partitions: Partitions, tests: RowTests, budget: int = STEP_BUDGET):
+    def __init__(self, program: MatchProgram, partitions: Partitions, tests: RowTests):
         plan = search_plan(program, partitions.rows)
-        self.code, self.program, self.partitions, self.budget = plan.code, program, partitions, budget
+        self.code, self.program, self.partitions = plan.code, program, partitions
+        self._budget = Budget(program.step_budget)
         self.steps = 0
         self.match: list[int] = []
         self._plan = plan
@@ -68,6 +67,7 @@ class Search:
     def enter(self, partition: int) -> None:
         """Go to a partition."""
         bounds = self.partitions
+        self._budget.enter()
         self._low, self._high = int(bounds.starts[partition]), int(bounds.ends[partition])
         self._cut, self._cut_at, self._furthest, self._behind = False, None, self._low, self._low
         if self._functions is None or self._plan.steps.physical:
@@ -95,6 +95,8 @@ class Search:
             self._forget(start, end)
         elif outcome is Outcome.TIMEOUT:
             self.match = self._partial
+        elif outcome is Outcome.GIVEN_UP:
+            self._forget_all(start)
         return outcome
 
     def _reach(self, start: int) -> tuple[int, bool]:
@@ -123,6 +125,14 @@ class Search:
             for row in range(first, last + 1):
                 table.pop(row, None)
 
+    def _forget_all(self, start: int) -> None:
+        """Forget what failed at all rows from `start` on."""
+        for table in self._flat_tables:
+            table[start : self._furthest + 1] = bytes(max(0, self._furthest + 1 - start))
+        for table in self._deep_tables:
+            table.clear()
+        self._cut = False
+
     def _search(self, start: int, limit: int, closed: bool, number: int) -> tuple[Outcome, int]:
         """Run the program from a row and return the outcome and one past the last row of a match."""
         plan = self._plan
@@ -133,12 +143,13 @@ class Search:
         registers = plan.steps.begin(start, number)
         pc, row, loops, stack = 0, start, 0, []
         furthest, partial = self._furthest, None
-        left = allowed = self.budget + len(operations) * (limit - start + 1)
+        left = allowed = self._budget.allowed(len(operations) * (limit - start + 1))
         try:
             while True:
                 left -= 1
                 if left < 0:
-                    raise self._too_long()
+                    self._budget.give_up(allowed)
+                    return Outcome.GIVEN_UP, row
                 if flat[pc] is not None:
                     if flat[pc][row]:
                         pc = fail
@@ -223,12 +234,6 @@ class Search:
             self._furthest = furthest
         self._partial = partial
         return (Outcome.NONE if partial is None else Outcome.TIMEOUT), row
-
-    def _too_long(self) -> OperationalError:
-        return OperationalError(
-            f"the pattern {ir.dump(self.program.pattern)} took more than {self.budget} steps from one row",
-            hint="limit the match with WITHIN, use fewer nested quantifiers, or read less of the match in DEFINE",
-        )
 
 
 def _verdicts(tests: RowTests) -> list[bytes]:

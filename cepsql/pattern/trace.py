@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from cepsql.errors import OperationalError
 from cepsql.pattern import ir
 from cepsql.pattern.found import FoundBuilder
-from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.program import END_OF_TIME, STEP_BUDGET, MatchProgram
 from cepsql.pattern.rows import Partitions
-from cepsql.pattern.search import STEP_BUDGET, UNKNOWN, Outcome
+from cepsql.pattern.search import UNKNOWN, Outcome
 from cepsql.pattern.search_plan import search_plan
 from cepsql.pattern.steps import UnknownRow
 from cepsql.pattern.types import plain_values

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from cepsql.render import Renderer, canonical_zone, cells, renderer
 from cepsql.runner.console import Console
+from cepsql.runner.notices import noticed
 from cepsql.runner.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,17 +34,18 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
         console.say("stopped before it started")
         return
     rows = _Rows(form, query.limit, settings, console)
-    standing = query.start(rows.write, drain=settings.drain)
-    try:
-        reason = _wait(standing, rows, zone, settings, console, stop)
-        if stop.is_set():
-            console.echoed()
-            if console.live:
-                console.status("stopping")
-    finally:
-        rows.enough.set()
-        standing.stop()
-        console.clear()
+    with noticed(console):
+        standing = query.start(rows.write, drain=settings.drain)
+        try:
+            reason = _wait(standing, rows, zone, settings, console, stop)
+            if stop.is_set():
+                console.echoed()
+                if console.live:
+                    console.status("stopping")
+        finally:
+            rows.enough.set()
+            standing.stop()
+            console.clear()
     progress = standing.progress
     batches = counted(progress.batches, "batch", "batches")
     console.say(f"{reason}: {counted(rows.written, 'row')}, {batches}, {time.monotonic() - begin:.0f} s")

@@ -7,16 +7,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
+from cepsql.analysis.carried import carry
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.language.tokens import DIALECT
+from cepsql.pattern.program import MatchProgram
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
+from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.match import match_stream, match_table
-from cepsql.spark.source import MALFORMED, observe_source, quoted, read_source
+from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
 
 MATCH_OBSERVATION = "cepsql_match"
 """The observation of a match operator's counts."""
@@ -34,6 +37,7 @@ def build(
     control: str | None = None,
     buckets: int | None = None,
     replaced: dict[str, DataFrame] | None = None,
+    limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -41,9 +45,10 @@ def build(
     control:   folder through which the input of a match over a stream can be ended.
     buckets:   groups that the keys of a match are spread over; default one a shuffle partition.
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
+    limits:    gives a program the limits of its search.
     Raises OperationalError and ProgrammingError for what Spark refuses.
     """
-    builder = _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {})
+    builder = _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}, limits)
     frame = builder.query(plan)
     if frame.isStreaming and has_list_aggregates(frame):
         builder.aggregate = without_lists
@@ -59,32 +64,37 @@ def match_input(
     replaced: dict[str, DataFrame] | None = None,
 ) -> DataFrame:
     """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
-    return _Builder(spark, plan.streaming, view_plan, None, None, replaced or {})._match_input(match, plan, {})
+    builder = _Builder(spark, plan.streaming, view_plan, None, None, replaced or {}, write_late=False)
+    return builder._match_input(match, plan, {})
 
 
 class _Builder:
     """Builds one query; every relation that several parts read is read once."""
 
-    def __init__(self, spark, streaming, view_plan, control, buckets, replaced):
+    def __init__(
+        self, spark, streaming, view_plan, control, buckets, replaced, limits=lambda program: program, write_late=True
+    ):
         self.spark, self.streaming, self.view_plan = spark, streaming, view_plan
-        self.control, self.buckets = control, buckets
+        self.control, self.buckets, self.limits, self.write_late = control, buckets, limits, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
 
-    def query(self, plan: Plan) -> DataFrame:
+    def query(self, plan: Plan, whole: bool = False) -> DataFrame:
+        """Build a plan; `whole` as for `_sql`."""
         frames: dict[str, DataFrame] = {}
         for match in plan.matches:
             frames[match.clause.name] = self._match(match, plan, frames)
-        return self._sql(plan.expression, plan, frames)
+        return self._sql(plan.expression, plan, frames, whole)
 
     def _match(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
-        rows = self._match_input(match, plan, frames)
+        rows, program = self._match_input(match, plan, frames), self.limits(match.program)
         if match.streaming:
+            late = self._late_files(plan) if WHOLE in rows.columns else None
             found = match_stream(
-                rows, match.program, match.watermark.delay, MATCH_OBSERVATION, self.control, self.buckets
+                rows, program, match.watermark.delay, MATCH_OBSERVATION, self.control, self.buckets, late
             )
         else:
-            found = match_table(rows, match.program, list(match.order))
+            found = match_table(rows, program, list(match.order))
         found = self.aggregate(found, match.aggregates)
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
         try:
@@ -100,15 +110,26 @@ class _Builder:
             relation = plan.relations[table_name(tables[0])]
             if isinstance(relation, Source | Registered):
                 return self._read(relation)
-        return self._sql(match.input, plan, frames)
+        return self._sql(match.input, plan, frames, whole=match.streaming)
 
-    def _sql(self, query: exp.Query, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
-        """Run plain SQL over relations and matches, each under a temporary view of a name of its own."""
+    def _late_files(self, plan: Plan) -> LateFiles | None:
+        """Return where the late rows of the stream below a match go."""
+        relations = list(plan.relations.values())
+        below = [self._late_files(self.view_plan(view)) for view in relations if isinstance(view, View)]
+        return next((files for files in [*map(late_files, relations), *below] if files is not None), None)
+
+    def _sql(self, query: exp.Query, plan: Plan, frames: dict[str, DataFrame], whole: bool = False) -> DataFrame:
+        """Run plain SQL over relations and matches, each under a temporary view of a name of its own.
+
+        whole: pass on the column `__whole` that a stream with a table of late rows has.
+        """
         views: dict[str, str] = {}
         for table in catalog_tables(query):
             name = table_name(table)
             if name not in views:
-                frame = frames[name] if name in frames else self._relation(plan.relations[name])
+                frame = frames[name] if name in frames else self._relation(plan.relations[name], whole)
+                if WHOLE in frame.columns:
+                    query = carry(query, name, WHOLE)
                 views[name] = f"__cepsql_{next(_numbers)}"
                 frame.createOrReplaceTempView(views[name])
         sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)
@@ -120,14 +141,19 @@ class _Builder:
             for view in views.values():
                 self.spark.catalog.dropTempView(view)
 
-    def _relation(self, relation: Relation) -> DataFrame:
+    def _relation(self, relation: Relation, whole: bool) -> DataFrame:
         """Return a relation for plain SQL: without malformed rows, which are counted, and with Spark's watermark."""
         if isinstance(relation, View):
-            return self.query(self.view_plan(relation))
+            return self.query(self.view_plan(relation), whole)
         frame = self._read(relation)
         if not relation.streaming:
             return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
-        frame = observe_source(frame, f"{SOURCE_OBSERVATION}_{next(_numbers)}")
+        name = f"{SOURCE_OBSERVATION}_{next(_numbers)}"
+        if WHOLE in frame.columns and self.write_late:
+            frame = divert(frame, name, late_files(relation))
+        else:
+            frame = observe_source(frame, name)
+        frame = frame if whole else frame.drop(WHOLE)
         if relation.watermark is None:
             return frame
         return with_watermark(frame, relation.watermark, self.control)

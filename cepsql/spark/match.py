@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import astuple, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,13 +19,15 @@ from cepsql.ordered.stage import advance
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.program import Column as ProgramColumn
 from cepsql.spark.buckets import balanced_buckets
+from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.rows import match_schema, program_columns
-from cepsql.spark.source import MALFORMED
+from cepsql.spark.source import MALFORMED, WHOLE
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COUNTS = tuple(field.name for field in fields(Counts))
+TOTALS = tuple(f"total_{name}" for name in COUNTS)
 
 _MAX_OUTPUT_BYTES = 32 * 2**20
 
@@ -37,20 +39,24 @@ def match_stream(
     observation: str,
     control: str | None = None,
     buckets: int | None = None,
+    late: LateFiles | None = None,
 ) -> DataFrame:
     """Return the matches in a streaming frame: k* and the measures, as soon as they are decided.
 
     delay:       how many microseconds rows may come after later ones.
-    observation: name under which each batch's progress shows `cepsql.ordered.counts.Counts`, summed, and `bound`,
-                 the event time in microseconds up to which rows were released.
+    observation: name under which each batch's progress shows `cepsql.ordered.counts.Counts`, summed, the same since the
+                 checkpoint began with `total_` before their names, and `bound`, the event time in microseconds up to
+                 which rows were released.
     control:     folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
     buckets:     groups that keys are spread over, fixed for the life of a checkpoint; default one a shuffle partition.
+    late:        where rows that are not used are written; the frame then has `__whole`.
     A BOOLEAN column `__malformed` of the frame marks rows that are only counted.
     """
     spark = frame.sparkSession
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
     buckets = buckets or partitions
-    rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets))
+    whole = [f"{WHOLE} AS whole"] if late is not None else []
+    rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets), *whole)
     if control is not None:
         end = spark.readStream.text(control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
         rows = rows.unionByName(end, allowMissingColumns=True)
@@ -58,9 +64,9 @@ def match_stream(
     packets = rows.mapInArrow(partial(_pack, buckets), PACKET_DDL)
     packets = packets.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     batches = packets.groupBy("bucket").applyInPandasWithState(
-        partial(_advance, program, delay), _output_ddl(), "state BINARY", "append", GroupStateTimeout.NoTimeout
+        partial(_advance, program, delay, late), _output_ddl(), "state BINARY", "append", GroupStateTimeout.NoTimeout
     )
-    counted = [F.sum(name).alias(name) for name in COUNTS]
+    counted = [F.sum(name).alias(name) for name in (*COUNTS, *TOTALS)]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
     observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"))
     return observed.where("output IS NOT NULL").select("output").mapInArrow(_unpack, match_schema(frame, program))
@@ -104,7 +110,7 @@ def _routing(frame: DataFrame, program: MatchProgram, buckets: int) -> list[str]
 
 
 def _output_ddl() -> str:
-    return ", ".join(f"{name} BIGINT" for name in COUNTS) + ", bound BIGINT, output BINARY"
+    return ", ".join(f"{name} BIGINT" for name in (*COUNTS, *TOTALS)) + ", bound BIGINT, output BINARY"
 
 
 def _order_key(sql: str, name: str) -> tuple[Column, Column]:
@@ -120,18 +126,25 @@ def _pack(buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def _advance(
-    program: MatchProgram, delay: int, key: tuple, frames: Iterator["pd.DataFrame"], state: GroupState
+    program: MatchProgram,
+    delay: int,
+    late: LateFiles | None,
+    key: tuple,
+    frames: Iterator["pd.DataFrame"],
+    state: GroupState,
 ) -> Iterator["pd.DataFrame"]:
     """Take one batch of one bucket: a row of counts, then as many rows of output as its size needs."""
     import pandas as pd
 
     packets = [packet for frame in frames for packet in frame["packet"]]
     advanced = advance(program, delay, state.get[0] if state.exists else None, packets)
+    if late is not None and advanced.rejected is not None:
+        write_rejected(late, advanced.rejected, f"bucket-{key[0]}")
     state.update((advanced.state,))
     pieces = list(_serialized(advanced.output)) or [None]
     for i, piece in enumerate(pieces):
-        counts = [getattr(advanced.counts, name) if i == 0 else 0 for name in COUNTS]
-        row = dict(zip(COUNTS, counts, strict=True)) | {"bound": advanced.bound, "output": piece}
+        counts = [value if i == 0 else 0 for value in (*astuple(advanced.counts), *astuple(advanced.total))]
+        row = dict(zip((*COUNTS, *TOTALS), counts, strict=True)) | {"bound": advanced.bound, "output": piece}
         yield pd.DataFrame({name: [value] for name, value in row.items()})
 
 

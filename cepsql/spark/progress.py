@@ -2,6 +2,7 @@
 
 import threading
 import weakref
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
@@ -13,6 +14,8 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from cepsql.spark.notices import warn
+
 _COUNTED = {
     "read": "rows_read",
     "used": "rows_used",
@@ -23,16 +26,22 @@ _COUNTED = {
     "matches": "matches",
     "timeouts": "timeouts",
     "misplaced": "misplaced_skips",
+    "given_up": "attempts_given_up",
 }
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Totals since the query was started here: rows_read = used + late + malformed + null_time.
+    """Totals: rows_read = used + late + malformed + null_time.
+
+    Numbers of rows and matches of MATCH_RECOGNIZE go on, at the first batch after a start, from what the checkpoint has
+    counted; all others are those since the query was started here. Rows that a subquery below MATCH_RECOGNIZE filters
+    out are not counted.
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
     matches:         complete matches; timeouts: partial ones given out because their deadline passed.
     misplaced_skips: AFTER MATCH SKIP TO a variable without rows, or the match's first row: matching went on elsewhere.
+    attempts_given_up: rows from which the pattern took too many steps, so that they count as not matched.
     rows_out:        rows that the sink was given.
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
@@ -49,6 +58,7 @@ class Progress:
     matches: int = 0
     timeouts: int = 0
     misplaced_skips: int = 0
+    attempts_given_up: int = 0
     rows_out: int = 0
     watermark: int | None = None
     seconds: float = 0.0
@@ -56,41 +66,56 @@ class Progress:
 
 
 class Watch:
-    """The progress of one run of one streaming query; `ended` is set after its last event."""
+    """The progress of a standing query; `ended` is set after the last event of its present run.
 
-    def __init__(self, progress: Progress):
-        self.progress = progress
+    patterns: its row patterns as text, for warnings.
+    """
+
+    def __init__(self, patterns: str = ""):
+        self.progress = Progress()
         self.ended = threading.Event()
+        self._patterns = patterns
+        self._begun: frozenset[str] = frozenset()
 
     def add(self, event: StreamingQueryProgress) -> None:
-        """Add a batch."""
-        self.progress = add_batch(self.progress, event)
+        """Add a batch, and warn of what it could not do as written."""
+        fresh = {name for name, row in event.observedMetrics.items() if row.asDict().get("total_read") is not None}
+        self.progress = add_batch(self.progress, event, fresh - self._begun)
+        self._begun |= fresh
+        warn(event, self._patterns)
 
 
-def watch(spark: SparkSession, name: str, progress: Progress) -> Watch:
-    """Follow the streaming query that will be started next under this name, counting on from `progress`."""
+def watch(spark: SparkSession, name: str, found: Watch) -> None:
+    """Follow the streaming query that will be started next under this name, counting on from what was found."""
     with _LOCK:
         if spark not in _LISTENERS:
             _LISTENERS[spark] = _Listener()
             spark.streams.addListener(_LISTENERS[spark])
-    found = Watch(progress)
+    found.ended.clear()
     _LISTENERS[spark].expected[name] = found
-    return found
 
 
-def add_batch(progress: Progress, event: StreamingQueryProgress) -> Progress:
-    """Return the totals with those of one batch added."""
+def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str] = frozenset()) -> Progress:
+    """Return the totals with those of one batch added.
+
+    fresh: the observations whose numbers since the checkpoint began are added in place of those of the batch.
+    """
     totals = {
         "batches": progress.batches + 1,
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
-    for observed in event.observedMetrics.values():
-        values = observed.asDict()
-        # A plain source counts only what it reads and what is malformed.
-        values.setdefault("used", (values.get("read") or 0) - (values.get("malformed") or 0))
+    everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
+    staged = any("late" in values for values in everything.values())
+    for name, values in everything.items():
+        if "late" not in values:
+            # A plain source counts only what it reads and what is malformed; its other rows a match above it counts.
+            malformed = values.get("malformed") or 0
+            values |= {"read": malformed, "used": 0} if staged else {"used": (values.get("read") or 0) - malformed}
         for metric, field in _COUNTED.items():
-            totals[field] = totals.get(field, getattr(progress, field)) + (values.get(metric) or 0)
+            totals[field] = totals.get(field, getattr(progress, field)) + (
+                values.get(f"total_{metric}" if name in fresh else metric) or 0
+            )
         if values.get("bound") is not None:
             totals["watermark"] = max(values["bound"], totals.get("watermark", values["bound"]))
     return replace(progress, **totals)

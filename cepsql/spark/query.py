@@ -38,6 +38,7 @@ def start(
     output_mode: str = "append",
     secrets: Iterable[str] = (),
     explain: "Callable[[object], MatchExplanation] | None" = None,
+    patterns: str = "",
 ) -> "StandingQuery":
     """Start a streaming frame.
 
@@ -45,9 +46,10 @@ def start(
              held, and finish; else go on with a batch every `trigger` (0 seconds: as soon as there are rows).
     secrets: values that no message may show.
     explain: what `StandingQuery.explain_match` calls with a key.
+    patterns: its row patterns as text, for warnings.
     Raises the cepsql error that says why Spark cannot run the frame.
     """
-    query = StandingQuery(frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets), explain)
+    query = StandingQuery(frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets), explain, patterns)
     query._start()
     return query
 
@@ -68,6 +70,7 @@ class StandingQuery:
         output_mode: str,
         secrets: tuple[str, ...],
         explain: "Callable[[object], MatchExplanation] | None" = None,
+        patterns: str = "",
     ):
         self._explain = explain
         self._frame, self._sink, self._checkpoint = frame, sink, checkpoint
@@ -75,7 +78,7 @@ class StandingQuery:
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self._error: Error | None = None
         self._query: StreamingQuery
-        self._watch: Watch = Watch(Progress())
+        self._watch = Watch(patterns)
 
     def __enter__(self) -> "StandingQuery":
         return self
@@ -91,6 +94,11 @@ class StandingQuery:
         if self._error is not None:
             return "failed"
         return "stopped" if self._stopping.is_set() else "finished"
+
+    @property
+    def id(self) -> str:
+        """The identity that its checkpoint gives it, the same after every restart; late rows name it."""
+        return str(self._query.id)
 
     @property
     def error(self) -> Error | None:
@@ -185,7 +193,7 @@ class StandingQuery:
 
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
-        self._watch = watch(self._frame.sparkSession, name, self._watch.progress)
+        watch(self._frame.sparkSession, name, self._watch)
         writer = self._frame.writeStream.queryName(name).outputMode(self._output_mode)
         writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._drain else {"processingTime": self._trigger}

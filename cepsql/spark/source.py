@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlparse
 
 from pyspark.errors import PySparkException
@@ -16,7 +17,11 @@ from cepsql.spark.failures import is_secret, translate_failure
 MALFORMED = "__malformed"
 """BOOLEAN column that marks rows that could not be read as declared."""
 
+WHOLE = "__whole"
+"""Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
+
 _CORRUPT = "__corrupt"
+_RECORD = "__record"
 _SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
 _CORRUPTION_KNOWN = {"csv", "json"}
 
@@ -25,6 +30,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
     """Return the rows of a source: the declared columns in order, computed ones included.
 
     CSV and JSON also give the BOOLEAN column `__malformed`, unless OPTIONS name a `mode` or a corrupt-record column.
+    A stream with LATE ROWS INTO gives the struct `__whole`; a table of late rows has no rows before it has a file.
     Formats with a schema of their own (rate, kafka, socket ...) are cast to the declared columns.
     A source without declared columns has those that Spark finds in the files that are there.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
@@ -32,6 +38,8 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
     options = dict(source.options)
     secrets = [value for name, value in options.items() if is_secret(name)]
     try:
+        if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
+            return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))
         options = _located(source, options)
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
@@ -79,7 +87,16 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
     selected = [_selected(column, kept_types) for column in source.columns]
     if _CORRUPT in frame.columns:
         selected.append(_malformed(source))
-    return frame.selectExpr(*selected)
+    if source.late_rows is None:
+        return frame.selectExpr(*selected)
+    record = _CORRUPT if _CORRUPT in frame.columns else "CAST(NULL AS STRING)"
+    read = frame.selectExpr(*selected, f"{record} AS {_RECORD}")
+    return read.selectExpr(*(quoted(name) for name in read.columns if name != _RECORD), whole_row(source, _RECORD))
+
+
+def whole_row(source: Source, record: str) -> str:
+    """Return the SQL of the `__whole` column over the declared columns; `record` is the SQL of the text as read."""
+    return f"struct({record} AS record, {', '.join(quoted(column.name) for column in source.columns)}) AS {WHOLE}"
 
 
 def _selected(column: ColumnDefinition, kept_type: bool) -> str:
@@ -107,13 +124,18 @@ def _located(source: Source, options: dict[str, str]) -> dict[str, str]:
     name = next((name for name in options if name.lower() == "path"), None)
     if name is None or urlparse(options[name]).scheme not in ("", "file"):
         return options
-    path = os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", options[name])))
+    path = local_path(options[name])
     if not os.path.exists(path) and not re.search(r"[*?\[{]", path):
         raise OperationalError(f"{source.name} reads {path}, which does not exist")
     if source.streaming and os.path.isfile(path):
         folder, file = os.path.split(path)
         return options | {name: folder, "pathGlobFilter": re.sub(r"([*?\[\]{}\\])", r"\\\1", file)}
     return options | {name: path}
+
+
+def local_path(path: str) -> str:
+    """Return a path of this machine as an absolute one, with neither `file:` nor `~`."""
+    return os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", path)))
 
 
 def _explained(source: Source, error: Error) -> Error:
@@ -132,7 +154,11 @@ def quoted(name: str) -> str:
 
 def observe_source(frame: DataFrame, name: str) -> DataFrame:
     """Return the frame's well-formed rows; the observation `name` counts `read` and `malformed` rows of each batch."""
-    if MALFORMED not in frame.columns:
-        return frame.observe(name, F.count(F.lit(1)).alias("read"), F.lit(0).cast("bigint").alias("malformed"))
-    counted = frame.observe(name, F.count(F.lit(1)).alias("read"), F.count_if(MALFORMED).alias("malformed"))
-    return counted.where(f"NOT {MALFORMED}").drop(MALFORMED)
+    counted = count_source(frame, name)
+    return counted.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else counted
+
+
+def count_source(frame: DataFrame, name: str) -> DataFrame:
+    """Return the frame; the observation `name` counts its `read` and `malformed` rows in each batch."""
+    malformed = F.count_if(MALFORMED) if MALFORMED in frame.columns else F.lit(0).cast("bigint")
+    return frame.observe(name, F.count(F.lit(1)).alias("read"), malformed.alias("malformed"))

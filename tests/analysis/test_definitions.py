@@ -65,3 +65,33 @@ def test_statements_before_an_error_have_acted():
         fresh.sql("DROP VIEW busy;\nSELECT nothing FROM ticks")
     assert (raised.value.line, raised.value.column) == (2, 8)
     assert fresh.catalog.find("busy") is None
+
+
+def test_the_table_of_late_rows():
+    fresh = engine()
+    stream = (
+        "CREATE OR REPLACE STREAM s (A INT, at TIMESTAMP) USING json LATE ROWS INTO {} USING json OPTIONS (path 'x')"
+    )
+    fresh.sql(stream.format("first"))
+    assert ("first", "json", "reason, watermark, record, query, batch, A, at") in fresh.sql("SHOW TABLES").rows
+    types = [row[1] for row in fresh.sql("DESCRIBE first").rows]
+    assert types == ["string", "timestamp", "string", "string", "bigint", "int", "timestamp"]
+    fresh.sql(stream.format("first"))
+    fresh.sql(stream.format("second"))
+    assert fresh.catalog.find("first") is None and fresh.catalog.find("second") is not None
+    fresh.sql("CREATE TABLE first (a INT) USING csv")
+    with pytest.raises(ProgrammingError, match="first exists already"):
+        fresh.sql(stream.format("first"))
+    fresh.sql("DROP STREAM s")
+    assert fresh.catalog.find("second") is None and fresh.catalog.find("first") is not None
+
+
+def test_limits_of_a_search_leave_checkpoints_valid():
+    fresh = engine()
+    query = fresh.sql("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS t PATTERN (A B))")
+    program, fingerprint = query.plan.matches[0].program, query.fingerprint()
+    assert fresh.search_limits(program) == program
+    fresh.sql("SET cepsql.strict = TRUE; SET cepsql.step_budget = 7")
+    limited = fresh.search_limits(program)
+    assert (limited.strict, limited.step_budget) == (True, 7)
+    assert limited.fingerprint() == program.fingerprint() and query.fingerprint() == fingerprint

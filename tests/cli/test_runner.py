@@ -1,6 +1,7 @@
 """Statements through the runner, against an engine without Spark."""
 
 import io
+import logging
 import os
 import signal
 import threading
@@ -12,6 +13,7 @@ from cepsql.engine import Answer
 from cepsql.errors import DataError, ProgrammingError, Span
 from cepsql.runner import Console, Settings, execute, interruptible
 from cepsql.runner import view as view_module
+from cepsql.runner.notices import noticed
 
 
 def play(prepared, text, **settings):
@@ -169,3 +171,12 @@ def test_a_silent_stream_says_why_on_a_terminal(monkeypatch):
     console = Console(io.StringIO(), Terminal())
     execute(FakeEngine({"s": stream()}), "s", Settings(timeout=0.5), console, threading.Event())
     assert "s no rows · read 0 · late 0 · watermark none yet" in console.err.getvalue()
+
+
+def test_warnings_of_standing_queries_are_notices():
+    console, logger = Console(io.StringIO(), io.StringIO()), logging.getLogger("cepsql")
+    with noticed(console):
+        logger.warning("batch %s: the pattern took too many steps", 3)
+        logger.info("nothing to tell")
+    assert console.err.getvalue() == "notice: batch 3: the pattern took too many steps\n"
+    assert not logger.handlers

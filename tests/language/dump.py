@@ -71,7 +71,12 @@ def _source(create: CreateSource) -> list[str]:
         name, expression = create.watermark
         lines.append(f"  watermark {name.text}: {_sql(expression)}")
     lines.append(f"  using {create.format}")
-    return lines + [f"    {key} = {value!r}" for key, value in create.options]
+    lines += [f"    {key} = {value!r}" for key, value in create.options]
+    if create.late_rows is not None:
+        late = create.late_rows
+        lines.append(f"  late rows into {late.name.text} using {late.format.text}")
+        lines += [f"    {key} = {value!r}" for key, value in late.options]
+    return lines
 
 
 def _flags(create: CreateSource | CreateView) -> str:

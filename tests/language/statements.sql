@@ -47,6 +47,33 @@ create stream s
     header = 'a;b'
     delimiter = ','
 ====
+CREATE STREAM s (ts TIMESTAMP, late INT, into STRING, WATERMARK FOR ts AS ts) USING csv OPTIONS (path 'in/')
+LATE ROWS INTO rejected.rows USING parquet OPTIONS (path 'late/')
+----
+create stream s
+  ts: TIMESTAMP
+  late: INT
+  into: STRING
+  watermark ts: ts
+  using csv
+    path = 'in/'
+  late rows into rejected.rows using parquet
+    path = 'late/'
+====
+CREATE STREAM late (`rows` INT) USING rate LATE ROWS INTO `into` USING JSON OPTIONS ("path" = late);
+CREATE STREAM rows (late INT) USING late OPTIONS (late late) late rows into late using late
+----
+create stream late
+  rows: INT
+  using rate
+  late rows into into using json
+    path = 'late'
+create stream rows
+  late: INT
+  using late
+    late = 'late'
+  late rows into late using late
+====
 CREATE STREAM watermark (watermark INT, options STRING, `using` STRING) USING rate
 ----
 create stream watermark

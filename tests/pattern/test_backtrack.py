@@ -1,5 +1,6 @@
 """find_matches and find_backtracking against the oracle: whole inputs, inputs in pieces, and what they cost."""
 
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 
@@ -15,11 +16,12 @@ from strategies import NAMES, bits, conditions, patterns, rows
 from cepsql.errors import OperationalError
 from cepsql.pattern import ir
 from cepsql.pattern.backtrack import find_backtracking
+from cepsql.pattern.budget import LEAST_STEPS, Budget
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, Call, Classifier, Literal, MatchProgram, Navigation
 from cepsql.pattern.rows import Partitions
-from cepsql.pattern.search import Search
+from cepsql.pattern.search import Outcome, Search
 from cepsql.pattern.vector import test_rows as evaluate_rows
 
 OPTIONS = st.fixed_dictionaries(
@@ -189,13 +191,72 @@ def test_paths_that_differ_in_what_is_read_later_are_kept_apart() -> None:
     assert matches(find_matches(asked, whole([{"t": t, "v0": t} for t in range(2)]))) == [(0, 1, (1, 2), True)]
 
 
-def test_budget() -> None:
+def exponential(**options) -> MatchProgram:
+    """Make a program whose search must tell all ways to call the rows A and B apart: C asks for all of them."""
     back = Call("eq", (Classifier(None, True), Literal("C")), "boolean")
     history = Call("ne", (Classifier(frozenset({0, 1}), False, 0, -40), Literal("A")), "boolean")
-    rest = Call("and", (back, history), "boolean")
-    asked = program(pattern("(A | B)* C"), [None, None, rest])
-    with pytest.raises(OperationalError, match=r"\(A \| B\)\* C"):
-        find_backtracking(asked, whole([{"t": t} for t in range(60)]), RowTests(np.ones((3, 60), bool), None), 10_000)
+    rest = Call("or", (Call("and", (back, history), "boolean"), Bit(0)), "boolean")
+    return program(pattern("(A | B)+ C"), [Bit(1), Bit(1), rest], step_budget=10_000, **options)
+
+
+def test_an_attempt_over_the_budget_is_an_error_if_strict() -> None:
+    with pytest.raises(OperationalError, match=r"\(A \| B\)\+ C took more than 10000 steps"):
+        find_matches(exponential(strict=True), whole([{"t": t, "m": 2} for t in range(60)]))
+
+
+def test_an_attempt_over_the_budget_is_given_up() -> None:
+    rows = [{"t": t, "m": 2} for t in range(60)] + [{"t": 60, "m": 0}, {"t": 61, "m": 2}, {"t": 62, "m": 1}]
+    two = replace(whole(rows), starts=np.array([0, 61, 63]), scan=np.array([0, 61]), ends=np.array([61, 63]))
+    two = replace(two, numbers=np.zeros(2, np.int64))
+    found = find_matches(exponential(), two)
+    assert matches(found) == [(61, 1, (0, 2), True)]
+    assert found.scan.tolist() == [61, 63]
+    assert 40 < found.given_up < 60
+
+
+def test_starts_that_share_a_fate_are_given_up_cheaply() -> None:
+    steps = {}
+    for count in (500, 1000):
+        partitions = whole([{"t": t, "m": 2} for t in range(count)])
+        asked = exponential(within=100)
+        search = Search(asked, partitions, evaluate_rows(asked, partitions))
+        search.enter(0)
+        outcomes = {search.attempt(start, 1) for start in range(count - 100)}
+        assert outcomes == {Outcome.GIVEN_UP}
+        steps[count] = search.steps
+    assert steps[1000] - steps[500] <= 500 * (LEAST_STEPS + 1)
+
+
+def test_states_of_an_attempt_that_was_given_up_are_tried_again() -> None:
+    later = Call("eq", (Navigation("t"), Aggregate("max", "t")), "boolean")
+    for text, condition in (("A+ B", Bit(0)), ("(A | B)+ C", Call("and", (Bit(0), later), "boolean"))):
+        parsed = pattern(text)
+        tests = [Bit(1)] * (len(ir.variables(parsed)) - 1) + [condition]
+        rows = whole([{"t": t, "m": 1 if t == 9 else 2} for t in range(10)])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Budget, "allowed", lambda budget, needed: 15)
+            found = run(program(parsed, tests, skip="to next row"), rows, find_backtracking)
+        assert found.given_up and len(found.matches.start)
+        assert found.matches.start.tolist() == list(range(found.given_up, 9))
+
+
+@settings(max_examples=200, deadline=None)
+@given(patterns(), rows(), conditions(), OPTIONS, st.integers(3, 15))
+def test_what_was_given_up_leaves_no_trace(parsed, rows, tests, options, steps) -> None:
+    asked = program(parsed, tests, NAMES, **options)
+    partitions = whole(rows)
+    row_tests = evaluate_rows(asked, partitions)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Budget, "allowed", lambda budget, needed: steps if budget is hurried._budget else 10**9)
+        hurried = Search(asked, partitions, row_tests)
+        hurried.enter(0)
+        for start in range(len(rows)):
+            outcome = hurried.attempt(start, 1)
+            calm = Search(asked, partitions, row_tests)
+            calm.enter(0)
+            if outcome is not Outcome.GIVEN_UP:
+                assert calm.attempt(start, 1) is outcome
+                assert outcome is not Outcome.MATCH or hurried.match == calm.match
 
 
 def test_start_anchor_on_a_stream() -> None:

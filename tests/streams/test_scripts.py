@@ -8,6 +8,8 @@ A script is SQL whose last statement is a query over streams, then batches:
     a|10                    the rows that come out, sorted; nothing if none
     end                     the input ends
     ----
+    late                    last, if wanted: the rows of the tables of late rows, but for their query and batch
+    ----
 
 Two batches of different streams that belong to one micro-batch stand without ---- between them.
 `--update` writes the rows that really come out.
@@ -37,8 +39,11 @@ class Step:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_script(script, restart, spark, request):
     sql, steps = _read(script.read_text())
-    batches = [_batch(step.lines) for step in steps if step.lines[0] != "end"]
-    seen = [_shown(rows) for rows in play(sql, batches, restart=restart, spark=spark)]
+    batches = [_batch(step.lines) for step in steps if step.lines[0] not in ("end", "late")]
+    played = play(sql, batches, restart=restart, spark=spark)
+    seen = [_shown(rows) for rows in played]
+    if steps[-1].lines[0] == "late":
+        seen.append(_shown([*row[:3], *row[5:]] for rows in played.late.values() for row in rows))
     if request.config.getoption("--update") and not restart:
         script.write_text(_write(sql, steps, seen))
         return
@@ -51,7 +56,7 @@ def _read(text: str) -> tuple[str, list[Step]]:
     for line in text[head:].splitlines():
         if line == "----":
             expecting = True
-        elif re.match(r"(batch\b.*|end)$", line):
+        elif re.match(r"(batch\b.*|end|late)$", line):
             if expecting or not steps:
                 steps.append(Step())
             steps[-1].lines.append(line)

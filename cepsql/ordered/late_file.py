@@ -1,0 +1,103 @@
+"""Files of rejected rows, in the columns that LATE ROWS INTO gives."""
+
+import base64
+import json
+import os
+import uuid
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cepsql.ordered.columns import one_chunk
+from cepsql.ordered.rejected import WHOLE
+from cepsql.pattern.program import END_OF_TIME
+
+LATE_COLUMNS = (
+    ("reason", "STRING"),
+    ("watermark", "TIMESTAMP"),
+    ("record", "STRING"),
+    ("query", "STRING"),
+    ("batch", "BIGINT"),
+)
+"""The columns before those of the stream, with their Spark types."""
+
+FORMATS = ("parquet", "json")
+"""What `write_file` can write, by the names that Spark reads them by."""
+
+_LAST = 253_402_300_799_999_999
+"""The last microsecond of the year 9999: the watermark after the end of the input."""
+
+
+def late_rows(rejected: pa.Table, query: str, batch: int) -> pa.Table:
+    """Return rejected rows as LATE_COLUMNS and the columns of the stream.
+
+    rejected: as `cepsql.ordered.rejected.rejected_rows` gives them.
+    """
+    record, *columns = one_chunk(rejected[WHOLE]).flatten()
+    names = [field.name for field in rejected.schema.field(WHOLE).type]
+    watermarks = [_LAST if mark == END_OF_TIME else mark for mark in rejected["watermark"].to_pylist()]
+    count = rejected.num_rows
+    arrays = [
+        rejected["reason"],
+        pa.array(watermarks, pa.int64()).cast(pa.timestamp("us", "UTC")),
+        record,
+        pa.repeat(query, count),
+        pa.repeat(pa.scalar(batch, pa.int64()), count),
+        *columns,
+    ]
+    return pa.table(arrays, [name for name, _ in LATE_COLUMNS] + names[1:])
+
+
+def write_file(rows: pa.Table, path: Path, format: str) -> None:
+    """Write rows as Parquet or JSON lines; the file appears whole or not at all, in place of one of that name.
+
+    Raises OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    hidden = path.parent / f".{path.name}.{uuid.uuid4().hex}"
+    try:
+        with hidden.open("wb") as file:
+            if format == "parquet":
+                pq.write_table(rows, file)
+            else:
+                file.write(_json_lines(rows).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(hidden, path)
+    except BaseException:
+        hidden.unlink(missing_ok=True)
+        raise
+
+
+def _json_lines(rows: pa.Table) -> str:
+    texts = rows.cast(pa.schema([pa.field(field.name, _json_type(field.type)) for field in rows.schema]))
+    whole = pa.struct(texts.schema)
+    return "".join(json.dumps(_json_value(row, whole), ensure_ascii=False) + "\n" for row in texts.to_pylist())
+
+
+def _json_type(type_: pa.DataType) -> pa.DataType:
+    """Return the type with text in place of what Python cannot hold or JSON cannot tell."""
+    if pa.types.is_temporal(type_) or pa.types.is_decimal(type_):
+        return pa.string()
+    if pa.types.is_struct(type_):
+        return pa.struct([pa.field(field.name, _json_type(field.type)) for field in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(type_.key_type, _json_type(type_.item_type))
+    if pa.types.is_list(type_):
+        return pa.list_(_json_type(type_.value_type))
+    return type_
+
+
+def _json_value(value, type_: pa.DataType) -> object:
+    if value is None:
+        return None
+    if pa.types.is_binary(type_):
+        return base64.b64encode(value).decode()
+    if pa.types.is_struct(type_):
+        return {field.name: _json_value(value[field.name], field.type) for field in type_}
+    if pa.types.is_map(type_):
+        return {key: _json_value(item, type_.item_type) for key, item in value}
+    if pa.types.is_list(type_):
+        return [_json_value(item, type_.value_type) for item in value]
+    return value

@@ -1,0 +1,53 @@
+"""Rows that a standing query does not use, whole: late, malformed, without an event time."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.ordered.columns import stack
+
+if TYPE_CHECKING:
+    from cepsql.ordered.packet import Packet
+
+WHOLE = "whole"
+"""A struct column of packed rows that is there only for rows that are not used: `record` STRING, the text that was
+read where that is known, then all columns of the stream."""
+
+LATE, MALFORMED, NO_TIME = "late", "malformed", "no event time"
+"""Why a row is not used."""
+
+REJECTED_FIELDS = (pa.field("reason", pa.string()), pa.field("watermark", pa.int64()))
+"""What stands before `whole` in rejected rows; the watermark is the bound that a late row was at or below."""
+
+
+def set_aside(whole: pa.Array, malformed: np.ndarray) -> pa.RecordBatch:
+    """Return rows that can have no place in the order as rejected rows: malformed ones, and those without a time."""
+    reasons = pa.array(np.where(malformed, MALFORMED, NO_TIME).tolist(), pa.string())
+    return _rejected(reasons, None, whole)
+
+
+def rejected_rows(packets: list["Packet"], bound: int) -> pa.Table | None:
+    """Return the rows of packets that are not used, those at or below `bound` among them; None if there are none.
+
+    Columns: REJECTED_FIELDS and `whole`, one chunk each. Packets whose rows have no `whole` give nothing.
+    """
+    found = [packet.aside for packet in packets if packet.aside is not None]
+    for packet in packets:
+        if packet.rows is not None and WHOLE in packet.rows.column_names:
+            late = packet.rows[WHOLE].filter(pc.less_equal(packet.rows["t"], bound))
+            parts = [_rejected(pa.repeat(LATE, len(chunk)), bound, chunk) for chunk in late.chunks if len(chunk)]
+            found += [pa.Table.from_batches([part]) for part in parts]
+    return stack(found) if found else None
+
+
+def without_whole(rows: pa.Table) -> pa.Table:
+    """Return the rows without the column that only rejected rows need."""
+    return rows.drop_columns([WHOLE]) if WHOLE in rows.column_names else rows
+
+
+def _rejected(reasons: pa.Array, watermark: int | None, whole: pa.Array) -> pa.RecordBatch:
+    schema = pa.schema([*REJECTED_FIELDS, pa.field(WHOLE, whole.type)])
+    watermarks = pa.repeat(pa.scalar(watermark, pa.int64()), len(reasons))
+    return pa.RecordBatch.from_arrays([reasons, watermarks, whole], schema=schema)

@@ -1,0 +1,110 @@
+"""Write the rows that a standing query does not use into the files of LATE ROWS INTO, each once.
+
+A micro-batch that is done again, after a failure or by a second task, writes files of the same names with the same rows
+in place of the first ones. Files of a batch that was not committed before a restart are removed when the query goes on.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from cepsql.catalog import Relation, Source
+from cepsql.errors import OperationalError
+from cepsql.ordered.columns import plain_batch, stack
+from cepsql.ordered.late_file import late_rows, write_file
+from cepsql.ordered.rejected import set_aside
+from cepsql.spark.source import MALFORMED, WHOLE, count_source, local_path
+
+_QUERY_PROPERTY, _BATCH_PROPERTY = "sql.streaming.queryId", "streaming.sql.batchId"
+_PIECE_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class LateFiles:
+    """Where rows go: `folder` is absolute, `format` as in `cepsql.ordered.late_file`, `stream` is part of the names."""
+
+    folder: str
+    format: str
+    stream: str
+
+
+def late_files(relation: Relation) -> LateFiles | None:
+    """Return where the late rows of a relation go, None if it does not say."""
+    if not isinstance(relation, Source) or relation.late_rows is None:
+        return None
+    table = relation.late_rows
+    stream = re.sub(r"\W", "_", relation.name.lower())
+    return LateFiles(local_path(dict(table.options)["path"]), table.format, stream)
+
+
+def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
+    """Write rejected rows from a task of a micro-batch; `part` tells its share of the batch from all others.
+
+    Raises OperationalError where the file cannot be written.
+    """
+    context = TaskContext.get()
+    query, batch = context.getLocalProperty(_QUERY_PROPERTY), int(context.getLocalProperty(_BATCH_PROPERTY))
+    path = Path(files.folder) / f"{files.stream}-{query}-{batch:09d}-{part}.{files.format}"
+    try:
+        write_file(late_rows(rejected, query, batch), path, files.format)
+    except OSError as error:
+        raise OperationalError(
+            f"late rows of {files.stream} cannot be written to {files.folder}: {error.strerror or error}"
+        ) from error
+
+
+def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:
+    """Return the well-formed rows of a stream read by `read_source`, without the mark; the others are written.
+
+    name: of the observation that counts `read` and `malformed` rows.
+    """
+    counted = count_source(frame, name)
+    if MALFORMED not in frame.columns:
+        return counted
+    return counted.mapInArrow(partial(_divert, files), frame.drop(MALFORMED).schema)
+
+
+def remove_uncommitted(folders: Iterable[str], checkpoint: str) -> None:
+    """Remove what a query that is about to go on from Spark's checkpoint wrote for batches that it never finished.
+
+    Such a batch comes again, and its rows might fall to other tasks then.
+    """
+    metadata = Path(checkpoint) / "metadata"
+    if not metadata.exists():
+        return
+    query = json.loads(metadata.read_text())["id"]
+    committed = max((int(p.name) for p in (Path(checkpoint) / "commits").glob("*") if p.name.isdigit()), default=-1)
+    for folder in folders:
+        for path in Path(folder).glob(f"*{query}-*"):
+            batch = int(path.name.split(f"{query}-")[1].split("-")[0])
+            if batch > committed or path.name.startswith("."):
+                path.unlink(missing_ok=True)
+
+
+def _divert(files: LateFiles, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    found: list[pa.RecordBatch] = []
+    pieces = 0
+
+    def write() -> None:
+        rejected = stack([pa.Table.from_batches([batch]) for batch in found])
+        write_rejected(files, rejected, f"partition-{TaskContext.get().partitionId()}-{pieces}")
+
+    for batch in batches:
+        malformed = batch[MALFORMED].fill_null(False).to_numpy(zero_copy_only=False)
+        if malformed.any():
+            wrong = plain_batch(batch.select([WHOLE]).filter(pa.array(malformed)))
+            found.append(set_aside(wrong[WHOLE], malformed[malformed]))
+            batch = batch.filter(pa.array(~malformed))
+        yield batch.drop_columns([MALFORMED])
+        if sum(part.num_rows for part in found) >= _PIECE_ROWS:
+            write()
+            found, pieces = [], pieces + 1
+    if found:
+        write()

@@ -1,0 +1,60 @@
+"""Totals of a standing query from what Spark observes in its batches."""
+
+from types import SimpleNamespace
+
+from pyspark.sql import Row
+
+from cepsql.spark.progress import Watch
+
+NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
+
+
+def event(**observed) -> SimpleNamespace:
+    rows = {name: Row(**values) for name, values in observed.items()}
+    return SimpleNamespace(batchId=7, batchDuration=500, processedRowsPerSecond=None, observedMetrics=rows)
+
+
+def stage(numbers: list, totals: list, bound: int | None = 3) -> dict:
+    names = [*NAMES, *(f"total_{name}" for name in NAMES)]
+    return dict(zip(names, [*numbers, *totals], strict=True)) | {"bound": bound}
+
+
+def counted(watch: Watch) -> tuple[int, ...]:
+    found = watch.progress
+    return found.rows_read, found.rows_used, found.rows_late, found.rows_malformed, found.rows_null_time
+
+
+def test_a_plain_query():
+    watch = Watch()
+    for _ in range(2):
+        watch.add(event(a={"read": 5, "malformed": 1}, b={"read": 2, "malformed": None}))
+    assert counted(watch) == (14, 12, 0, 2, 0)
+    assert (watch.progress.batches, watch.progress.seconds, watch.progress.watermark) == (2, 1.0, None)
+
+
+def test_counts_go_on_from_the_checkpoint():
+    watch = Watch()
+    watch.add(event(m=stage([None] * 10, [None] * 10, None)))
+    assert counted(watch) == (0, 0, 0, 0, 0)
+    watch.add(event(m=stage([4, 1, 1, 1, 1, 0, 0, 0, 0, 0], [40, 10, 11, 12, 7, 0, 5, 0, 0, 0])))
+    assert counted(watch) == (40, 10, 11, 12, 7)
+    watch.add(event(m=stage([4, 1, 1, 1, 1, 0, 2, 0, 0, 0], [44, 11, 12, 13, 8, 0, 7, 0, 0, 0])))
+    assert counted(watch) == (44, 11, 12, 13, 8)
+    assert (watch.progress.matches, watch.progress.watermark) == (7, 3)
+
+
+def test_a_row_below_a_subquery_is_counted_once():
+    watch = Watch()
+    watch.add(event(s={"read": 9, "malformed": 2}, m=stage([5, 3, 1, 0, 1] + [0] * 5, [5, 3, 1, 0, 1] + [0] * 5)))
+    assert counted(watch) == (7, 3, 1, 2, 1)
+
+
+def test_what_was_given_up_is_told(caplog):
+    watch = Watch("A (B | C)*")
+    watch.add(event(m=stage([0] * 8 + [1, 2], [0] * 8 + [9, 9])))
+    assert [record.getMessage() for record in caplog.records] == [
+        "batch 7: the pattern A (B | C)* took too many steps from 2 rows, which count as not matched; see SET "
+        "cepsql.step_budget",
+        "batch 7: AFTER MATCH SKIP of the pattern A (B | C)* led nowhere once; matching went on",
+    ]
+    assert (watch.progress.misplaced_skips, watch.progress.attempts_given_up) == (9, 9)
