@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
+from cepsql.analysis.event_time import match_event_time
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
 from cepsql.analysis.positions import span_of
@@ -36,6 +37,8 @@ class MatchPlan:
     order:     ORDER BY as Spark SQL (a batch job sorts by it).
     watermark: event-time column of the input and delay in microseconds; None for a bounded input.
     notices:   what the user should know before it runs for months.
+    event_time: of the matches of a stream, with their hold; None if they have none, or no limit.
+    chained:   the input's stream is matches, with markers among them.
     """
 
     clause: MatchClause
@@ -45,6 +48,8 @@ class MatchPlan:
     output: tuple[OutputColumn, ...]
     watermark: Watermark | None
     notices: tuple[str, ...]
+    event_time: Watermark | None = None
+    chained: bool = False
 
     @property
     def streaming(self) -> bool:
@@ -53,9 +58,13 @@ class MatchPlan:
 
 
 def plan_match(
-    clause: MatchClause, columns: tuple[ColumnDefinition, ...], streaming: bool, watermark: Watermark | None
+    clause: MatchClause,
+    columns: tuple[ColumnDefinition, ...],
+    streaming: bool,
+    watermark: Watermark | None,
+    chained: bool = False,
 ) -> MatchPlan:
-    """Plan a clause over an input with these columns.
+    """Plan a clause over an input with these columns; `chained`: they are of matches of a stream, with markers.
 
     Raises ProgrammingError for what is wrong and NotSupportedError for what is not executed, with positions.
     """
@@ -88,7 +97,9 @@ def plan_match(
         empty=clause.rows.empty or "show",
     )
     notices = _notices(clause, scope, program, streaming)
-    return MatchPlan(clause, clause.input, program, order, output, watermark if streaming else None, notices)
+    event_time = match_event_time(program, output, time) if streaming else None
+    mark = watermark if streaming else None
+    return MatchPlan(clause, clause.input, program, order, output, mark, notices, event_time, chained)
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

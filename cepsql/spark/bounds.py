@@ -43,8 +43,9 @@ def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
     others = [quoted(name) for name in frame.columns]
     timed = [f"coalesce({column}, {bound}) AS {column}" if name == column else name for name in others]
     watched = frame.selectExpr(*timed).withWatermark(event_time.column, f"{delay} milliseconds")
-    # A condition on the event time stays above the watermark, so that the markers move it before they are dropped.
-    return watched.where(f"{BOUND} IS NULL OR {column} IS NULL").drop(BOUND)
+    # A condition on the event time stays above the watermark, so that the markers move it before they are dropped. No
+    # marker has so early a time, but the optimizer does not know it.
+    return watched.where(f"{BOUND} IS NULL OR {column} < TIMESTAMP '0001-01-01'").drop(BOUND)
 
 
 def _unpack(schema: pa.Schema, hold: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

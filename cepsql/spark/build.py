@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from enum import Enum, auto
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -10,20 +11,33 @@ from sqlglot import exp
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
+from cepsql.analysis.after_match import is_matched
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.language.tokens import DIALECT
+from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.source import MALFORMED, observe_source, quoted, read_source
 
 MATCH_OBSERVATION = "cepsql_match"
-"""The observation of a match operator's counts."""
+"""The observation of a match operator's counts, and of others with a number after it."""
+
+CHAINED_OBSERVATION = "cepsql_chained"
+"""What the observations of operators over the matches of others begin with."""
 
 SOURCE_OBSERVATION = "cepsql_source"
 """What the observations of plain streams begin with."""
 
 _numbers = itertools.count()
+
+
+class Wanted(Enum):
+    """How the rows of matches of a stream are wanted: alone, with markers, or with Spark's watermark."""
+
+    ROWS = auto()
+    MARKERS = auto()
+    WATERMARK = auto()
 
 
 def build(
@@ -52,26 +66,42 @@ class _Builder:
         self.spark, self.streaming, self.view_plan = spark, streaming, view_plan
         self.control, self.buckets = control, buckets
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
+        self.stages = 0
 
-    def query(self, plan: Plan) -> DataFrame:
+    def query(self, plan: Plan, wanted: Wanted = Wanted.ROWS) -> DataFrame:
         frames: dict[str, DataFrame] = {}
+        if plan.stateful:
+            wanted = Wanted.WATERMARK
         for match in plan.matches:
-            frames[match.clause.name] = self._match(match, plan, frames)
-        return self._sql(plan.expression, plan, frames)
+            after = Wanted.MARKERS if match.clause.name in plan.followed else wanted
+            frames[match.clause.name] = self._match(match, plan, frames, after)
+        return self._sql(plan.carried if wanted is Wanted.MARKERS else plan.expression, plan, frames, wanted)
 
-    def _match(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
+    def _match(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame], wanted: Wanted) -> DataFrame:
         rows = self._match_input(match, plan, frames)
-        if match.streaming:
-            found = match_stream(
-                rows, match.program, match.watermark.delay, MATCH_OBSERVATION, self.control, self.buckets
-            )
-        else:
+        if not match.streaming:
             found = match_table(rows, match.program, list(match.order))
+            return self._output(found, match)
+        delay, control = (0, None) if match.chained else (match.watermark.delay, self.control)
+        hold = None if wanted is Wanted.ROWS else match.event_time.delay
+        observation = self._observation(match)
+        found = match_stream(rows, match.program, delay, observation, control, self.buckets, hold)
+        if wanted is Wanted.ROWS:
+            return self._output(found, match)
+        marked = self._output(found, match, BOUND)
+        return marked if wanted is Wanted.MARKERS else with_match_watermark(marked, match.event_time)
+
+    def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
         try:
-            return found.selectExpr(*output)
+            return found.selectExpr(*output, *further)
         except Exception as failure:
             raise translate_failure(failure) from failure
+
+    def _observation(self, match: MatchPlan) -> str:
+        self.stages += 1
+        name = CHAINED_OBSERVATION if match.chained else MATCH_OBSERVATION
+        return name if self.stages == 1 else f"{name}_{self.stages}"
 
     def _match_input(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
         """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
@@ -81,15 +111,15 @@ class _Builder:
             relation = plan.relations[table_name(tables[0])]
             if isinstance(relation, Source | Registered):
                 return self._read(relation)
-        return self._sql(match.input, plan, frames)
+        return self._sql(match.input, plan, frames, Wanted.MARKERS if match.chained else Wanted.ROWS)
 
-    def _sql(self, query: exp.Query, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
+    def _sql(self, query: exp.Query, plan: Plan, frames: dict[str, DataFrame], wanted: Wanted) -> DataFrame:
         """Run plain SQL over relations and matches, each under a temporary view of a name of its own."""
         views: dict[str, str] = {}
         for table in catalog_tables(query):
             name = table_name(table)
             if name not in views:
-                frame = frames[name] if name in frames else self._relation(plan.relations[name])
+                frame = frames[name] if name in frames else self._relation(plan.relations[name], wanted)
                 views[name] = f"__cepsql_{next(_numbers)}"
                 frame.createOrReplaceTempView(views[name])
         sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)
@@ -101,10 +131,10 @@ class _Builder:
             for view in views.values():
                 self.spark.catalog.dropTempView(view)
 
-    def _relation(self, relation: Relation) -> DataFrame:
+    def _relation(self, relation: Relation, wanted: Wanted) -> DataFrame:
         """Return a relation for plain SQL: without malformed rows, which are counted, and with Spark's watermark."""
         if isinstance(relation, View):
-            return self.query(self.view_plan(relation))
+            return self.query(self.view_plan(relation), wanted if is_matched(relation) else Wanted.ROWS)
         frame = self._read(relation)
         if not relation.streaming:
             return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame

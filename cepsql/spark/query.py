@@ -168,7 +168,7 @@ class StandingQuery:
         writer = self._frame.writeStream.queryName(name).outputMode(self._output_mode)
         writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._drain else {"processingTime": self._trigger}
-        with self._lock, stage_settings(self._frame.sparkSession):
+        with self._lock, stage_settings(self._frame.sparkSession, self._frame):
             self._query = writer.trigger(**timing).start()
 
     def _follow(self) -> None:

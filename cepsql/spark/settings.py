@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 STAGE_SETTINGS = {
     # Packing works column-wise and likes few large batches.
@@ -13,11 +13,19 @@ STAGE_SETTINGS = {
 }
 
 
+CHAIN_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
+"""What a query with several of our stages needs: Spark's check knows no operator of its kind that can stand twice."""
+
+
 @contextmanager
-def stage_settings(spark: SparkSession) -> Iterator[None]:
-    """Apply STAGE_SETTINGS that the user has not set; a streaming query keeps what it was started with."""
+def stage_settings(spark: SparkSession, frame: DataFrame | None = None) -> Iterator[None]:
+    """Apply STAGE_SETTINGS that the user has not set; a streaming query keeps what it was started with.
+
+    frame: what is to be started; CHAIN_SETTINGS are applied if it needs them.
+    """
     given = spark.conf.getAll
-    lent = {key: value for key, value in STAGE_SETTINGS.items() if key not in given}
+    wanted = STAGE_SETTINGS | (CHAIN_SETTINGS if frame is not None and is_chain(frame) else {})
+    lent = {key: value for key, value in wanted.items() if key not in given}
     try:
         for key, value in lent.items():
             spark.conf.set(key, value)
@@ -25,3 +33,8 @@ def stage_settings(spark: SparkSession) -> Iterator[None]:
     finally:
         for key in lent:
             spark.conf.unset(key)
+
+
+def is_chain(frame: DataFrame) -> bool:
+    """Tell whether a streaming frame has more than one of our stages."""
+    return frame._jdf.queryExecution().analyzed().toString().count("FlatMapGroupsInPandasWithState") > 1
