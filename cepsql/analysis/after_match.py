@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from cepsql.analysis.carry import join_kind
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import event_time, flat_name
 from cepsql.analysis.time_bound import equates_sides, missing_bounds
@@ -26,6 +27,11 @@ class _Query:
     relations: Mapping[str, Relation]
     missing_time: MissingTime
     place: Span | None
+
+    @property
+    def streaming(self) -> set[str]:
+        """The names of the streams."""
+        return {name for name, relation in self.relations.items() if relation.streaming}
 
     def streams(self, scope: Scope) -> dict[str, exp.Table | Scope]:
         """Return the streams that a SELECT reads itself, by alias."""
@@ -81,7 +87,9 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Relation],
     for scope in traverse_scope(qualified):
         if isinstance(scope.expression, exp.SetOperation):
             _check_union(scope, query)
-        elif streams := query.streams(scope):
+            continue
+        _check_joins_with_tables(scope.expression, query)
+        if streams := query.streams(scope):
             grouping = _aggregation(scope.expression, query)
             if len(streams) > 1:
                 _check_join(scope, streams, query)
@@ -112,6 +120,31 @@ def _check_union(scope: Scope, query: _Query) -> None:
                 "UNION, INTERSECT and EXCEPT over the matches of a stream are not supported",
                 span_of(union, query.place),
                 "UNION ALL is",
+            )
+
+
+def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
+    """Refuse joins that give rows for what a stream has not brought yet, and PIVOT, which aggregates."""
+    if select.args.get("from_") is None:
+        return
+    items = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
+    streaming = [any(t.name.lower() in query.streaming for t in item.find_all(exp.Table)) for item in items]
+    if not any(streaming):
+        return
+    for item in items:
+        if item.args.get("pivots"):
+            raise NotSupportedError(
+                "PIVOT over the matches of a stream is not supported", span_of(item, query.place), "COUNT_IF(...) is"
+            )
+    for number, join in enumerate(select.args.get("joins") or [], 1):
+        after, itself = any(streaming[:number]), streaming[number]
+        kind = join_kind(join)
+        wrong = after and not itself and kind not in ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
+        if wrong or itself and not after and kind not in ("INNER", "CROSS", "RIGHT"):
+            raise NotSupportedError(
+                f"{kind} JOIN of a table with the matches of a stream is not supported here",
+                span_of(join, query.place),
+                "which rows of the table have no match is never known while matches may follow",
             )
 
 
@@ -174,8 +207,8 @@ def _check_join(scope: Scope, streams: dict, query: _Query) -> None:
         raise NotSupportedError("a join of more than two streams is not supported", place, "run two queries")
     joined = next(join for join in reversed(joins) if join.alias_or_name.lower() in streams)
     place = span_of(joined, query.place)
-    kind = " ".join(filter(None, (joined.side, joined.kind))).upper() or "INNER"
-    if kind not in ("INNER", "CROSS", "LEFT", "LEFT OUTER"):
+    kind = join_kind(joined)
+    if kind not in ("INNER", "CROSS", "LEFT"):
         raise NotSupportedError(
             f"{kind} JOIN of the matches of a stream with a stream is not supported", place, "JOIN and LEFT JOIN are"
         )

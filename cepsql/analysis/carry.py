@@ -48,6 +48,12 @@ def inline_ctes(query: exp.Query) -> exp.Query:
     return copy
 
 
+def join_kind(join: exp.Join) -> str:
+    """Return what kind of join it is, upper case, such as INNER, LEFT or LEFT ANTI."""
+    words = " ".join(filter(None, (join.side, join.kind))).upper()
+    return words.removesuffix(" OUTER") or "INNER"
+
+
 def _named_cte(table: exp.Table) -> exp.CTE | None:
     if len(table.parts) != 1 or not isinstance(table.this, exp.Identifier):
         return None
@@ -107,13 +113,13 @@ def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, whole: 
     hidden: list[str] = []
     joins = query.args.get("joins") or []
     for number, join in enumerate(joins, 1):
-        kind = " ".join(filter(None, (join.side, join.kind))).upper() or "INNER"
+        kind = join_kind(join)
         if number < place:
-            kept = kind in ("INNER", "CROSS", "LEFT", "LEFT OUTER")
+            kept = kind in ("INNER", "CROSS", "LEFT")
         elif number == place:
-            kept = kind in ("INNER", "CROSS", "RIGHT", "RIGHT OUTER")
+            kept = kind in ("INNER", "CROSS", "RIGHT")
         else:
-            kept = kind in ("INNER", "CROSS", "LEFT", "LEFT OUTER", "LEFT ANTI", "ANTI")
+            kept = kind in ("INNER", "CROSS", "LEFT", "LEFT ANTI", "ANTI")
         if not kept:
             raise NotSupportedError(
                 f"{kind} JOIN between two MATCH_RECOGNIZE over a stream is not supported here",

@@ -12,6 +12,7 @@ from cepsql.analysis.carry import BOUND
 from cepsql.catalog import Watermark
 from cepsql.ordered.packet import BEGINNING
 from cepsql.pattern.program import END_OF_TIME
+from cepsql.spark.control import ABOVE_WATERMARK
 from cepsql.spark.source import quoted
 
 _LAST_MICROS = 9_214_646_400_000_000
@@ -43,9 +44,9 @@ def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
     others = [quoted(name) for name in frame.columns]
     timed = [f"coalesce({column}, {bound}) AS {column}" if name == column else name for name in others]
     watched = frame.selectExpr(*timed).withWatermark(event_time.column, f"{delay} milliseconds")
-    # A condition on the event time stays above the watermark, so that the markers move it before they are dropped. No
-    # marker has so early a time, but the optimizer does not know it.
-    return watched.where(f"{BOUND} IS NULL OR {column} < TIMESTAMP '0001-01-01'").drop(BOUND)
+    # No marker has so early a time, but the optimizer does not know it: a condition on the event time stays here, too.
+    no_marker = f"({BOUND} IS NULL OR {column} < TIMESTAMP '0001-01-01')"
+    return watched.where(f"{no_marker} AND {ABOVE_WATERMARK}").drop(BOUND)
 
 
 def _unpack(schema: pa.Schema, hold: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

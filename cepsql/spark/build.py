@@ -18,13 +18,11 @@ from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import match_stream, match_table
+from cepsql.spark.progress import CHAINED
 from cepsql.spark.source import MALFORMED, observe_source, quoted, read_source
 
 MATCH_OBSERVATION = "cepsql_match"
-"""The observation of a match operator's counts, and of others with a number after it."""
-
-CHAINED_OBSERVATION = "cepsql_chained"
-"""What the observations of operators over the matches of others begin with."""
+"""What the observations of match operators begin with, but of those over the matches of others (`CHAINED`)."""
 
 SOURCE_OBSERVATION = "cepsql_source"
 """What the observations of plain streams begin with."""
@@ -100,7 +98,7 @@ class _Builder:
 
     def _observation(self, match: MatchPlan) -> str:
         self.stages += 1
-        name = CHAINED_OBSERVATION if match.chained else MATCH_OBSERVATION
+        name = CHAINED if match.chained else MATCH_OBSERVATION
         return name if self.stages == 1 else f"{name}_{self.stages}"
 
     def _match_input(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:

@@ -13,6 +13,9 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+CHAINED = "cepsql_chained"
+"""What the observations of operators begin with whose input is matches."""
+
 _COUNTED = {
     "read": "rows_read",
     "used": "rows_used",
@@ -23,6 +26,7 @@ _COUNTED = {
     "matches": "matches",
     "timeouts": "timeouts",
     "misplaced": "misplaced_skips",
+    "timeless": "matches_null_time",
 }
 
 
@@ -31,8 +35,10 @@ class Progress:
     """Totals since the query was started here: rows_read = used + late + malformed + null_time.
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
-    matches:         complete matches; timeouts: partial ones given out because their deadline passed.
+    matches:         complete matches; timeouts: partial ones given out because their deadline passed. Both of every
+                     MATCH_RECOGNIZE of the query.
     misplaced_skips: AFTER MATCH SKIP TO a variable without rows, or the match's first row: matching went on elsewhere.
+    matches_null_time: matches without event time (empty ones), which a MATCH_RECOGNIZE over them left out.
     rows_out:        rows that the sink was given.
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
@@ -49,6 +55,7 @@ class Progress:
     matches: int = 0
     timeouts: int = 0
     misplaced_skips: int = 0
+    matches_null_time: int = 0
     rows_out: int = 0
     watermark: int | None = None
     seconds: float = 0.0
@@ -85,8 +92,10 @@ def add_batch(progress: Progress, event: StreamingQueryProgress) -> Progress:
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
-    for observed in event.observedMetrics.values():
+    for name, observed in event.observedMetrics.items():
         values = observed.asDict()
+        if name.startswith(CHAINED):
+            values = _of_chained(values)
         # A plain source counts only what it reads and what is malformed.
         values.setdefault("used", (values.get("read") or 0) - (values.get("malformed") or 0))
         for metric, field in _COUNTED.items():
@@ -94,6 +103,12 @@ def add_batch(progress: Progress, event: StreamingQueryProgress) -> Progress:
         if values.get("bound") is not None:
             totals["watermark"] = max(values["bound"], totals.get("watermark", values["bound"]))
     return replace(progress, **totals)
+
+
+def _of_chained(values: dict) -> dict:
+    """Return the counts of an operator whose rows are matches: they were counted as rows where they came from."""
+    kept = {metric: values.get(metric) for metric in ("matches", "timeouts", "misplaced", "bound")}
+    return kept | {"timeless": values.get("null_time"), "read": 0, "malformed": 0}
 
 
 class _Listener(StreamingQueryListener):
