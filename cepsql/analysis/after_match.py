@@ -139,8 +139,10 @@ def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
     for number, join in enumerate(select.args.get("joins") or [], 1):
         after, itself = any(streaming[:number]), streaming[number]
         kind = join_kind(join)
-        wrong = after and not itself and kind not in ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
-        if wrong or itself and not after and kind not in ("INNER", "CROSS", "RIGHT"):
+        wrong = (
+            after and not itself and kind not in ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
+        )
+        if wrong or (itself and not after and kind not in ("INNER", "CROSS", "RIGHT")):
             raise NotSupportedError(
                 f"{kind} JOIN of a table with the matches of a stream is not supported here",
                 span_of(join, query.place),
@@ -212,7 +214,9 @@ def _check_join(scope: Scope, streams: dict, query: _Query) -> None:
         raise NotSupportedError(
             f"{kind} JOIN of the matches of a stream with a stream is not supported", place, "JOIN and LEFT JOIN are"
         )
-    times = {alias: query.time(source, "a join with a stream", place).column.lower() for alias, source in streams.items()}
+    times = {
+        alias: query.time(source, "a join with a stream", place).column.lower() for alias, source in streams.items()
+    }
     conditions = [joined.args["on"]] if joined.args.get("on") is not None else []
     if kind in ("INNER", "CROSS"):
         conditions += [join.args["on"] for join in joins if join is not joined and join.args.get("on") is not None]

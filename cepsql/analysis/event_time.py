@@ -27,7 +27,9 @@ def match_event_time(program: MatchProgram, output: Iterable, time: str | None) 
     return next((Watermark(column.name, delay) for column in output if column.sql in given), None)
 
 
-def missing_event_time(program: MatchProgram, follower: str, place: Span | None) -> ProgrammingError | NotSupportedError:
+def missing_event_time(
+    program: MatchProgram, follower: str, place: Span | None
+) -> ProgrammingError | NotSupportedError:
     """Make the error that says why matches without event time cannot be followed by `follower`."""
     if looks_ahead(program):
         return NotSupportedError(

@@ -91,7 +91,10 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
         _check_alias(table, relation)
     flat = flatten_names(query)
     schema = MappingSchema(
-        {flat_name(name): {c.name: _known_type(c.type) for c in relation.columns} for name, relation in relations.items()},
+        {
+            flat_name(name): {c.name: _known_type(c.type) for c in relation.columns}
+            for name, relation in relations.items()
+        },
         dialect=DIALECT,
     )
     try:

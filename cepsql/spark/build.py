@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
+from cepsql.analysis.after_match import is_matched
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
-from cepsql.analysis.after_match import is_matched
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.language.tokens import DIALECT
 from cepsql.spark.bounds import BOUND, with_match_watermark

@@ -101,7 +101,9 @@ def _routing(frame: DataFrame, program: MatchProgram, buckets: int) -> list[str]
     the frame has them."""
     keys = ", ".join(f"({column.sql})" for column in program.keys)
     bucket = f"pmod(hash({keys}), {buckets}) AS bucket" if keys else "0 AS bucket"
-    marks = [f"{name} AS {short}" for name, short in ((MALFORMED, "malformed"), (BOUND, "bound")) if name in frame.columns]
+    marks = [
+        f"{name} AS {short}" for name, short in ((MALFORMED, "malformed"), (BOUND, "bound")) if name in frame.columns
+    ]
     return [bucket, *marks]
 
 
