@@ -1,4 +1,4 @@
-"""What may stand after the MATCH_RECOGNIZE of a stream: windows and joins that are decided some day, and lose no row."""
+"""What may stand after the MATCH_RECOGNIZE of a stream: windows and joins that are decided some day and lose no row."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.tokens import KEPT_AGGREGATES
 
 _WINDOWS = ("WINDOW", "SESSION_WINDOW")
+_KEEP_LEFT = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
+_KEEP_RIGHT = ("INNER", "CROSS", "RIGHT")
 
 MissingTime = Callable[[str, str, Span | None], Error]
 """Makes the error for matches, by the flat name of their relation, that give no event time for what follows them."""
@@ -114,13 +116,13 @@ def _twice(found: exp.Expr, query: _Query) -> NotSupportedError:
 
 def _check_union(scope: Scope, query: _Query) -> None:
     union = scope.expression
-    if any(relation.streaming for relation in query.below(scope)):
-        if not isinstance(union, exp.Union) or union.args.get("distinct"):
-            raise NotSupportedError(
-                "UNION, INTERSECT and EXCEPT over the matches of a stream are not supported",
-                span_of(union, query.place),
-                "UNION ALL is",
-            )
+    plain = isinstance(union, exp.Union) and not union.args.get("distinct")
+    if not plain and any(relation.streaming for relation in query.below(scope)):
+        raise NotSupportedError(
+            "UNION, INTERSECT and EXCEPT over the matches of a stream are not supported",
+            span_of(union, query.place),
+            "UNION ALL is",
+        )
 
 
 def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
@@ -138,11 +140,8 @@ def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
             )
     for number, join in enumerate(select.args.get("joins") or [], 1):
         after, itself = any(streaming[:number]), streaming[number]
-        kind = join_kind(join)
-        wrong = (
-            after and not itself and kind not in ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
-        )
-        if wrong or (itself and not after and kind not in ("INNER", "CROSS", "RIGHT")):
+        kind, kept = join_kind(join), _KEEP_LEFT if after else _KEEP_RIGHT
+        if after != itself and kind not in kept:
             raise NotSupportedError(
                 f"{kind} JOIN of a table with the matches of a stream is not supported here",
                 span_of(join, query.place),
@@ -161,7 +160,7 @@ def _aggregation(select: exp.Select, query: _Query) -> exp.Expr | None:
             continue
         if isinstance(node, exp.Anonymous) and node.name.upper() not in KEPT_AGGREGATES:
             continue
-        if isinstance(node, exp.Distinct) or isinstance(node, exp.Window):
+        if isinstance(node, exp.Distinct | exp.Window):
             spoken = "DISTINCT" if isinstance(node, exp.Distinct) else "a window function"
             hint = None if isinstance(node, exp.Window) else "what was seen would be kept for ever"
             if isinstance(node.parent, exp.AggFunc):

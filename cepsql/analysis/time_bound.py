@@ -56,7 +56,7 @@ def _bounded(part: exp.Expr, times: Mapping[str, str]) -> list[tuple[str, str]]:
         return []
     # smaller <= greater + interval: the first is at most so much later than the second.
     pairs = [(greater, smaller)]
-    return pairs + [(smaller, greater)] if isinstance(part, _EQUAL) else pairs
+    return [*pairs, (smaller, greater)] if isinstance(part, _EQUAL) else pairs
 
 
 def _sides(part: exp.Expr) -> tuple[exp.Expr, exp.Expr]:

@@ -180,7 +180,7 @@ Query  stream  sym string, name string
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     computed before the shuffle: twice > 3
     columns that travel: sym, twice
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     Stream ticks  json  watermark ts - 10 seconds
   Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: A can repeat for ever
@@ -212,7 +212,7 @@ Query  stream  sym string, top double
     watermark: ts - 10 seconds
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     columns that travel: sym, volume
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     View busy  watermark ts - 10 seconds
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
 == pattern ==
@@ -257,7 +257,7 @@ Query  bounded  sym string, n bigint
       partition by: sym
       order by: ts ASC NULLS FIRST
       columns that travel: sym, qty
-      route: search: a condition reads the match so far
+      route: regular: what conditions read of the match is always as many rows before
       Table trades  parquet
 == pattern ==
 __match_0: A B
@@ -378,7 +378,7 @@ Query  bounded  pattern string, measures int
     order by: ts ASC NULLS FIRST, one ASC NULLS FIRST
     computed before the shuffle: within > 3 AND match = row
     columns that travel: pattern, first, last, define
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     Table words  parquet
 == pattern ==
 __match_0: A+ B

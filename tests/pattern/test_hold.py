@@ -62,10 +62,8 @@ def fixed() -> st.SearchStrategy[ir.Pattern]:
     return st.sampled_from(some)
 
 
-SCHEMA = pa.schema(
-    [("k0", pa.int64()), ("t", pa.int64()), ("v0", pa.int64()), ("v1", pa.int64()), ("f", pa.float64())]
-    + [("m", pa.int64()), ("bucket", pa.int32())]
-)
+INTEGERS = [(name, pa.int64()) for name in ("k0", "t", "v0", "v1", "m")]
+SCHEMA = pa.schema([*INTEGERS, ("f", pa.float64()), ("bucket", pa.int32())])
 
 
 @settings(max_examples=250, deadline=None)
@@ -86,7 +84,7 @@ def test_no_match_is_given_out_later_than_its_hold(program, seed):
 
 
 def batches(chance: random.Random):
-    """Yield batches of rows of two keys in order of time, cut only between different times, then the end of the input."""
+    """Yield batches of rows of two keys in order of time, cut only between different times, then the end of input."""
     time, rows = 0, []
     for _ in range(16):
         step = chance.choice((0, 1, 1, 2, 4))
