@@ -38,7 +38,7 @@ class Source:
 class View:
     """A named query: its text as the user wrote it, and the columns that it gives.
 
-    matched: its rows are matches of a stream, and markers can come with them.
+    matched: its rows are matches of a stream; marked: and markers can come with them.
     """
 
     name: str
@@ -47,6 +47,7 @@ class View:
     streaming: bool
     watermark: Watermark | None = None
     matched: bool = False
+    marked: bool = False
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,13 @@ class Engine:
         if plan.limit is not None:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
         view = View(
-            create.name.text, create.sql, plan.columns, plan.streaming, plan.watermark, plan.carried is not None
+            create.name.text,
+            create.sql,
+            plan.columns,
+            plan.streaming,
+            plan.watermark,
+            plan.matched,
+            plan.carried is not None,
         )
         self.catalog.add(view, create.replace, create.name.span)
         return Answer(message=f"view {view.name} created")

@@ -97,8 +97,6 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Relation],
                 _check_join(scope, streams, query)
             if grouping is not None:
                 _check_aggregation(scope.expression, grouping, streams, query)
-            if len(streams) > 1 and grouping is not None:
-                raise _twice(grouping, query)
             if len(streams) > 1 or grouping is not None:
                 stateful.append(scope)
     if len(stateful) > 1:

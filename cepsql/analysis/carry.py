@@ -153,9 +153,14 @@ def _mark(item: exp.Expr, name: str) -> None:
 
 
 def _let_pass(query: exp.Select, hidden: list[str]) -> None:
-    where = query.args.get("where")
-    conditions = [where.this.copy()] if where is not None else []
-    conditions += [exp.column(name) for name in hidden]
+    where, joins = query.args.get("where"), query.args.get("joins") or []
+    conditions = [exp.column(name) for name in hidden]
+    if where is not None:
+        # A comma's equality is a join's only in its ON; there, as in WHERE, it must hold for a row to come out.
+        if hidden[-1:] == [f"__found_{len(joins)}"] and joins[-1].args.get("on") and not where.find(exp.Query):
+            joins[-1].set("on", exp.and_(where.this.copy(), joins[-1].args["on"]))
+        else:
+            conditions.insert(0, where.this.copy())
     if conditions:
         condition = exp.and_(*conditions)
         query.set("where", exp.Where(this=exp.or_(condition, exp.not_(_is_row()))))

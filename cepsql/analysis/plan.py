@@ -34,6 +34,7 @@ class Plan:
     limit:      LIMIT of a query over a stream: whoever shows the rows stops after so many.
     watermark:  event time of a streaming result.
     stateful:   Spark keeps state for what stands around the matches of streams.
+    matched:    its rows are matches of a stream.
     carried:    the expression with the markers of its matches coming out too; None where there are none, or no way.
     """
 
@@ -46,6 +47,7 @@ class Plan:
     limit: int | None
     watermark: Watermark | None
     stateful: bool = False
+    matched: bool = False
     carried: exp.Query | None = None
 
     @property
@@ -96,10 +98,11 @@ def _plan(query: Query, lookup: Lookup) -> Plan:
         if chained:
             if resolved.watermark is None:
                 raise missing_time(*chained, "MATCH_RECOGNIZE", clause.span)
+            _refuse_unmarked(clause, resolved)
             clause = replace(clause, input=carry_markers(clause.input, chained))
         match = plan_match(clause, resolved.columns, resolved.streaming, resolved.watermark, bool(chained))
         columns = tuple(ColumnDefinition(column.name, column.type) for column in match.output)
-        done[clause.name] = View(clause.name, "", columns, match.streaming, match.event_time, match.streaming)
+        done[clause.name] = View(clause.name, "", columns, match.streaming, match.event_time, match.streaming, True)
         matches.append(match)
         relations |= resolved.relations
     expression, limit = used_ctes(query.expression), None
@@ -127,6 +130,7 @@ def _plan(query: Query, lookup: Lookup) -> Plan:
         limit,
         None if stateful else resolved.watermark,
         stateful,
+        bool(matched) and not stateful,
         carried,
     )
 
@@ -136,6 +140,16 @@ def _carried(expression: exp.Query, matched: set[str]) -> exp.Query | None:
         return carry_markers(expression, matched)
     except NotSupportedError:
         return None
+
+
+def _refuse_unmarked(clause: MatchClause, resolved: Resolved) -> None:
+    for relation in resolved.relations.values():
+        if is_matched(relation) and not relation.marked:
+            raise NotSupportedError(
+                f"MATCH_RECOGNIZE over the view {relation.name} is not supported",
+                clause.span,
+                "between it and the matches of the view only filters, computed columns and joins with tables may stand",
+            )
 
 
 def _refuse_second_use(matches: list[MatchPlan], expression: exp.Query) -> None:

@@ -80,6 +80,8 @@ class _Builder:
         if not match.streaming:
             found = match_table(rows, match.program, list(match.order))
             return self._output(found, match)
+        if match.event_time is None:
+            wanted = Wanted.ROWS
         delay, control = (0, None) if match.chained else (match.watermark.delay, self.control)
         hold = None if wanted is Wanted.ROWS else match.event_time.delay
         observation = self._observation(match)

@@ -37,4 +37,7 @@ def stage_settings(spark: SparkSession, frame: DataFrame | None = None) -> Itera
 
 def is_chain(frame: DataFrame) -> bool:
     """Tell whether a streaming frame has more than one of our stages."""
-    return frame._jdf.queryExecution().analyzed().toString().count("FlatMapGroupsInPandasWithState") > 1
+    return (
+        hasattr(frame, "_jdf")
+        and frame._jdf.queryExecution().analyzed().toString().count("FlatMapGroupsInPandasWithState") > 1
+    )

@@ -13,7 +13,7 @@ SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.name, __
 ====
 SELECT m.sym, at FROM companies AS c JOIN m ON c.sym = m.sym AND founded < at WHERE sector = 'x'
 ----
-SELECT * EXCEPT (__bound), __bound FROM (SELECT m.sym, at, __bound FROM (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c RIGHT JOIN m ON (c.sym = m.sym AND founded < at) AND __bound IS NULL WHERE (sector = 'x' AND __found_1) OR NOT __bound IS NULL)
+SELECT * EXCEPT (__bound), __bound FROM (SELECT m.sym, at, __bound FROM (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c RIGHT JOIN m ON sector = 'x' AND ((c.sym = m.sym AND founded < at) AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL)
 ====
 SELECT sym, at, name FROM m NATURAL JOIN companies JOIN trades USING (sym)
 ----
@@ -21,7 +21,7 @@ SELECT * EXCEPT (__bound), __bound FROM (SELECT sym, at, name, __bound FROM m NA
 ====
 SELECT x.sym, at FROM m AS x, companies AS y WHERE x.sym = y.sym
 ----
-SELECT * EXCEPT (__bound), __bound FROM (SELECT x.sym, at, __bound FROM m AS x LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS y) AS y ON TRUE AND __bound IS NULL WHERE (x.sym = y.sym AND __found_1) OR NOT __bound IS NULL)
+SELECT * EXCEPT (__bound), __bound FROM (SELECT x.sym, at, __bound FROM m AS x LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS y) AS y ON x.sym = y.sym AND (TRUE AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL)
 ====
 SELECT m.* FROM m LEFT ANTI JOIN companies AS c ON c.sym = m.sym
 ----
