@@ -229,7 +229,15 @@ class Engine:
             raise ProgrammingError(f"view {create.name.text} would read itself", create.name.span)
         if plan.limit is not None:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
-        view = View(create.name.text, create.sql, plan.columns, plan.streaming, plan.watermark)
+        view = View(
+            create.name.text,
+            create.sql,
+            plan.columns,
+            plan.streaming,
+            plan.watermark,
+            plan.matched,
+            plan.carried is not None,
+        )
         self.catalog.add(view, create.replace, create.name.span)
         return Answer(message=f"view {view.name} created")
 

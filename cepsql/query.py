@@ -164,7 +164,7 @@ class Query:
         """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""
         buckets = self._engine.settings.get("cepsql.buckets", "")
         matches = [f"{match.program.fingerprint()} {match.watermark}" for match in self.plan.matches]
-        plain = [] if matches else [self.plan.expression.sql()]
+        plain = [] if matches and not self.plan.stateful else [self.plan.expression.sql()]
         return "; ".join([*matches, *plain, f"buckets {buckets}"])
 
     def _late_folders(self, plan: Plan) -> list[str]:

@@ -52,10 +52,12 @@ def explain_logical(plan: Plan) -> str:
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
     below = set()
+    depth = _depths(plan)
     for match in reversed(plan.matches):
-        lines += [f"  {line}" for line in _match_lines(match)]
+        lines += [f"{'  ' * depth[match.clause.name]}{line}" for line in _match_lines(match)]
         below |= {table.name.lower() for table in match.input.find_all(exp.Table)}
-    lines += [f"  {'  ' if name in below else ''}{_relation(relation)}" for name, relation in plan.relations.items()]
+    deepest = "  " * max(depth.values(), default=0)
+    lines += [f"  {deepest if name in below else ''}{_relation(relation)}" for name, relation in plan.relations.items()]
     lines += [f"  notice: {notice}" for notice in plan.notices]
     return "\n".join(lines)
 
@@ -63,6 +65,15 @@ def explain_logical(plan: Plan) -> str:
 def explain_pattern(plan: Plan) -> str:
     """Return each compiled pattern: variables with their conditions, measures, a drawing, and the automaton."""
     return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
+
+
+def _depths(plan: Plan) -> dict[str, int]:
+    """Return how deep each match stands: one, or one more than the match that reads it."""
+    depth: dict[str, int] = {}
+    for match in reversed(plan.matches):
+        readers = [m for m in plan.matches if match.clause.name in (t.name for t in m.input.find_all(exp.Table))]
+        depth[match.clause.name] = 1 + max((depth[reader.clause.name] for reader in readers), default=0)
+    return depth
 
 
 def _columns(plan: Plan) -> str:
@@ -79,6 +90,8 @@ def _match_lines(match: MatchPlan) -> list[str]:
     if match.watermark is not None:
         lines.append(f"  watermark: {match.watermark.column} - {_duration(match.watermark.delay)}")
         lines.append(f"  state: {_state(program)}")
+        if match.event_time is not None:
+            lines.append(f"  event time of matches: {match.event_time.column}, {_hold(match.event_time.delay)}")
     if program.predicates:
         lines.append(f"  computed before the shuffle: {'; '.join(program.predicates)}")
     traveling = [*(c.sql for c in program.keys), *(c.sql for c in program.order), *(c.sql for c in program.values)]
@@ -97,6 +110,12 @@ def _state(program: MatchProgram) -> str:
     if any(isinstance(measure.source, MatchNumber) for measure in program.measures):
         parts.append("the number of matches of every key")
     return "; ".join(parts)
+
+
+def _hold(delay: int) -> str:
+    if delay == 0:
+        return "given out as soon as the watermark reaches it"
+    return f"given out at most {_duration(delay)} after the watermark has reached it"
 
 
 def _route(program: MatchProgram) -> str:

@@ -4,13 +4,24 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from cepsql.analysis.after_match import check_after_matches, is_matched
+from cepsql.analysis.carry import carry_markers, inline_ctes
+from cepsql.analysis.event_time import missing_event_time
 from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import Lookup, Resolved, catalog_tables, resolve, table_name, used_ctes, visible_ctes
+from cepsql.analysis.resolve import (
+    Lookup,
+    Resolved,
+    catalog_tables,
+    flat_name,
+    resolve,
+    table_name,
+    used_ctes,
+    visible_ctes,
+)
 from cepsql.catalog import ColumnDefinition, Relation, View, Watermark
-from cepsql.errors import Error, NotSupportedError, ProgrammingError
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Query
-from cepsql.language.tokens import KEPT_AGGREGATES
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,10 @@ class Plan:
     matches:    inner ones first.
     relations:  what it reads from the catalog, by lower-case name as written.
     limit:      LIMIT of a query over a stream: whoever shows the rows stops after so many.
-    watermark:  event time of a streaming result without matches.
+    watermark:  event time of a streaming result.
+    stateful:   Spark keeps state for what stands around the matches of streams.
+    matched:    its rows are matches of a stream.
+    carried:    the expression with the markers of its matches coming out too; None where there are none, or no way.
     """
 
     query: Query
@@ -32,6 +46,14 @@ class Plan:
     streaming: bool
     limit: int | None
     watermark: Watermark | None
+    stateful: bool = False
+    matched: bool = False
+    carried: exp.Query | None = None
+
+    @property
+    def followed(self) -> frozenset[str]:
+        """The matches whose matches another one reads."""
+        return frozenset(table_name(t) for match in self.matches if match.chained for t in catalog_tables(match.input))
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -59,24 +81,45 @@ def _plan(query: Query, lookup: Lookup) -> Plan:
         name = table_name(table)
         return done[name] if name in done else lookup(table)
 
-    matches = []
+    matches: list[MatchPlan] = []
+
+    def missing_time(name: str, follower: str, place: Span | None) -> Error:
+        found = next((match for match in matches if match.clause.name == name), None)
+        if found is not None:
+            return missing_event_time(found.program, follower, place)
+        return NotSupportedError(f"{follower} over the view {name} is not supported: it gives no event time", place)
+
     for clause in query.matches:
         clause = replace(clause, input=_with_ctes(clause, query))
         resolved = resolve(clause.input, find)
+        chained = {name for name, relation in resolved.relations.items() if is_matched(relation)}
         if resolved.streaming:
-            _refuse_stateful_input(clause, resolved, done)
-        match = plan_match(clause, resolved.columns, resolved.streaming, resolved.watermark)
+            _refuse_stateful_input(clause, resolved)
+        if chained:
+            if resolved.watermark is None:
+                raise missing_time(*chained, "MATCH_RECOGNIZE", clause.span)
+            _refuse_unmarked(clause, resolved)
+            clause = replace(clause, input=carry_markers(clause.input, chained))
+        match = plan_match(clause, resolved.columns, resolved.streaming, resolved.watermark, bool(chained))
         columns = tuple(ColumnDefinition(column.name, column.type) for column in match.output)
-        done[clause.name] = View(clause.name, "", columns, match.streaming)
+        done[clause.name] = View(clause.name, "", columns, match.streaming, match.event_time, match.streaming, True)
         matches.append(match)
         relations |= resolved.relations
     expression, limit = used_ctes(query.expression), None
     resolved = resolve(expression, find)
     relations |= resolved.relations
     streaming = any(relation.streaming for relation in relations.values())
+    stateful, carried = False, None
     if resolved.streaming:
-        _refuse_on_streams(expression, resolved, done)
+        _refuse_on_streams(expression, resolved)
         expression, limit = _take_limit(expression)
+    matched = {name for name, relation in resolved.relations.items() if is_matched(relation)}
+    if matched:
+        _refuse_second_use(matches, expression)
+        relations_below = {flat_name(name): relation for name, relation in resolved.relations.items()}
+        qualified = resolve(inline_ctes(expression), find).qualified
+        stateful = check_after_matches(qualified, relations_below, missing_time)
+        carried = None if stateful else _carried(expression, matched)
     return Plan(
         query,
         expression,
@@ -85,8 +128,41 @@ def _plan(query: Query, lookup: Lookup) -> Plan:
         {name: relation for name, relation in relations.items() if name not in done},
         streaming,
         limit,
-        resolved.watermark,
+        None if stateful else resolved.watermark,
+        stateful,
+        bool(matched) and not stateful,
+        carried,
     )
+
+
+def _carried(expression: exp.Query, matched: set[str]) -> exp.Query | None:
+    try:
+        return carry_markers(expression, matched)
+    except NotSupportedError:
+        return None
+
+
+def _refuse_unmarked(clause: MatchClause, resolved: Resolved) -> None:
+    for relation in resolved.relations.values():
+        if is_matched(relation) and not relation.marked:
+            raise NotSupportedError(
+                f"MATCH_RECOGNIZE over the view {relation.name} is not supported",
+                clause.span,
+                "between it and the matches of the view only filters, computed columns and joins with tables may stand",
+            )
+
+
+def _refuse_second_use(matches: list[MatchPlan], expression: exp.Query) -> None:
+    queries = [*(match.input for match in matches), expression]
+    read = [table for query in queries for table in catalog_tables(inline_ctes(query))]
+    for match in matches:
+        uses = [table for table in read if table_name(table) == match.clause.name]
+        if match.streaming and len(uses) > 1:
+            raise NotSupportedError(
+                "the matches of a stream are read twice, which is not supported",
+                match.clause.span,
+                "write the MATCH_RECOGNIZE twice",
+            )
 
 
 def _with_ctes(clause: MatchClause, query: Query) -> exp.Query:
@@ -102,13 +178,11 @@ def _with_ctes(clause: MatchClause, query: Query) -> exp.Query:
     return clause.input
 
 
-def _refuse_stateful_input(clause: MatchClause, resolved: Resolved, done: dict[str, View]) -> None:
+def _refuse_stateful_input(clause: MatchClause, resolved: Resolved) -> None:
     streams = [name for name, relation in resolved.relations.items() if relation.streaming]
-    if any(name in done for name in streams):
-        raise NotSupportedError("MATCH_RECOGNIZE over the matches of a stream is not supported", clause.span)
     if len(streams) > 1:
         raise NotSupportedError("MATCH_RECOGNIZE over a join or union of streams is not supported", clause.span)
-    uses = [table for table in catalog_tables(clause.input) if table_name(table) in streams]
+    uses = [table for table in catalog_tables(inline_ctes(clause.input)) if table_name(table) in streams]
     if len(uses) > 1:
         raise NotSupportedError("MATCH_RECOGNIZE over a stream that is read twice is not supported", clause.span)
     found = clause.input.find(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
@@ -120,7 +194,7 @@ def _refuse_stateful_input(clause: MatchClause, resolved: Resolved, done: dict[s
         )
 
 
-def _refuse_on_streams(expression: exp.Query, resolved: Resolved, done: dict[str, View]) -> None:
+def _refuse_on_streams(expression: exp.Query, resolved: Resolved) -> None:
     streams = {name for name, relation in resolved.relations.items() if relation.streaming}
     for query in expression.find_all(exp.Query):
         if _reads(query, streams):
@@ -130,24 +204,6 @@ def _refuse_on_streams(expression: exp.Query, resolved: Resolved, done: dict[str
             raise NotSupportedError(
                 "a stream in a subquery of a condition is not supported", span_of(table), "a table there is"
             )
-    matches = [t for t in catalog_tables(expression) if table_name(t) in done and done[table_name(t)].streaming]
-    if not matches:
-        return
-    if len(matches) > 1 or sum(relation.streaming for relation in resolved.relations.values()) > 1:
-        raise NotSupportedError(
-            "a query over a stream has one MATCH_RECOGNIZE, joined to tables only",
-            span_of(matches[-1]),
-            "run two queries",
-        )
-    for found in expression.find_all(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Anonymous):
-        plain = isinstance(found, exp.Anonymous) and found.name.upper() not in KEPT_AGGREGATES
-        if plain or not _reads(found.find_ancestor(exp.Query), streams):
-            continue
-        raise NotSupportedError(
-            f"{_spoken(found)} over the matches of a stream is not supported",
-            span_of(found, span_of(expression)),
-            "aggregates over the rows of one match go into MEASURES",
-        )
 
 
 def _reads(query: exp.Query, names: set[str]) -> bool:

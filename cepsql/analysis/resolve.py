@@ -29,11 +29,13 @@ class Resolved:
     columns:   name and Spark type ("unknown" where sqlglot cannot tell).
     relations: by lower-case name as written.
     watermark: the output column that is the event time of the one stream below, and its delay; None if there is none.
+    qualified: the query with the table of every column and without stars.
     """
 
     columns: tuple[ColumnDefinition, ...]
     relations: dict[str, Relation]
     watermark: Watermark | None
+    qualified: exp.Query
 
     @property
     def streaming(self) -> bool:
@@ -89,7 +91,10 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
         _check_alias(table, relation)
     flat = flatten_names(query)
     schema = MappingSchema(
-        {_flat(name): {c.name: _known_type(c.type) for c in relation.columns} for name, relation in relations.items()},
+        {
+            flat_name(name): {c.name: _known_type(c.type) for c in relation.columns}
+            for name, relation in relations.items()
+        },
         dialect=DIALECT,
     )
     try:
@@ -106,8 +111,8 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     _check_columns(qualified, relations)
     annotate_types(qualified, schema=schema, dialect=DIALECT)
     columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in qualified.selects)
-    flat_relations = {_flat(name): relation for name, relation in relations.items()}
-    return Resolved(columns, relations, _watermark(build_scope(qualified), flat_relations))
+    flat_relations = {flat_name(name): relation for name, relation in relations.items()}
+    return Resolved(columns, relations, event_time(build_scope(qualified), flat_relations), qualified)
 
 
 def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:
@@ -118,7 +123,7 @@ def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -
     copy = query.copy()
     for table in catalog_tables(copy):
         alias = table.alias or table.name
-        fresh = exp.to_identifier((names or _flat)(table_name(table)))
+        fresh = exp.to_identifier((names or flat_name)(table_name(table)))
         fresh.meta.update(table.this.meta)
         for part in ("db", "catalog"):
             table.set(part, None)
@@ -171,7 +176,8 @@ def _check_alias(table: exp.Table, relation: Relation) -> None:
         )
 
 
-def _flat(name: str) -> str:
+def flat_name(name: str) -> str:
+    """Return the one-part name of a catalog table."""
     return name.replace(".", "__")
 
 
@@ -192,7 +198,7 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Relation]) -> None
         columns = {}
         for name, source in scope.sources.items():
             if isinstance(source, exp.Table):
-                relation = next((r for key, r in relations.items() if _flat(key) == source.name.lower()), None)
+                relation = next((r for key, r in relations.items() if flat_name(key) == source.name.lower()), None)
                 if relation is None:
                     return
                 columns[name.lower()] = [c.name for c in relation.columns]
@@ -224,8 +230,11 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
         raise ProgrammingError(f"{where} no column {name}", span_of(column.this), suggestion(name, known, "columns"))
 
 
-def _watermark(scope: Scope | None, relations: dict[str, Relation]) -> Watermark | None:
-    """Follow the event-time column of the query's stream to the output; None if it is computed or gone."""
+def event_time(scope: Scope | None, relations: dict[str, Relation]) -> Watermark | None:
+    """Follow the event-time column of the query's stream to the output; None if it is computed or gone.
+
+    relations: by flat name, as `flatten_names` gives them.
+    """
     if scope is None or not isinstance(scope.expression, exp.Select):
         return None
     for selected in scope.expression.selects:
@@ -235,7 +244,7 @@ def _watermark(scope: Scope | None, relations: dict[str, Relation]) -> Watermark
         source = scope.sources.get(source_column.table)
         below = None
         if isinstance(source, Scope):
-            below = _watermark(source, relations)
+            below = event_time(source, relations)
         elif isinstance(source, exp.Table) and source.name.lower() in relations:
             below = relations[source.name.lower()].watermark
         if below is not None and below.column.lower() == source_column.name.lower():

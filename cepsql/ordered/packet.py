@@ -54,7 +54,8 @@ def pack(
     """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
 
     batches: a program's columns (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps `malformed` BOOLEAN and
-             the struct `whole`.
+             the struct `whole`, or `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these
+             counts as the greatest event time, whatever the rows have.
     Rows that are malformed or have no event time are counted; where rows have `whole`, that travels apart from the
     other rows, else they are dropped. A row with t = END_OF_TIME is no row but
     the sign that nothing follows. A task without any row gives nothing; one with more than `max_rows` or `max_bytes`
@@ -104,6 +105,9 @@ class _Task:
 
     def add(self, piece: pa.RecordBatch) -> None:
         self.pending = True
+        marked = "bound" in piece.schema.names
+        if marked:
+            piece = self._take_markers(piece)
         ends = _flags(pc.equal(piece["t"], END_OF_TIME))
         if ends.any():
             self.greatest = END_OF_TIME
@@ -122,6 +126,8 @@ class _Task:
                 self._set_aside(piece.filter(pa.array(dropped)), bucket[dropped], malformed[dropped])
             piece, bucket = piece.filter(pa.array(~dropped)), bucket[~dropped]
         if len(bucket):
+            if not marked:
+                self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
             self._split(_canonical_keys(piece.drop_columns([n for n in _EXTRA if n in piece.schema.names])), bucket)
 
     def _set_aside(self, piece: pa.RecordBatch, bucket: np.ndarray, malformed: np.ndarray) -> None:
@@ -131,8 +137,13 @@ class _Task:
         self.rows += rejected.num_rows
         self.bytes += rejected.nbytes
 
+    def _take_markers(self, piece: pa.RecordBatch) -> pa.RecordBatch:
+        markers = piece["bound"].drop_null()
+        if len(markers):
+            self.greatest = max(self.greatest, pc.max(markers).as_py())
+        return piece.filter(pc.is_null(piece["bound"]))
+
     def _split(self, piece: pa.RecordBatch, bucket: np.ndarray) -> None:
-        self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
         self.null_key += self._tally(bucket[_null_key(piece)])
         sizes = self._tally(bucket)
         order = np.argsort(bucket.astype(np.min_scalar_type(self.buckets - 1)), kind="stable")
@@ -163,7 +174,7 @@ class _Task:
         return pa.RecordBatch.from_arrays([pa.array(range(self.buckets), pa.int32()), packets], schema=PACKET_SCHEMA)
 
 
-_EXTRA = ("bucket", "malformed")
+_EXTRA = ("bucket", "malformed", "bound")
 
 
 def _section(batches: list[pa.RecordBatch]) -> pa.Buffer:

@@ -2,11 +2,13 @@
 
 import itertools
 from collections.abc import Callable
+from enum import Enum, auto
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
+from cepsql.analysis.after_match import is_matched
 from cepsql.analysis.carried import carry
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
@@ -14,20 +16,31 @@ from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import MatchProgram
+from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
-from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.late_rows import LateFiles, divert, late_files
+from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stream, match_table
+from cepsql.spark.progress import BELOW_MATCH, CHAINED
+from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
 
 MATCH_OBSERVATION = "cepsql_match"
-"""The observation of a match operator's counts."""
+"""What the observations of match operators begin with, but of those over the matches of others (`CHAINED`)."""
 
 SOURCE_OBSERVATION = "cepsql_source"
 """What the observations of plain streams begin with."""
 
 _numbers = itertools.count()
+
+
+class Wanted(Enum):
+    """How the rows of matches of a stream are wanted: alone, with markers, or with Spark's watermark."""
+
+    ROWS = auto()
+    MARKERS = auto()
+    WATERMARK = auto()
 
 
 def build(
@@ -50,7 +63,7 @@ def build(
     """
     builder = _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}, limits)
     frame = builder.query(plan)
-    if frame.isStreaming and has_list_aggregates(frame):
+    if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.query(plan))
     return frame
@@ -78,29 +91,46 @@ class _Builder:
         self.control, self.buckets, self.limits, self.write_late = control, buckets, limits, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
+        self.stages = 0
 
-    def query(self, plan: Plan, whole: bool = False) -> DataFrame:
-        """Build a plan; `whole` as for `_sql`."""
+    def query(self, plan: Plan, wanted: Wanted = Wanted.ROWS, whole: bool = False) -> DataFrame:
+        """Build a plan; `wanted` and `whole` as for `_sql`."""
         frames: dict[str, DataFrame] = {}
+        if plan.stateful:
+            wanted = Wanted.WATERMARK
         for match in plan.matches:
-            frames[match.clause.name] = self._match(match, plan, frames)
-        return self._sql(plan.expression, plan, frames, whole)
+            after = Wanted.MARKERS if match.clause.name in plan.followed else wanted
+            frames[match.clause.name] = self._match(match, plan, frames, after)
+        return self._sql(plan.carried if wanted is Wanted.MARKERS else plan.expression, plan, frames, wanted, whole)
 
-    def _match(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
+    def _match(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame], wanted: Wanted) -> DataFrame:
         rows, program = self._match_input(match, plan, frames), self.limits(match.program)
-        if match.streaming:
-            late = self._late_files(plan) if WHOLE in rows.columns else None
-            found = match_stream(
-                rows, program, match.watermark.delay, MATCH_OBSERVATION, self.control, self.buckets, late
-            )
-        else:
+        if not match.streaming:
             found = match_table(rows, program, list(match.order))
+            return self._output(self.aggregate(found, match.aggregates), match)
+        if match.event_time is None:
+            wanted = Wanted.ROWS
+        delay, control = (0, None) if match.chained else (match.watermark.delay, self.control)
+        hold = None if wanted is Wanted.ROWS else match.event_time.delay
+        late = self._late_files(plan) if WHOLE in rows.columns else None
+        found = match_stream(rows, program, delay, self._observation(match), control, self.buckets, late, hold)
         found = self.aggregate(found, match.aggregates)
+        if wanted is Wanted.ROWS:
+            return self._output(found, match)
+        marked = self._output(found, match, BOUND)
+        return marked if wanted is Wanted.MARKERS else with_match_watermark(marked, match.event_time)
+
+    def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
         try:
-            return found.selectExpr(*output)
+            return found.selectExpr(*output, *further)
         except Exception as failure:
             raise translate_failure(failure) from failure
+
+    def _observation(self, match: MatchPlan) -> str:
+        self.stages += 1
+        name = CHAINED if match.chained else MATCH_OBSERVATION
+        return name if self.stages == 1 else f"{name}_{self.stages}"
 
     def _match_input(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
         """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
@@ -110,7 +140,8 @@ class _Builder:
             relation = plan.relations[table_name(tables[0])]
             if isinstance(relation, Source | Registered):
                 return self._read(relation)
-        return self._sql(match.input, plan, frames, whole=match.streaming)
+        wanted = Wanted.MARKERS if match.chained else Wanted.ROWS
+        return self._sql(match.input, plan, frames, wanted, whole=match.streaming)
 
     def _late_files(self, plan: Plan) -> LateFiles | None:
         """Return where the late rows of the stream below a match go."""
@@ -118,16 +149,19 @@ class _Builder:
         below = [self._late_files(self.view_plan(view)) for view in relations if isinstance(view, View)]
         return next((files for files in [*map(late_files, relations), *below] if files is not None), None)
 
-    def _sql(self, query: exp.Query, plan: Plan, frames: dict[str, DataFrame], whole: bool = False) -> DataFrame:
+    def _sql(
+        self, query: exp.Query, plan: Plan, frames: dict[str, DataFrame], wanted: Wanted, whole: bool = False
+    ) -> DataFrame:
         """Run plain SQL over relations and matches, each under a temporary view of a name of its own.
 
-        whole: pass on the column `__whole` that a stream with a table of late rows has.
+        wanted: how views over matches of a stream are wanted.
+        whole:  a match reads the rows: pass on the column `__whole` that a stream with a table of late rows has.
         """
         views: dict[str, str] = {}
         for table in catalog_tables(query):
             name = table_name(table)
             if name not in views:
-                frame = frames[name] if name in frames else self._relation(plan.relations[name], whole)
+                frame = frames[name] if name in frames else self._relation(plan.relations[name], wanted, whole)
                 if WHOLE in frame.columns:
                     query = carry(query, name, WHOLE)
                 views[name] = f"__cepsql_{next(_numbers)}"
@@ -141,14 +175,14 @@ class _Builder:
             for view in views.values():
                 self.spark.catalog.dropTempView(view)
 
-    def _relation(self, relation: Relation, whole: bool) -> DataFrame:
+    def _relation(self, relation: Relation, wanted: Wanted, whole: bool) -> DataFrame:
         """Return a relation for plain SQL: without malformed rows, which are counted, and with Spark's watermark."""
         if isinstance(relation, View):
-            return self.query(self.view_plan(relation), whole)
+            return self.query(self.view_plan(relation), wanted if is_matched(relation) else Wanted.ROWS, whole)
         frame = self._read(relation)
         if not relation.streaming:
             return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
-        name = f"{SOURCE_OBSERVATION}_{next(_numbers)}"
+        name = f"{BELOW_MATCH if whole else SOURCE_OBSERVATION}_{next(_numbers)}"
         if WHOLE in frame.columns and self.write_late:
             frame = divert(frame, name, late_files(relation))
         else:

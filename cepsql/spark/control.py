@@ -12,6 +12,12 @@ _END = "end.txt"
 _LAST_DAY = "2262-01-01"
 """Later than every row, and still a time that pandas can hold."""
 
+ABOVE_WATERMARK = "spark_partition_id() >= 0"
+"""A condition that always holds, but counts as not deterministic, so that the optimizer moves no other one below it.
+
+Below a watermark the conditions of the user would drop the rows that are there only to move it.
+"""
+
 
 def end_input(control: str | Path) -> None:
     """Tell the query that reads this folder that no row follows; the file appears there whole or not at all."""
@@ -38,4 +44,4 @@ def with_watermark(frame: DataFrame, watermark: Watermark, control: str | None =
     end = frame.sparkSession.readStream.text(control).select(last.alias(watermark.column))
     ended = frame.unionByName(end, allowMissingColumns=True).withWatermark(watermark.column, delay)
     # A condition on the event time stays above the watermark, so that the row moves it before it is dropped.
-    return ended.where(~F.col(watermark.column).eqNullSafe(last))
+    return ended.where(~F.col(watermark.column).eqNullSafe(last)).where(ABOVE_WATERMARK)

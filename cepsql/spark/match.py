@@ -18,6 +18,7 @@ from cepsql.ordered.sorted_run import match_sorted
 from cepsql.ordered.stage import advance
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.program import Column as ProgramColumn
+from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import balanced_buckets
 from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.rows import match_schema, program_columns
@@ -40,6 +41,7 @@ def match_stream(
     control: str | None = None,
     buckets: int | None = None,
     late: LateFiles | None = None,
+    hold: int | None = None,
 ) -> DataFrame:
     """Return the matches in a streaming frame: k* and the measures, as soon as they are decided.
 
@@ -50,7 +52,10 @@ def match_stream(
     control:     folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
     buckets:     groups that keys are spread over, fixed for the life of a checkpoint; default one a shuffle partition.
     late:        where rows that are not used are written; the frame then has `__whole`.
-    A BOOLEAN column `__malformed` of the frame marks rows that are only counted.
+    hold:        of the program (`cepsql.ordered.hold`), where something follows that needs to know how far the matches
+                 are: then rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    A BOOLEAN column `__malformed` of the frame marks rows that are only counted. A column BOUND marks rows that say how
+    far the frame is; then `delay` must be 0.
     """
     spark = frame.sparkSession
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
@@ -69,7 +74,10 @@ def match_stream(
     counted = [F.sum(name).alias(name) for name in (*COUNTS, *TOTALS)]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
     observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"))
-    return observed.where("output IS NOT NULL").select("output").mapInArrow(_unpack, match_schema(frame, program))
+    schema = match_schema(frame, program)
+    if hold is not None:
+        return unpack_bounded(observed, schema, hold)
+    return observed.where("output IS NOT NULL").select("output").mapInArrow(_unpack, schema)
 
 
 def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> DataFrame:
@@ -103,10 +111,14 @@ def sorted_rows(
 
 
 def _routing(frame: DataFrame, program: MatchProgram, buckets: int) -> list[str]:
-    """Return the SQL of the columns that say where a row goes: `bucket`, and `malformed` where that is known."""
+    """Return the SQL of the columns that say where a row goes: `bucket`, and `malformed` and `bound` where
+    the frame has them."""
     keys = ", ".join(f"({column.sql})" for column in program.keys)
     bucket = f"pmod(hash({keys}), {buckets}) AS bucket" if keys else "0 AS bucket"
-    return [bucket, f"{MALFORMED} AS malformed"] if MALFORMED in frame.columns else [bucket]
+    marks = [
+        f"{name} AS {short}" for name, short in ((MALFORMED, "malformed"), (BOUND, "bound")) if name in frame.columns
+    ]
+    return [bucket, *marks]
 
 
 def _output_ddl() -> str:

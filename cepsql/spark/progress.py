@@ -16,6 +16,12 @@ from pyspark.sql.streaming.listener import (
 
 from cepsql.spark.notices import warn
 
+CHAINED = "cepsql_chained"
+"""What the observations of operators begin with whose input is matches."""
+
+BELOW_MATCH = "cepsql_below"
+"""What the observations of streams begin with whose well-formed rows a match counts."""
+
 _COUNTED = {
     "read": "rows_read",
     "used": "rows_used",
@@ -27,7 +33,10 @@ _COUNTED = {
     "timeouts": "timeouts",
     "misplaced": "misplaced_skips",
     "given_up": "attempts_given_up",
+    "timeless": "matches_null_time",
 }
+
+_OF_MATCHES = ("matches", "timeouts", "misplaced", "given_up")
 
 
 @dataclass(frozen=True)
@@ -39,9 +48,11 @@ class Progress:
     out are not counted.
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
-    matches:         complete matches; timeouts: partial ones given out because their deadline passed.
+    matches:         complete matches; timeouts: partial ones given out because their deadline passed. Both of every
+                     MATCH_RECOGNIZE of the query.
     misplaced_skips: AFTER MATCH SKIP TO a variable without rows, or the match's first row: matching went on elsewhere.
     attempts_given_up: rows from which the pattern took too many steps, so that they count as not matched.
+    matches_null_time: matches without event time (empty ones), which a MATCH_RECOGNIZE over them left out.
     rows_out:        rows that the sink was given.
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
@@ -59,6 +70,7 @@ class Progress:
     timeouts: int = 0
     misplaced_skips: int = 0
     attempts_given_up: int = 0
+    matches_null_time: int = 0
     rows_out: int = 0
     watermark: int | None = None
     seconds: float = 0.0
@@ -106,12 +118,13 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
-    staged = any("late" in values for values in everything.values())
+    everything |= {name: _of_chained(values) for name, values in everything.items() if name.startswith(CHAINED)}
     for name, values in everything.items():
-        if "late" not in values:
-            # A plain source counts only what it reads and what is malformed; its other rows a match above it counts.
-            malformed = values.get("malformed") or 0
-            values |= {"read": malformed, "used": 0} if staged else {"used": (values.get("read") or 0) - malformed}
+        malformed = values.get("malformed") or 0
+        if name.startswith(BELOW_MATCH):
+            values |= {"read": malformed, "used": 0}
+        elif "late" not in values:
+            values |= {"used": (values.get("read") or 0) - malformed}
         for metric, field in _COUNTED.items():
             totals[field] = totals.get(field, getattr(progress, field)) + (
                 values.get(f"total_{metric}" if name in fresh else metric) or 0
@@ -119,6 +132,15 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         if values.get("bound") is not None:
             totals["watermark"] = max(values["bound"], totals.get("watermark", values["bound"]))
     return replace(progress, **totals)
+
+
+def _of_chained(values: dict) -> dict:
+    """Return the counts of an operator whose rows are matches: they were counted as rows where they came from."""
+    kept = {"late": 0, "bound": values.get("bound")}
+    for prefix in ("", "total_"):
+        kept |= {prefix + metric: values.get(prefix + metric) for metric in _OF_MATCHES}
+        kept[f"{prefix}timeless"] = values.get(f"{prefix}null_time")
+    return kept
 
 
 class _Listener(StreamingQueryListener):

@@ -20,7 +20,7 @@ from cepsql.spark.failures import translate_failure
 from cepsql.spark.list_aggregates import has_list_aggregates
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
-from cepsql.spark.settings import stage_settings
+from cepsql.spark.settings import is_chain, stage_settings
 from cepsql.spark.sink import Sink
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class StandingQuery:
         writer = self._frame.writeStream.queryName(name).outputMode(self._output_mode)
         writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._drain else {"processingTime": self._trigger}
-        with self._lock, stage_settings(self._frame.sparkSession, unchecked=has_list_aggregates(self._frame)):
+        with self._lock, stage_settings(self._frame.sparkSession, unchecked=_is_unchecked(self._frame)):
             self._query = writer.trigger(**timing).start()
 
     def _follow(self) -> None:
@@ -219,3 +219,8 @@ class StandingQuery:
     def _translated(self, exception: BaseException) -> Error:
         cause = self._sink.error if isinstance(self._sink.error, Error) else exception
         return translate_failure(cause, self._secrets)
+
+
+def _is_unchecked(frame: DataFrame) -> bool:
+    """Tell whether a frame has operators that Spark would refuse but which are right as they are used."""
+    return is_chain(frame) or has_list_aggregates(frame)

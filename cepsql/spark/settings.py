@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 STAGE_SETTINGS = {
     # Packing works column-wise and likes few large batches.
@@ -38,3 +38,11 @@ def stage_settings(spark: SparkSession, unchecked: bool = False) -> Iterator[Non
                 spark.conf.set(key, before[key])
             else:
                 spark.conf.unset(key)
+
+
+def is_chain(frame: DataFrame) -> bool:
+    """Tell whether a streaming frame has more than one of our stages."""
+    if not hasattr(frame, "_jdf"):
+        return False
+    plan = frame._jdf.queryExecution().analyzed().toString()
+    return plan.count("FlatMapGroupsInPandasWithState") > 1

@@ -285,12 +285,12 @@ Query  bounded  sym string, n bigint
     order by: at ASC NULLS FIRST
     columns that travel: sym
     route: regular: every condition reads the row or its neighbours only
-  Match __match_0  PATTERN (A B)  SKIP PAST LAST ROW
-    partition by: sym
-    order by: ts ASC NULLS FIRST
-    columns that travel: sym, qty
-    route: regular: what conditions read of the match is always as many rows before
-    Table trades  parquet
+    Match __match_0  PATTERN (A B)  SKIP PAST LAST ROW
+      partition by: sym
+      order by: ts ASC NULLS FIRST
+      columns that travel: sym, qty
+      route: regular: what conditions read of the match is always as many rows before
+      Table trades  parquet
 == pattern ==
 __match_0: A B
   A AS TRUE
@@ -445,4 +445,72 @@ __match_0: A+ B
     0 row A
     1 split 0 2
     2 row B
+    3 accept
+====
+WITH alarms AS (
+  SELECT m.*, c.sector FROM ticks MATCH_RECOGNIZE (
+    PARTITION BY sym ORDER BY ts MEASURES LAST(UP.price) AS price, MATCH_ROWTIME() AS rowtime
+    PATTERN (A UP+) WITHIN INTERVAL '10' MINUTES DEFINE UP AS price > PREV(price)
+  ) AS m JOIN companies AS c ON c.sym = m.sym WHERE price > 5
+)
+SELECT sector, window(until, '1 hour').start AS hour, COUNT(*) AS n FROM alarms MATCH_RECOGNIZE (
+  PARTITION BY sector ORDER BY rowtime MEASURES MATCH_ROWTIME() AS until PATTERN (X Y Z)
+) GROUP BY sector, window(until, '1 hour')
+----
+== rewritten ==
+__match_0 reads
+  SELECT * FROM ticks
+__match_0 gives
+  k0 AS sym
+  a0 AS price
+  TIMESTAMP_MICROS(a1) AS rowtime
+__match_1 reads
+  SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.sector, __bound FROM __match_0 AS m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON c.sym = m.sym AND __bound IS NULL WHERE (price > 5 AND __found_1) OR NOT __bound IS NULL) AS alarms
+__match_1 gives
+  k0 AS sector
+  TIMESTAMP_MICROS(a0) AS until
+SELECT sector, WINDOW(until, '1 hour').start AS hour, COUNT(*) AS n FROM __match_1 GROUP BY sector, WINDOW(until, '1 hour')
+== logical ==
+Query  stream  sector string, hour unknown, n bigint
+  Match __match_1  PATTERN (X Y Z)  SKIP PAST LAST ROW
+    partition by: sector
+    order by: rowtime ASC NULLS FIRST
+    watermark: rowtime - 10 minutes
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+    event time of matches: until, given out as soon as the watermark reaches it
+    columns that travel: sector
+    route: regular: every condition reads the row or its neighbours only
+    Match __match_0  PATTERN (A UP+)  SKIP PAST LAST ROW
+      partition by: sym
+      order by: ts ASC NULLS FIRST
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes
+      event time of matches: rowtime, given out at most 10 minutes after the watermark has reached it
+      columns that travel: sym, price
+      route: regular: every condition reads the row or its neighbours only
+      Stream ticks  json  watermark ts - 10 seconds
+      Table companies  csv
+  notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
+== pattern ==
+__match_0: A UP+
+  A AS TRUE
+  UP AS price > PREV(price)
+  a0 = LAST(UP: price)
+  a1 = `ts`
+  WITHIN 10 minutes
+  automaton
+    0 row A
+    1 row UP
+    2 split 1 3
+    3 accept
+
+__match_1: X Y Z
+  X AS TRUE
+  Y AS TRUE
+  Z AS TRUE
+  a0 = `rowtime`
+  automaton
+    0 row X
+    1 row Y
+    2 row Z
     3 accept

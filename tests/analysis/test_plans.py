@@ -59,3 +59,15 @@ def test_watermark(case, update):
     """Shown is the event time that a query hands on."""
     mark = engine().sql(case.text).plan.watermark
     check(case, "none" if mark is None else f"{mark.column}, {mark.delay} microseconds behind", update)
+
+
+@pytest.mark.parametrize("case", params(HERE, "markers.sql"))
+def test_markers_pass(case, update):
+    """The text reads `m`, the matches of a stream; shown is what the next MATCH_RECOGNIZE reads, with the markers."""
+    inner = "ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES MATCH_ROWTIME() AS at PATTERN (A B)) AS m"
+    fresh = engine()
+    fresh.sql(f"CREATE VIEW m AS SELECT * FROM {inner}")
+    plan = fresh.sql(
+        f"SELECT * FROM ({case.text}) MATCH_RECOGNIZE (ORDER BY at MEASURES X.sym AS s PATTERN (X Y))"
+    ).plan
+    check(case, plan.matches[-1].input.sql(), update)

@@ -92,3 +92,17 @@ def test_a_packet_of_another_version_is_refused():
     (blob,) = packets([row(1)], 1)[0]
     with pytest.raises(OperationalError, match="format"):
         open_packet(blob[:4] + b"\xff" + blob[5:])
+
+
+def test_markers_say_how_far_the_rows_are():
+    schema = SCHEMA.append(pa.field("bucket", pa.int32())).append(pa.field("bound", pa.int64()))
+    rows = [row(9) | {"bound": None}, {"bound": 3, "bucket": 1}, {"bound": 4, "bucket": 0}, row(None) | {"bound": None}]
+    for r in rows:
+        r.pop("malformed", None)
+    (batch,) = pack([pa.RecordBatch.from_pylist(rows, schema=schema)], 2)
+    first, second = (open_packet(blob) for blob in batch["packet"].to_pylist())
+    assert (first.greatest, second.greatest) == (4, 4)
+    assert first.rows.column_names == SCHEMA.names
+    assert first.rows["t"].to_pylist() == [9]
+    assert second.rows is None
+    assert first.counts + second.counts == Counts(read=2, null_time=1)

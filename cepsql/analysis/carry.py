@@ -1,0 +1,183 @@
+"""Carry the markers of a stream of matches through the SQL that stands between two MATCH_RECOGNIZE."""
+
+from collections.abc import Collection
+
+from sqlglot import exp
+
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.resolve import catalog_tables, table_name, visible_ctes
+from cepsql.analysis.scope import spoken_function
+from cepsql.errors import NotSupportedError
+
+BOUND = "__bound"
+"""BIGINT column that only markers have: every row to come has an event time, in microseconds, above it."""
+
+_GENERATORS = {"EXPLODE", "POSEXPLODE", "INLINE", "STACK", "JSON_TUPLE"}
+
+
+def carry_markers(query: exp.Query, streams: Collection[str]) -> exp.Query:
+    """Return a query over one stream with markers so that they come out too, with BOUND as its last column.
+
+    streams: the names of relations with markers.
+    A marker has NULL in all columns but BOUND, so that conditions, and joins with tables, are changed to let it pass.
+    Raises NotSupportedError for what no marker passes through.
+    """
+    copy = inline_ctes(query)
+    _carry(copy, streams, copy)
+    return copy
+
+
+def inline_ctes(query: exp.Query) -> exp.Query:
+    """Return a copy in which subqueries stand in place of the names of CTEs."""
+    copy = query.copy()
+    while True:
+        found = next((pair for table in copy.find_all(exp.Table) if (pair := (table, _named_cte(table)))[1]), None)
+        if found is None:
+            break
+        table, cte = found
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+        if cte.args["alias"].columns and not alias.columns:
+            alias.set("columns", [column.copy() for column in cte.args["alias"].columns])
+        body = cte.this.copy()
+        for outer in visible_ctes(cte):
+            body = body.with_(outer.alias, as_=outer.this.copy(), copy=False)
+        joins = table.args.get("joins")
+        table.replace(exp.Subquery(this=body, alias=alias.copy(), joins=joins))
+    for clause in list(copy.find_all(exp.With)):
+        clause.pop()
+    return copy
+
+
+def join_kind(join: exp.Join) -> str:
+    """Return what kind of join it is, upper case, such as INNER, LEFT or LEFT ANTI."""
+    words = " ".join(filter(None, (join.side, join.kind))).upper()
+    return words.removesuffix(" OUTER") or "INNER"
+
+
+def _named_cte(table: exp.Table) -> exp.CTE | None:
+    if len(table.parts) != 1 or not isinstance(table.this, exp.Identifier):
+        return None
+    # Of equal names the innermost counts.
+    visible = reversed(visible_ctes(table))
+    return next((cte for cte in visible if cte.alias.lower() == table.name.lower()), None)
+
+
+def _carry(query: exp.Query, streams: Collection[str], whole: exp.Query) -> None:
+    """Change the query in place; it reads one of the streams."""
+    if isinstance(query, exp.Subquery):
+        return _carry(query.this, streams, whole)
+    _refuse_lossy(query, whole)
+    joins = query.args.get("joins") or []
+    items = [query.args["from_"].this, *(join.this for join in joins)]
+    place = next(i for i, item in enumerate(items) if _reads(item, streams))
+    item = items[place]
+    if isinstance(item, exp.Subquery):
+        _carry(item.this, streams, whole)
+    alias = item.args.get("alias")
+    if alias is not None and alias.columns:
+        alias.append("columns", exp.to_identifier(BOUND))
+    hidden = _keep_in_joins(query, items, place, whole)
+    _let_pass(query, hidden)
+    projections = [_without(selected, [BOUND, *hidden], item.alias_or_name) for selected in query.expressions]
+    query.set("expressions", [*projections, exp.column(BOUND)])
+
+
+def _reads(item: exp.Expr, streams: Collection[str]) -> bool:
+    return any(table_name(table) in streams for table in catalog_tables(item))
+
+
+def _refuse_lossy(query: exp.Query, whole: exp.Query) -> None:
+    reason = None
+    if not isinstance(query, exp.Select):
+        reason = "UNION, INTERSECT or EXCEPT"
+    elif query.args.get("laterals") or any(isinstance(j.this, exp.Lateral) for j in query.args.get("joins") or []):
+        reason = "LATERAL"
+    elif any(item.args.get("pivots") for item in query.find_all(exp.Table, exp.Subquery)):
+        reason = "PIVOT"
+    elif query.find(exp.TableSample):
+        reason = "TABLESAMPLE"
+    else:
+        calls = [call for selected in query.expressions for call in selected.find_all(exp.Func, exp.Dot)]
+        generator = next((c for c in calls if spoken_function(c).removesuffix("_OUTER") in _GENERATORS), None)
+        reason = spoken_function(generator) if generator is not None else None
+    if reason is not None:
+        raise NotSupportedError(
+            f"{reason} between two MATCH_RECOGNIZE over a stream is not supported",
+            span_of(query, span_of(whole)),
+            "filters, computed columns and joins with tables are",
+        )
+
+
+def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, whole: exp.Query) -> list[str]:
+    """Make every join keep the markers of the item at `place`; return the columns that say where an inner join held."""
+    hidden: list[str] = []
+    joins = query.args.get("joins") or []
+    for number, join in enumerate(joins, 1):
+        kind = join_kind(join)
+        if number < place:
+            kept = kind in ("INNER", "CROSS", "LEFT")
+        elif number == place:
+            kept = kind in ("INNER", "CROSS", "RIGHT")
+        else:
+            kept = kind in ("INNER", "CROSS", "LEFT", "LEFT ANTI", "ANTI")
+        if not kept:
+            raise NotSupportedError(
+                f"{kind} JOIN between two MATCH_RECOGNIZE over a stream is not supported here",
+                span_of(join, span_of(whole)),
+                "the rows of the stream must be those that the join keeps: JOIN, or LEFT JOIN after the matches",
+            )
+        if number < place:
+            continue
+        if kind in ("INNER", "CROSS"):
+            table = join.this if number > place else items[0]
+            hidden.append(f"__found_{number}")
+            _mark(table, hidden[-1])
+            join.set("side", "LEFT" if number > place else "RIGHT")
+            join.set("kind", None)
+        if not join.args.get("using") and (join.method or "").upper() != "NATURAL":
+            condition = join.args.get("on") or exp.true()
+            join.set("on", exp.and_(condition, _is_row()))
+    return hidden
+
+
+def _mark(item: exp.Expr, name: str) -> None:
+    """Give a joined table a column that is true in each of its rows."""
+    alias = item.args.get("alias")
+    alias = alias.copy() if alias is not None else exp.TableAlias(this=exp.to_identifier(item.alias_or_name))
+    inner = item.copy()
+    if alias.columns:
+        alias.append("columns", exp.to_identifier(name))
+    inner.set("alias", exp.TableAlias(this=alias.this.copy()) if alias.this else None)
+    marked = exp.select("*", exp.alias_(exp.true(), name)).from_(inner)
+    item.replace(exp.Subquery(this=marked, alias=alias if alias.this else None))
+
+
+def _let_pass(query: exp.Select, hidden: list[str]) -> None:
+    where, joins = query.args.get("where"), query.args.get("joins") or []
+    conditions = [exp.column(name) for name in hidden]
+    if where is not None:
+        # A comma's equality is a join's only in its ON; there, as in WHERE, it must hold for a row to come out.
+        if hidden[-1:] == [f"__found_{len(joins)}"] and joins[-1].args.get("on") and not where.find(exp.Query):
+            joins[-1].set("on", exp.and_(where.this.copy(), joins[-1].args["on"]))
+        else:
+            conditions.insert(0, where.this.copy())
+    if conditions:
+        condition = exp.and_(*conditions)
+        query.set("where", exp.Where(this=exp.or_(condition, exp.not_(_is_row()))))
+
+
+def _is_row() -> exp.Expr:
+    return exp.column(BOUND).is_(exp.null())
+
+
+def _without(selected: exp.Expr, hidden: list[str], stream: str) -> exp.Expr:
+    """Return a projection whose star leaves out the hidden columns that it would give."""
+    star = selected.this if isinstance(selected, exp.Column) else selected
+    if not isinstance(star, exp.Star):
+        return selected
+    if star is not selected:
+        # Only the item with the markers has BOUND; the tables' marks come with stars of theirs, and do no harm.
+        hidden = [BOUND] if selected.table.lower() == stream.lower() else []
+    if hidden:
+        star.set("except_", [*(star.args.get("except_") or []), *map(exp.column, hidden)])
+    return selected

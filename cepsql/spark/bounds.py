@@ -1,0 +1,68 @@
+"""Markers between the matches of a stream: rows that say up to which event time everything has been given out."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StructType
+
+from cepsql.analysis.carry import BOUND
+from cepsql.catalog import Watermark
+from cepsql.ordered.packet import BEGINNING
+from cepsql.pattern.program import END_OF_TIME
+from cepsql.spark.control import ABOVE_WATERMARK
+from cepsql.spark.source import quoted
+
+_LAST_MICROS = 9_214_646_400_000_000
+"""2262-01-01, later than every row and early enough for pandas."""
+
+
+def unpack_bounded(operator: DataFrame, schema: StructType, hold: int) -> DataFrame:
+    """Return the rows in the operator's `output`, with NULL in the BIGINT column BOUND, and markers.
+
+    operator: the stage's `bound` and `output`.
+    schema:   of the rows.
+    A marker has only BOUND: the stage's bound in microseconds less its hold (END_OF_TIME at the end of the input).
+    Every row of a later batch has an event time above it.
+    """
+    arrow = to_arrow_schema(schema)
+    marked = StructType([*schema.fields]).add(BOUND, LongType())
+    return operator.select("bound", "output").mapInArrow(partial(_unpack, arrow, hold), marked)
+
+
+def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
+    """Return the matches in a frame with markers under Spark's watermark, which the markers move; none is left.
+
+    event_time: the column of the matches' event time, and the hold.
+    """
+    column = quoted(event_time.column)
+    # Spark counts watermarks in milliseconds.
+    delay = -(-event_time.delay // 1000)
+    bound = f"timestamp_micros(least({BOUND}, {_LAST_MICROS}L) + {event_time.delay}L)"
+    others = [quoted(name) for name in frame.columns]
+    timed = [f"coalesce({column}, {bound}) AS {column}" if name == column else name for name in others]
+    watched = frame.selectExpr(*timed).withWatermark(event_time.column, f"{delay} milliseconds")
+    # No marker has so early a time, but the optimizer does not know it: a condition on the event time stays here, too.
+    no_marker = f"({BOUND} IS NULL OR {column} < TIMESTAMP '0001-01-01')"
+    return watched.where(f"{no_marker} AND {ABOVE_WATERMARK}").drop(BOUND)
+
+
+def _unpack(schema: pa.Schema, hold: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    bound = BEGINNING
+    for batch in batches:
+        for reached, data in zip(batch["bound"].to_pylist(), batch["output"], strict=True):
+            bound = max(bound, reached)
+            if data.is_valid:
+                for rows in pa.ipc.open_stream(data.as_buffer()):
+                    # One stream goes to Spark, with one schema, and its later batches must have it exactly.
+                    schema = rows.schema
+                    yield _with_bound(rows.columns, schema, pa.nulls(rows.num_rows, pa.int64()))
+    if bound > BEGINNING:
+        reached = bound if bound == END_OF_TIME else bound - hold
+        yield _with_bound([pa.nulls(1, kind) for kind in schema.types], schema, pa.array([reached], pa.int64()))
+
+
+def _with_bound(columns: list[pa.Array], schema: pa.Schema, bound: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([*columns, bound], schema=schema.append(pa.field(BOUND, pa.int64())))

@@ -1,0 +1,36 @@
+# What carries the markers of a stream of matches to the next MATCH_RECOGNIZE.
+SELECT * FROM m
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM m)
+====
+SELECT sym, at FROM m WHERE sym = 'a' OR at IS NULL
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT sym, at, __bound FROM m WHERE (sym = 'a' OR at IS NULL) OR NOT __bound IS NULL)
+====
+SELECT m.*, c.name FROM m LEFT JOIN companies AS c ON c.sym = m.sym
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.name, __bound FROM m LEFT JOIN companies AS c ON c.sym = m.sym AND __bound IS NULL)
+====
+SELECT m.sym, at FROM companies AS c JOIN m ON c.sym = m.sym AND founded < at WHERE sector = 'x'
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT m.sym, at, __bound FROM (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c RIGHT JOIN m ON sector = 'x' AND ((c.sym = m.sym AND founded < at) AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL)
+====
+SELECT sym, at, name FROM m NATURAL JOIN companies JOIN trades USING (sym)
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT sym, at, name, __bound FROM m NATURAL LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS companies) AS companies LEFT JOIN (SELECT *, TRUE AS __found_2 FROM trades AS trades) AS trades USING (sym) WHERE (__found_1 AND __found_2) OR NOT __bound IS NULL)
+====
+SELECT x.sym, at FROM m AS x, companies AS y WHERE x.sym = y.sym
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT x.sym, at, __bound FROM m AS x LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS y) AS y ON x.sym = y.sym AND (TRUE AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL)
+====
+SELECT m.* FROM m LEFT ANTI JOIN companies AS c ON c.sym = m.sym
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), __bound FROM m LEFT ANTI JOIN companies AS c ON c.sym = m.sym AND __bound IS NULL)
+====
+SELECT * EXCEPT (founded) FROM (SELECT sym, at FROM m AS n) AS n CROSS JOIN (SELECT founded FROM companies) AS c
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (founded, __bound, __found_1), __bound FROM (SELECT sym, at, __bound FROM m AS n) AS n LEFT JOIN (SELECT *, TRUE AS __found_1 FROM (SELECT founded FROM companies) AS c) AS c ON TRUE AND __bound IS NULL WHERE __found_1 OR NOT __bound IS NULL)
+====
+WITH a AS (SELECT * FROM m), b AS (SELECT * FROM a WHERE sym IN (SELECT sym FROM companies)) SELECT * FROM b AS c
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM m) AS a WHERE sym IN (SELECT sym FROM companies) OR NOT __bound IS NULL) AS c)

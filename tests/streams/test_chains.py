@@ -1,0 +1,69 @@
+"""What stands after a match over a stream gives what it gives in a batch query, whatever the micro-batches are."""
+
+import itertools
+
+import pytest
+from test_equals_batch import disordered, events
+
+import cepsql
+from cepsql.testing import play
+
+STREAMS = "".join(
+    f"CREATE STREAM {name} (k STRING, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts - INTERVAL '6' SECONDS) USING csv;"
+    for name in ("events", "others")
+)
+
+RISES = """rises AS (
+  SELECT k, top, rowtime, rows * 2 AS size FROM events MATCH_RECOGNIZE (
+    PARTITION BY k ORDER BY ts
+    MEASURES LAST(U.x) AS top, COUNT(*) AS rows, MATCH_ROWTIME() AS rowtime
+    AFTER MATCH SKIP TO NEXT ROW
+    PATTERN (A U+?) WITHIN INTERVAL '9' SECONDS DEFINE U AS U.x > A.x AND U.x > 3) AS m
+  WHERE top <> 6)"""
+
+QUERIES = {
+    "three patterns": f"""WITH {RISES}, paired AS (
+        SELECT * FROM (
+          SELECT r.*, t.name FROM rises AS r, (SELECT * FROM (VALUES ('p', 'P'), ('q', 'Q')) AS v (k, name)) AS t
+          WHERE r.k = t.k
+        ) MATCH_RECOGNIZE (
+          ORDER BY rowtime, name MEASURES MATCH_NUMBER() AS number, LAST(Y.top) AS last
+          ALL ROWS PER MATCH WITH UNMATCHED ROWS
+          PATTERN (X Y*) WITHIN INTERVAL '7' SECONDS DEFINE Y AS Y.top >= X.top))
+      SELECT * FROM paired MATCH_RECOGNIZE (
+        PARTITION BY name ORDER BY rowtime MEASURES P.number AS p, Q.number AS q, P.top + Q.top AS tops, Q.size AS size,
+          MATCH_ROWTIME() AS until
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (P Q) DEFINE Q AS Q.number >= P.number)""",
+    "windows": f"""WITH {RISES}
+      SELECT k, window(until, '10 seconds', '5 seconds').start AS began, COUNT(*) AS n, max_by(top, until) AS top,
+        AVG(size) AS size
+      FROM rises MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY rowtime
+        MEASURES LAST(Y.top) AS top, SUM(size) AS size, MATCH_ROWTIME() AS until
+        PATTERN (X Y{{1,2}}) WITHIN INTERVAL '8' SECONDS) AS pairs
+      WHERE size < 30 GROUP BY k, window(until, '10 seconds', '5 seconds') HAVING COUNT(*) < 5""",
+    "join": f"""WITH {RISES}
+      SELECT r.k, r.rowtime, r.top, o.ts, o.x FROM rises AS r
+      LEFT JOIN others AS o ON o.k = r.k AND o.ts > r.rowtime - INTERVAL '1' SECOND
+        AND o.ts <= r.rowtime + INTERVAL '4' SECONDS AND o.x > r.top""",
+}
+
+SEEDS = {"three patterns": 58, "windows": 7, "join": 4}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_stream_equals_batch(name, spark):
+    seed = SEEDS[name]
+    rows = {stream: [row[:3] for row in events(seed + i)] for i, stream in enumerate(("events", "others"))}
+    engine = cepsql.connect(spark)
+    for stream, given in rows.items():
+        engine.register(stream, spark.createDataFrame(given, "k STRING, ts TIMESTAMP, x INT"))
+    expected = sorted(map(repr, engine.sql(QUERIES[name]).collect()))
+    assert len(expected) > 5
+    batches = [disordered(given, seed) for given in rows.values()]
+    if name != "join":
+        played = play(STREAMS + QUERIES[name], batches[0], restart=name == "windows", spark=spark)
+    else:
+        both = [dict(zip(rows, pair, strict=True)) for pair in itertools.zip_longest(*batches, fillvalue=[])]
+        played = play(STREAMS + QUERIES[name], both, spark=spark)
+    assert sorted(repr(row) for batch in played for row in batch) == expected
