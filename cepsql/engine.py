@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from cepsql.spark.query import StandingQuery
 
-SETTINGS = {"cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint"}
+SETTINGS = {
+    "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
+    "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
+}
 """Settings of cepsql itself, with what they mean; SET passes all others to Spark."""
 
 
@@ -242,7 +245,7 @@ class Engine:
     def _explain(self, query: Query, part: str | None) -> Answer:
         sections = {
             "rewritten": explain_rewritten,
-            "logical": explain_logical,
+            "logical": lambda plan: explain_logical(plan, query.scan_obstacle(self._spark)),
             "pattern": explain_pattern,
             "physical": lambda _: query.explain_spark(),
         }
@@ -280,7 +283,12 @@ class Engine:
     def _check_setting(self, key: str, value: str | None) -> None:
         if key not in SETTINGS:
             raise ProgrammingError(f"there is no setting {key}", hint=suggestion(key, SETTINGS, "settings"))
-        if value is not None and not (value.isdigit() and int(value) > 0):
+        if value is None:
+            return
+        if key == "cepsql.scan":
+            if value not in ("auto", "spark"):
+                raise ProgrammingError("cepsql.scan is auto or spark")
+        elif not (value.isdigit() and int(value) > 0):
             raise ProgrammingError(f"{key} must be a whole number above zero")
 
     def _set_spark(self, key: str, value: str) -> None:

@@ -9,10 +9,11 @@ from cepsql.analysis.explain import explain_logical
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import Source
 from cepsql.errors import Error, InterfaceError
+from cepsql.scan.choose import choose_scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from cepsql.engine import Engine
     from cepsql.spark.query import StandingQuery
@@ -58,12 +59,16 @@ class Query:
         """Names and Spark types of the columns. Starts Spark."""
         return [(field.name, field.dataType.simpleString()) for field in self.df.schema.fields]
 
-    def build(self, control: str | None = None, replaced: "dict[str, DataFrame] | None" = None) -> "DataFrame":
+    def build(
+        self, control: str | None = None, replaced: "dict[str, DataFrame] | None" = None, scan: str = "spark"
+    ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`."""
         from cepsql.spark.build import build
 
         buckets = self._engine.settings.get("cepsql.buckets")
-        return build(self._engine.spark, self.plan, self._engine.view_plan, control, buckets and int(buckets), replaced)
+        return build(
+            self._engine.spark, self.plan, self._engine.view_plan, control, buckets and int(buckets), replaced, scan
+        )
 
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
@@ -103,14 +108,15 @@ class Query:
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
-        from cepsql.spark.checkpoint import discard, open_checkpoint
+        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
         from cepsql.spark.query import start
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
 
-        folder = open_checkpoint(checkpoint, self.fingerprint(), drain)
+        reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
+        folder = open_checkpoint(checkpoint, self.fingerprint(), drain, reader)
         try:
-            frame = self.build(folder.control)
+            frame = self.build(folder.control, scan=folder.scan)
         except BaseException:
             discard(folder)
             raise
@@ -118,6 +124,23 @@ class Query:
         standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets())
         self._engine.keep(standing)
         return standing
+
+    def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
+        """Return why Spark, not Arrow, would read the files of the stream below a match if it were started now.
+
+        spark: the session, whose settings matter, too. None if nothing is in the way.
+        """
+        match = next((match for match in self.plan.matches if match.streaming), None)
+        if match is None:
+            return "no match over a stream"
+        if self._engine.settings.get("cepsql.scan") == "spark":
+            return "cepsql.scan is spark"
+        choice = choose_scan(match.program, match.input, self.plan.relations)
+        if choice.scan is None or spark is None:
+            return choice.reason or None
+        from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
+
+        return session_obstacle(spark) or files_obstacle(choice.source, choice.scan)
 
     def fingerprint(self) -> str:
         """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""

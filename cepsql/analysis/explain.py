@@ -25,6 +25,7 @@ from cepsql.pattern.program import (
     leaves,
     reads_row_only,
 )
+from cepsql.scan.choose import choose_scan
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -44,14 +45,19 @@ def explain_rewritten(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def explain_logical(plan: Plan) -> str:
-    """Return the logical plan as a tree, with event time, watermark, and what each match keeps in state."""
+def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
+    """Return the logical plan as a tree, with event time, watermark, and what each match keeps in state.
+
+    scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
+    """
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {_columns(plan)}"]
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
     below = set()
     for match in reversed(plan.matches):
         lines += [f"  {line}" for line in _match_lines(match)]
+        if match.streaming:
+            lines.append(f"    scan: {_scan(plan, match, scan_obstacle)}")
         below |= {table.name.lower() for table in match.input.find_all(exp.Table)}
     lines += [f"  {'  ' if name in below else ''}{_relation(relation)}" for name, relation in plan.relations.items()]
     lines += [f"  notice: {notice}" for notice in plan.notices]
@@ -61,6 +67,13 @@ def explain_logical(plan: Plan) -> str:
 def explain_pattern(plan: Plan) -> str:
     """Return each compiled pattern: variables with their conditions, measures, and the automaton."""
     return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
+
+
+def _scan(plan: Plan, match: MatchPlan, obstacle: str | None) -> str:
+    choice = choose_scan(match.program, match.input, plan.relations)
+    if obstacle or choice.scan is None:
+        return f"Spark's: {obstacle or choice.reason}"
+    return f"Arrow ({choice.scan.layout.format})"
 
 
 def _columns(plan: Plan) -> str:

@@ -11,7 +11,11 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, View
+from cepsql.errors import OperationalError
 from cepsql.language.tokens import DIALECT
+from cepsql.scan.choose import choose_scan
+from cepsql.spark.arrow_scan import scan_packets
+from cepsql.spark.checkpoint import SPARK_SCAN
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import match_stream, match_table
@@ -33,6 +37,7 @@ def build(
     control: str | None = None,
     buckets: int | None = None,
     replaced: dict[str, DataFrame] | None = None,
+    scan: str = SPARK_SCAN,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -40,15 +45,17 @@ def build(
     control:   folder through which the input of a match over a stream can be ended.
     buckets:   groups that the keys of a match are spread over; default one a shuffle partition.
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
+    scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
     Raises OperationalError and ProgrammingError for what Spark refuses.
     """
-    return _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}).query(plan)
+    return _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}, scan).query(plan)
 
 
 class _Builder:
     """Builds one query; every relation that several parts read is read once."""
 
-    def __init__(self, spark, streaming, view_plan, control, buckets, replaced):
+    def __init__(self, spark, streaming, view_plan, control, buckets, replaced, scan):
+        self.scan = scan
         self.spark, self.streaming, self.view_plan = spark, streaming, view_plan
         self.control, self.buckets = control, buckets
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
@@ -63,7 +70,13 @@ class _Builder:
         rows = self._match_input(match, plan, frames)
         if match.streaming:
             found = match_stream(
-                rows, match.program, match.watermark.delay, MATCH_OBSERVATION, self.control, self.buckets
+                rows,
+                match.program,
+                match.watermark.delay,
+                MATCH_OBSERVATION,
+                self.control,
+                self.buckets,
+                self._file_reader(match, plan),
             )
         else:
             found = match_table(rows, match.program, list(match.order))
@@ -72,6 +85,18 @@ class _Builder:
             return found.selectExpr(*output)
         except Exception as failure:
             raise translate_failure(failure) from failure
+
+    def _file_reader(self, match: MatchPlan, plan: Plan) -> Callable[[int], DataFrame] | None:
+        """Return what reads the files of a match with Arrow, None if Spark is to read them."""
+        if self.scan == SPARK_SCAN:
+            return None
+        choice = choose_scan(match.program, match.input, plan.relations)
+        if choice.scan is None:
+            raise OperationalError(
+                f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
+                hint="start with a new checkpoint and replay the input",
+            )
+        return lambda buckets: scan_packets(self.spark, choice.source, choice.scan, buckets, self.control)
 
     def _match_input(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
         """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""

@@ -1,7 +1,7 @@
 """Row-pattern matching as a Spark DataFrame: over a stream in a keyed ordered stage, over a table by sorting it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ def match_stream(
     observation: str,
     control: str | None = None,
     buckets: int | None = None,
+    read: Callable[[int], DataFrame] | None = None,
 ) -> DataFrame:
     """Return the matches in a streaming frame: k* and the measures, as soon as they are decided.
 
@@ -44,17 +45,18 @@ def match_stream(
                  the event time in microseconds up to which rows were released.
     control:     folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
     buckets:     groups that keys are spread over, fixed for the life of a checkpoint; default one a shuffle partition.
+    read:        makes the packets for so many buckets without Spark's rows, of which only the types are then used.
     A BOOLEAN column `__malformed` of the frame marks rows that are only counted.
     """
     spark = frame.sparkSession
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
     buckets = buckets or partitions
     rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets))
-    if control is not None:
+    if control is not None and read is None:
         end = spark.readStream.text(control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
         rows = rows.unionByName(end, allowMissingColumns=True)
     numbers = ", ".join(map(str, balanced_buckets(buckets, partitions)))
-    packets = rows.mapInArrow(partial(_pack, buckets), PACKET_DDL)
+    packets = rows.mapInArrow(partial(_pack, buckets), PACKET_DDL) if read is None else read(buckets)
     packets = packets.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     batches = packets.groupBy("bucket").applyInPandasWithState(
         partial(_advance, program, delay), _output_ddl(), "state BINARY", "append", GroupStateTimeout.NoTimeout

@@ -1,0 +1,214 @@
+"""Whether the rows of a match can be read with Arrow, and how; or why Spark has to read them."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cepsql.catalog import Relation, Source
+from cepsql.language.tokens import DIALECT
+from cepsql.pattern.program import MatchProgram
+from cepsql.scan.chunk import FileLayout
+from cepsql.scan.expression import Unlike, cast, compile_expression, compile_tree
+from cepsql.scan.murmur import HASHED
+from cepsql.scan.node import Apply, Node, Read, columns_read
+from cepsql.scan.types import INTEGERS, arrow_type, canonical_type
+
+LISTING_OPTIONS = frozenset({
+    "path", "maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage", "maxcachedfiles", "filenameonly",
+    "discardcachedinputratio", "cleansource", "sourcearchivedir", "pathglobfilter", "recursivefilelookup",
+    "modifiedbefore", "modifiedafter",
+})  # fmt: skip
+"""Options that say which files a stream reads, and when: the same for every format."""
+
+_FORMATS = ("csv", "parquet")
+_TIMES = {"timestamp": "micros", "timestamp_ntz": "micros", "date": "day_micros"}
+
+
+@dataclass(frozen=True)
+class ArrowScan:
+    """All that a task needs to read files into the columns of a match program; picklable.
+
+    where:      what a row must satisfy to be a row of the match's input, or None.
+    values:     the program's columns by name: k*, t, o*, v*.
+    predicates: the bits of the mask.
+    """
+
+    layout: FileLayout
+    where: Node | None
+    values: tuple[tuple[str, Node], ...]
+    predicates: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An Arrow scan of a source, or the reason why there is none."""
+
+    scan: ArrowScan | None
+    source: Source | None = None
+    reason: str = ""
+
+
+def choose_scan(program: MatchProgram, query: exp.Query, relations: dict[str, Relation]) -> Choice:
+    """Say how the rows of a match over a stream are read.
+
+    query:     the match's input.
+    relations: what it reads, by lower-case name as written.
+    """
+    try:
+        source, alias = _source(query, relations)
+        return Choice(_scan(program, query, source, alias), source)
+    except Unlike as unlike:
+        return Choice(None, reason=str(unlike))
+
+
+def _scan(program: MatchProgram, query: exp.Query, source: Source, alias: str) -> ArrowScan:
+    separator, header = _options(source)
+    declared = {c.name.lower(): canonical_type(c.type) for c in source.columns if c.expression is None}
+    columns = _source_columns(source)
+    where, columns = _projected(query, alias, columns)
+    values = [(column.name, _key(column.sql, columns)) for column in program.keys]
+    if program.time is not None:
+        values.append((program.time.name, _time(compile_expression(program.time.sql, columns))))
+    values += [(column.name, _value(column.sql, columns)) for column in (*program.order, *program.values)]
+    predicates = tuple(_predicate(sql, columns) for sql in program.predicates)
+    nodes = [*(node for _, node in values), *predicates, *([] if where is None else [where])]
+    wanted = frozenset().union(*map(columns_read, nodes))
+    names = {c.name.lower(): c.name for c in source.columns}
+    layout = FileLayout(
+        format=source.format.lower(),
+        columns=tuple((names[name], type) for name, type in declared.items()),
+        wanted=wanted,
+        separator=separator,
+        header=header,
+    )
+    return ArrowScan(layout, where, tuple(values), predicates)
+
+
+def _source(query: exp.Query, relations: dict[str, Relation]) -> tuple[Source, str]:
+    """Return the one source that a simple query reads, and the name that qualifies its columns there."""
+    if not isinstance(query, exp.Select):
+        raise Unlike("the input is no plain SELECT")
+    others = {name for name, value in query.args.items() if value} - {"expressions", "from_", "where", "kind"}
+    table = query.args["from_"].this if query.args.get("from_") else None
+    if others or not isinstance(table, exp.Table) or table.args.get("joins"):
+        raise Unlike("the input is more than columns of one stream and a WHERE")
+    name = ".".join(part.name for part in table.parts).lower()
+    relation = relations.get(name)
+    if not isinstance(relation, Source):
+        raise Unlike("the input is no stream over files")
+    if relation.format.lower() not in _FORMATS:
+        raise Unlike(f"the format {relation.format} is read by Spark only")
+    alias = table.args.get("alias")
+    if alias is not None and alias.columns:
+        raise Unlike("the input's columns are renamed by an alias")
+    return relation, table.alias_or_name.lower()
+
+
+def _options(source: Source) -> tuple[str, bool]:
+    """Return the separator of CSV and whether it has a header."""
+    separator, header = ",", False
+    for name, value in source.options:
+        option = name.lower()
+        if option == "path":
+            if "://" in value and not value.startswith("file://"):
+                raise Unlike(f"{value.split('://')[0]} files are read by Spark")
+        elif option in ("sep", "delimiter") and source.format.lower() == "csv":
+            separator = "\t" if value == "\\t" else value
+        elif option == "header" and source.format.lower() == "csv":
+            header = value.lower() == "true"
+        elif option not in LISTING_OPTIONS:
+            raise Unlike(f"the option {name} is Spark's")
+    if len(separator) != 1 or separator in '"\\\n\r\0 ' or not separator.isascii():
+        raise Unlike(f"the separator {separator!r}")
+    return separator, header
+
+
+def _source_columns(source: Source) -> dict[str, Node]:
+    """Return what each declared column stands for; one whose type or expression is not known stands for a reason."""
+    columns: dict[str, Node] = {}
+    if sum(column.expression is None for column in source.columns) < 2:
+        raise Unlike("a file of one column")
+    for column in source.columns:
+        if column.expression is None:
+            kind = canonical_type(column.type)
+            if arrow_type(kind) is None or kind == "timestamp_ntz":
+                raise Unlike(f"{column.name} of type {column.type.upper()}")
+            columns[column.name.lower()] = Read(column.name, kind)
+    computed = _Reasons(columns)
+    for column in source.columns:
+        if column.expression is not None:
+            computed.compute(column.name, column.expression, canonical_type(column.type))
+    return computed
+
+
+class _Reasons(dict):
+    """Columns by name; asking for one that could not be compiled raises the reason."""
+
+    def __init__(self, known: dict[str, Node]):
+        super().__init__(known)
+
+    def compute(self, name: str, sql: str, type: str) -> None:
+        """Add a column that is computed from those before it."""
+        try:
+            self[name.lower()] = cast(compile_expression(sql, self), type)
+        except Unlike as unlike:
+            self[name.lower()] = unlike
+
+    def __getitem__(self, name: str) -> Node:
+        found = super().__getitem__(name)
+        if isinstance(found, Unlike):
+            raise found
+        return found
+
+
+def _projected(query: exp.Select, alias: str, columns: dict[str, Node]) -> tuple[Node | None, dict[str, Node]]:
+    """Return the WHERE condition and what the columns of the query stand for."""
+    for column in query.find_all(exp.Column):
+        if column.table and column.table.lower() != alias:
+            raise Unlike(column.sql(dialect=DIALECT))
+    where = query.args.get("where")
+    condition = None if where is None else compile_tree(where.this, columns)
+    if condition is not None and condition.type != "boolean":
+        raise Unlike(f"a {condition.type.upper()} as condition")
+    selected = _Reasons({})
+    for item in query.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            if any(item.args.get(name) for name in ("except_", "replace", "rename")):
+                raise Unlike("a star with exceptions")
+            selected.update(columns)
+            continue
+        try:
+            node = compile_tree(item.unalias(), columns)
+        except Unlike as unlike:
+            node = unlike
+        selected[item.alias_or_name.lower()] = node
+    return condition, selected
+
+
+def _value(sql: str, columns: dict[str, Node]) -> Node:
+    node = compile_expression(sql, columns)
+    if arrow_type(node.type) is None:
+        raise Unlike(f"{sql} of type {node.type.upper()}")
+    return node
+
+
+def _key(sql: str, columns: dict[str, Node]) -> Node:
+    node = _value(sql, columns)
+    if node.type not in HASHED:
+        raise Unlike(f"PARTITION BY a {node.type.upper()}")
+    return node
+
+
+def _time(node: Node) -> Node:
+    if node.type in INTEGERS:
+        return cast(node, "bigint")
+    if node.type not in _TIMES:
+        raise Unlike(f"ORDER BY a {node.type.upper()}")
+    return Apply(_TIMES[node.type], (node,), "bigint")
+
+
+def _predicate(sql: str, columns: dict[str, Node]) -> Node:
+    node = compile_expression(sql, columns)
+    if node.type != "boolean":
+        raise Unlike(f"a {node.type.upper()} as condition")
+    return node
