@@ -9,6 +9,7 @@ from cepsql.language.tokens import DIALECT
 from cepsql.ordered.reach import reach
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
+from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.ir import dump as dump_pattern
 from cepsql.pattern.program import (
     Aggregate,
@@ -69,6 +70,15 @@ def explain_pattern(plan: Plan) -> str:
     return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
 
 
+def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
+    """Return the condition that one of the masks is set in full."""
+    choices = []
+    for mask in masks:
+        bits = [sql for i, sql in enumerate(program.predicates) if mask >> i & 1]
+        choices.append(" AND ".join(f"({sql})" if len(bits) > 1 else sql for sql in bits))
+    return " OR ".join(f"({choice})" if len(choices) > 1 else choice for choice in choices)
+
+
 def _scan(plan: Plan, match: MatchPlan, obstacle: str | None) -> str:
     choice = choose_scan(match.program, match.input, plan.relations)
     if obstacle or choice.scan is None:
@@ -94,6 +104,9 @@ def _match_lines(match: MatchPlan) -> list[str]:
         lines.append(f"  computed before the shuffle: {'; '.join(program.predicates)}")
     traveling = [*(c.sql for c in program.keys), *(c.sql for c in program.order), *(c.sql for c in program.values)]
     lines.append(f"  columns that travel: {', '.join(dict.fromkeys(traveling)) or 'none'}")
+    alive = dead_rows(program) if match.streaming else None
+    if alive is not None:
+        lines.append(f"  rows that travel: those where {_alive(program, alive)}; of the others only the times do")
     lines.append(f"  route: {_route(program)}")
     return lines
 

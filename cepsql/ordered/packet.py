@@ -26,8 +26,8 @@ MAX_ROWS, MAX_BYTES = 2_000_000, 256 * 2**20
 """How much a task gathers before it gives out its packets."""
 
 _PIECE_ROWS = 131_072
-_MAGIC, _VERSION = b"CEPP", 1
-_HEADER = struct.Struct("<4sHxxqqqqq16x")
+_MAGIC, _VERSION = b"CEPP", 2
+_HEADER = struct.Struct("<4sHxxqqqqqq8x")
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,21 @@ class Packet:
     greatest: the greatest event time that the task saw in all buckets, END_OF_TIME after a control row.
     counts:   read, malformed, null_time and null_key of this bucket's rows.
     rows:     the rows, or None.
+    dead:     the event times (int64) of rows of any bucket that were left out, since they can change no match.
     """
 
     greatest: int
     counts: Counts
     rows: pa.Table | None
+    dead: np.ndarray
 
 
 def pack(
-    batches: Iterable[pa.RecordBatch], buckets: int, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES
+    batches: Iterable[pa.RecordBatch],
+    buckets: int,
+    max_rows: int = MAX_ROWS,
+    max_bytes: int = MAX_BYTES,
+    alive: tuple[int, ...] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
 
@@ -53,8 +59,10 @@ def pack(
     Rows that are malformed or have no event time are counted and dropped. A row with t = END_OF_TIME is no row but
     the sign that nothing follows. A task without any row gives nothing; one with more than `max_rows` or `max_bytes`
     gives several packets a bucket. Yields batches of PACKET_SCHEMA.
+    alive: as `cepsql.pattern.dead_rows` gives it. Of dead rows only the times travel, those of all buckets in the
+           packets of bucket 0, where they tell how many were late.
     """
-    task = _Task(buckets)
+    task = _Task(buckets, alive)
     for piece in _pieces(batches):
         task.add(piece)
         if task.rows >= max_rows or task.bytes >= max_bytes:
@@ -68,27 +76,29 @@ def open_packet(data: bytes) -> Packet:
 
     Raises OperationalError if another version of cepsql wrote it.
     """
-    magic, version, greatest, read, malformed, null_time, null_key = _HEADER.unpack_from(data)
+    magic, version, greatest, read, malformed, null_time, null_key, dead = _HEADER.unpack_from(data)
     if (magic, version) != (_MAGIC, _VERSION):
         raise OperationalError(
             f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
             hint="install the same version of cepsql on all workers",
         )
     counts = Counts(read=read, malformed=malformed, null_time=null_time, null_key=null_key)
-    body = pa.py_buffer(data).slice(_HEADER.size)
-    return Packet(greatest, counts, pa.ipc.open_stream(body).read_all() if body.size else None)
+    times = np.frombuffer(data, np.int64, dead, _HEADER.size)
+    body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
+    return Packet(greatest, counts, pa.ipc.open_stream(body).read_all() if body.size else None, times)
 
 
 class _Task:
     """What a task has gathered since it last gave out packets, and the greatest event time since it began."""
 
-    def __init__(self, buckets: int):
-        self.buckets, self.greatest = buckets, BEGINNING
+    def __init__(self, buckets: int, alive: tuple[int, ...] | None):
+        self.buckets, self.alive, self.greatest = buckets, alive, BEGINNING
         self._clear()
 
     def _clear(self) -> None:
         self.rows, self.bytes, self.pending = 0, 0, False
         self.parts: list[list[pa.RecordBatch]] = [[] for _ in range(self.buckets)]
+        self.dead: list[np.ndarray] = []
         self.read, self.malformed, self.null_time, self.null_key = np.zeros((4, self.buckets), np.int64)
 
     def add(self, piece: pa.RecordBatch) -> None:
@@ -114,6 +124,8 @@ class _Task:
     def _split(self, piece: pa.RecordBatch, bucket: np.ndarray) -> None:
         self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
         self.null_key += self._tally(bucket[_null_key(piece)])
+        if self.alive is not None:
+            piece, bucket = self._without_dead(piece, bucket)
         sizes = self._tally(bucket)
         order = np.argsort(bucket.astype(np.min_scalar_type(self.buckets - 1)), kind="stable")
         piece = piece.take(pa.array(order))
@@ -123,6 +135,14 @@ class _Task:
         self.rows += piece.num_rows
         self.bytes += piece.nbytes
 
+    def _without_dead(self, piece: pa.RecordBatch, bucket: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray]:
+        mask = integers(piece["m"])
+        alive = np.logical_or.reduce([mask & bits == bits for bits in self.alive])
+        times = integers(piece["t"])[~alive]
+        self.dead.append(times)
+        self.bytes += times.nbytes
+        return piece.filter(pa.array(alive)), bucket[alive]
+
     def _tally(self, bucket: np.ndarray) -> np.ndarray:
         return np.bincount(bucket, minlength=self.buckets)
 
@@ -130,7 +150,10 @@ class _Task:
         sink, ends = pa.BufferOutputStream(), [0]
         for b, parts in enumerate(self.parts):
             counts = (int(n[b]) for n in (self.read, self.malformed, self.null_time, self.null_key))
-            sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts))
+            dead = self.dead if b == 0 else []
+            sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts, sum(map(len, dead))))
+            for times in dead:
+                sink.write(times)
             if parts:
                 with pa.ipc.new_stream(sink, parts[0].schema) as writer:
                     for part in parts:

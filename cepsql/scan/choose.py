@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from cepsql.catalog import Relation, Source
 from cepsql.language.tokens import DIALECT
+from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.program import MatchProgram
 from cepsql.scan.chunk import FileLayout
 from cepsql.scan.expression import Unlike, cast, compile_expression, compile_tree
@@ -31,12 +32,14 @@ class ArrowScan:
     where:      what a row must satisfy to be a row of the match's input, or None.
     values:     the program's columns by name: k*, t, o*, v*.
     predicates: the bits of the mask.
+    alive:      which rows have to travel, as `cepsql.pattern.dead_rows` gives it.
     """
 
     layout: FileLayout
     where: Node | None
     values: tuple[tuple[str, Node], ...]
     predicates: tuple[Node, ...]
+    alive: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def _scan(program: MatchProgram, query: exp.Query, source: Source, alias: str) -
         separator=separator,
         header=header,
     )
-    return ArrowScan(layout, where, tuple(values), predicates)
+    return ArrowScan(layout, where, tuple(values), predicates, dead_rows(program))
 
 
 def _source(query: exp.Query, relations: dict[str, Relation]) -> tuple[Source, str]:

@@ -117,7 +117,7 @@ def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
     except pa.ArrowInvalid:
         return None
     columns = {name: _one_array(table[name]) for name in table.column_names}
-    for name, column in columns.items():
+    for column in columns.values():
         if pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column)).as_py() and table.num_rows:
             return None
     if blank and _may_be_blank(columns[first]):

@@ -45,7 +45,7 @@ def scan_packets(spark: SparkSession, source: Source, scan: ArrowScan, buckets: 
 
 
 def session_obstacle(spark: SparkSession) -> str | None:
-    """Return the setting of the session under which Spark reads otherwise than the Arrow scan, None if there is none."""
+    """Return the setting under which this session reads otherwise than the Arrow scan, None if there is none."""
     for key, expected in _EXPECTED.items():
         if spark.conf.get(key).lower() != expected.lower():
             return f"{key} is {spark.conf.get(key)}"
@@ -69,4 +69,4 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
 
 def _packed(scan: ArrowScan, zone: Zone, buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     paths = (path for batch in batches for path in batch["path"].to_pylist())
-    return pack(read_files(scan, zone, buckets, paths), buckets)
+    return pack(read_files(scan, zone, buckets, paths), buckets, alive=scan.alive)

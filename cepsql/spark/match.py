@@ -16,6 +16,7 @@ from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.ordered.sorted_run import match_sorted
 from cepsql.ordered.stage import advance
+from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.spark.buckets import balanced_buckets
 from cepsql.spark.rows import match_schema, program_columns
@@ -56,7 +57,9 @@ def match_stream(
         end = spark.readStream.text(control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
         rows = rows.unionByName(end, allowMissingColumns=True)
     numbers = ", ".join(map(str, balanced_buckets(buckets, partitions)))
-    packets = rows.mapInArrow(partial(_pack, buckets), PACKET_DDL) if read is None else read(buckets)
+    packets = (
+        rows.mapInArrow(partial(_pack, buckets, dead_rows(program)), PACKET_DDL) if read is None else read(buckets)
+    )
     packets = packets.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     batches = packets.groupBy("bucket").applyInPandasWithState(
         partial(_advance, program, delay), _output_ddl(), "state BINARY", "append", GroupStateTimeout.NoTimeout
@@ -109,8 +112,8 @@ def _order_key(sql: str, name: str) -> tuple[Column, Column]:
     return F.expr(value).alias(name), getattr(F.col(name), f"{direction}_nulls_{nulls}")()
 
 
-def _pack(buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return pack(batches, buckets)
+def _pack(buckets: int, alive: tuple[int, ...] | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return pack(batches, buckets, alive=alive)
 
 
 def _advance(
