@@ -76,7 +76,7 @@ def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
     for mask in masks:
         bits = [sql for i, sql in enumerate(program.predicates) if mask >> i & 1]
         choices.append(" AND ".join(f"({sql})" if len(bits) > 1 else sql for sql in bits))
-    return " OR ".join(f"({choice})" if len(choices) > 1 else choice for choice in choices)
+    return " OR ".join(choices)
 
 
 def _scan(plan: Plan, match: MatchPlan, obstacle: str | None) -> str:

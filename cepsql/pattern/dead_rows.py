@@ -50,7 +50,7 @@ def dead_rows(program: MatchProgram) -> tuple[int, ...] | None:
 
 
 def _steps(pattern: Pattern) -> list[tuple[tuple[str, ...], str | None]] | None:
-    """Return the variables of each X and the variable of the gap behind it, None after the last; None for other forms."""
+    """Return the variables of each X and that of the gap behind it, None at the end; None for other forms."""
     parts = pattern.parts if isinstance(pattern, Concat) else (pattern,)
     if len(parts) % 2 == 0:
         return None

@@ -58,17 +58,16 @@ def choose_scan(program: MatchProgram, query: exp.Query, relations: dict[str, Re
     relations: what it reads, by lower-case name as written.
     """
     try:
-        source, alias = _source(query, relations)
-        return Choice(_scan(program, query, source, alias), source)
+        source = _source(query, relations)
+        return Choice(_scan(program, query, source), source)
     except Unlike as unlike:
         return Choice(None, reason=str(unlike))
 
 
-def _scan(program: MatchProgram, query: exp.Query, source: Source, alias: str) -> ArrowScan:
+def _scan(program: MatchProgram, query: exp.Query, source: Source) -> ArrowScan:
     separator, header = _options(source)
     declared = {c.name.lower(): canonical_type(c.type) for c in source.columns if c.expression is None}
-    columns = _source_columns(source)
-    where, columns = _projected(query, alias, columns)
+    where, columns = _projected(query, _source_columns(source))
     values = [(column.name, _key(column.sql, columns)) for column in program.keys]
     if program.time is not None:
         values.append((program.time.name, _time(compile_expression(program.time.sql, columns))))
@@ -87,24 +86,30 @@ def _scan(program: MatchProgram, query: exp.Query, source: Source, alias: str) -
     return ArrowScan(layout, where, tuple(values), predicates, dead_rows(program))
 
 
-def _source(query: exp.Query, relations: dict[str, Relation]) -> tuple[Source, str]:
-    """Return the one source that a simple query reads, and the name that qualifies its columns there."""
+def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:
+    """Return the one source that a query reads which only filters rows and computes columns, in any number of steps."""
     if not isinstance(query, exp.Select):
         raise Unlike("the input is no plain SELECT")
-    others = {name for name, value in query.args.items() if value} - {"expressions", "from_", "where", "kind"}
+    others = set(_given(query)) - {"expressions", "from_", "where"}
     table = query.args["from_"].this if query.args.get("from_") else None
-    if others or not isinstance(table, exp.Table) or table.args.get("joins"):
+    if others or not isinstance(table, exp.Table | exp.Subquery) or set(_given(table)) - {"this", "alias", "db"}:
         raise Unlike("the input is more than columns of one stream and a WHERE")
+    alias = table.args.get("alias")
+    if alias is not None and alias.columns:
+        raise Unlike("the input's columns are renamed by an alias")
+    if isinstance(table, exp.Subquery):
+        return _source(table.this, relations)
     name = ".".join(part.name for part in table.parts).lower()
     relation = relations.get(name)
     if not isinstance(relation, Source):
         raise Unlike("the input is no stream over files")
     if relation.format.lower() not in _FORMATS:
         raise Unlike(f"the format {relation.format} is read by Spark only")
-    alias = table.args.get("alias")
-    if alias is not None and alias.columns:
-        raise Unlike("the input's columns are renamed by an alias")
-    return relation, table.alias_or_name.lower()
+    return relation
+
+
+def _given(node: exp.Expr) -> list[str]:
+    return [name for name, value in node.args.items() if value]
 
 
 def _options(source: Source) -> tuple[str, bool]:
@@ -164,15 +169,21 @@ class _Reasons(dict):
         return found
 
 
-def _projected(query: exp.Select, alias: str, columns: dict[str, Node]) -> tuple[Node | None, dict[str, Node]]:
-    """Return the WHERE condition and what the columns of the query stand for."""
-    for column in query.find_all(exp.Column):
-        if column.table and column.table.lower() != alias:
-            raise Unlike(column.sql(dialect=DIALECT))
+def _projected(query: exp.Select, columns: dict[str, Node]) -> tuple[Node | None, dict[str, Node]]:
+    """Return what the rows of a query satisfy and what its columns stand for, given the columns of the source."""
+    below, condition = query.args["from_"].this, None
+    if isinstance(below, exp.Subquery):
+        condition, columns = _projected(below.this, columns)
     where = query.args.get("where")
-    condition = None if where is None else compile_tree(where.this, columns)
-    if condition is not None and condition.type != "boolean":
-        raise Unlike(f"a {condition.type.upper()} as condition")
+    for part in [*query.expressions, *([] if where is None else [where])]:
+        for column in part.find_all(exp.Column):
+            if column.table and column.table.lower() != below.alias_or_name.lower():
+                raise Unlike(column.sql(dialect=DIALECT))
+    if where is not None:
+        more = compile_tree(where.this, columns)
+        if more.type != "boolean":
+            raise Unlike(f"a {more.type.upper()} as condition")
+        condition = more if condition is None else Apply("and", (condition, more), "boolean")
     selected = _Reasons({})
     for item in query.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):

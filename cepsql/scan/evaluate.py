@@ -80,18 +80,21 @@ def _null_safe_equal(type: pa.DataType, a: Value, b: Value) -> Value:
 
 
 def _versus_decimal(comparison: str) -> Callable:
-    """Compare integers with a DECIMAL constant, given as text, exactly."""
+    """Compare integers or DECIMALs with a constant, given as text, exactly."""
 
     def kernel(_: pa.DataType, a: Value, text: Value) -> Value:
-        bound = Decimal(text.as_py())
+        scale = a.type.scale if pa.types.is_decimal(a.type) else 0
+        bound = Decimal(text.as_py()).scaleb(scale)
         if comparison in ("less", "greater_equal"):
             whole = int(bound.to_integral_value(ROUND_CEILING))
         else:
             whole = int(bound.to_integral_value(ROUND_FLOOR))
         if comparison in ("equal", "not_equal") and whole != bound:
             whole = 2**200
-        if abs(whole) < 2**63:
-            return getattr(pc, comparison)(pc.cast(a, pa.int64()), pa.scalar(whole, pa.int64()))
+        wide = pa.decimal128(38, scale) if pa.types.is_decimal(a.type) else pa.int64()
+        if abs(whole) < (10**38 if pa.types.is_decimal(wide) else 2**63):
+            limit = Decimal(whole).scaleb(-scale) if pa.types.is_decimal(wide) else whole
+            return getattr(pc, comparison)(pc.cast(a, wide), pa.scalar(limit, wide))
         outcome = {"equal": False, "not_equal": True}.get(comparison, (whole > 0) == comparison.startswith("less"))
         return pc.if_else(pc.is_valid(a), outcome, None)
 

@@ -8,7 +8,7 @@ from sqlglot import exp, parse_one
 from cepsql.language.tokens import DIALECT
 from cepsql.scan.node import Apply, Constant, Node
 from cepsql.scan.times import parse_date, parse_timestamp
-from cepsql.scan.types import INTEGERS, NUMBERS, canonical_type, is_decimal
+from cepsql.scan.types import INTEGERS, NUMBERS, arrow_type, canonical_type, is_decimal
 from cepsql.scan.zone import UTC
 
 
@@ -227,10 +227,12 @@ def _negative(node: Node) -> Node:
 def _compared(operation: str, left: Node, right: Node) -> Node:
     left, right = _meet(left, right)
     if is_decimal(left.type) or is_decimal(right.type):
-        if is_decimal(left.type) and right.type in INTEGERS:
+        if isinstance(left, Constant):
             operation, left, right = _MIRRORED.get(operation, ""), right, left
-        if isinstance(right, Constant) and left.type in INTEGERS and operation in _MIRRORED:
-            return Apply(f"{operation} decimal", (left, Constant(right.value, "string")), "boolean")
+        if isinstance(right, Constant) and right.value is not None and operation in _MIRRORED:
+            if left.type in INTEGERS and abs(float(right.value)) >= 2.0 ** (arrow_type(left.type).bit_width - 1):
+                raise Unlike(f"{left.type.upper()} beside {right.value}, which is beyond its range")
+            return Apply(f"{operation} decimal", (left, Constant(str(right.value), "string")), "boolean")
         raise Unlike("a comparison of DECIMALs")
     if left.type not in NUMBERS and left.type not in _COMPARABLE:
         raise Unlike(f"a comparison of {left.type.upper()}")
@@ -252,8 +254,10 @@ def _meet(left: Node, right: Node) -> tuple[Node, Node]:
     kinds = (left.type, right.type)
     for i, kind in enumerate(kinds):
         other = kinds[1 - i]
+        if is_decimal(kind) and (left, right)[1 - i].type in INTEGERS and isinstance((left, right)[1 - i], Constant):
+            return left, right
         if is_decimal(kind) and isinstance((left, right)[i], Constant):
-            if other in INTEGERS:
+            if other in INTEGERS or is_decimal(other):
                 return left, right
             if other in ("float", "double"):
                 return cast(left, "double"), cast(right, "double")

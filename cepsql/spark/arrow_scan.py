@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.catalog import Source
+from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.scan.choose import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
@@ -54,7 +55,11 @@ def session_obstacle(spark: SparkSession) -> str | None:
 
 def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
     """Return what in the files that are there now only Spark reads as declared, None if nothing is in the way."""
-    options = {name.lower(): value for name, value in located_options(source).items()}
+    try:
+        options = {name.lower(): value for name, value in located_options(source).items()}
+    except OperationalError:
+        # Whoever reads them will say what is missing.
+        return None
     folder = Path(options["path"].removeprefix("file://").removeprefix("file:"))
     if not folder.is_dir():
         return None

@@ -85,8 +85,15 @@ def add_batch(progress: Progress, event: StreamingQueryProgress) -> Progress:
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
+    matched = [row.asDict() for row in event.observedMetrics.values() if "bound" in row.asDict()]
+    if matched and event.batchDuration:
+        # Spark may have counted files instead.
+        totals["rows_per_second"] = sum(row.get("read") or 0 for row in matched) * 1000 / event.batchDuration
     for observed in event.observedMetrics.values():
         values = observed.asDict()
+        if matched and "bound" not in values:
+            # A match counts the rows that reach it; those of its stream that do not are malformed.
+            values["read"] = values.get("malformed")
         # A plain source counts only what it reads and what is malformed.
         values.setdefault("used", (values.get("read") or 0) - (values.get("malformed") or 0))
         for metric, field in _COUNTED.items():

@@ -123,7 +123,7 @@ def played(program, batches, delay, alive):
     return seen
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(programs(), batches(), st.integers(0, 5))
 def test_nothing_changes(program, batches, delay):
     alive = dead_rows(program)
