@@ -11,6 +11,7 @@ from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
 from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.ir import dump as dump_pattern
+from cepsql.pattern.positions import by_position, needs_match
 from cepsql.pattern.program import (
     Aggregate,
     Bit,
@@ -23,8 +24,6 @@ from cepsql.pattern.program import (
     Navigation,
     RowValue,
     Scalar,
-    leaves,
-    reads_row_only,
 )
 from cepsql.scan.choose import choose_scan
 
@@ -124,8 +123,13 @@ def _state(program: MatchProgram) -> str:
 
 
 def _route(program: MatchProgram) -> str:
-    if all(reads_row_only(leaf) for condition in program.conditions for leaf in leaves(condition)):
+    if not needs_match(program):
         return "regular: every condition reads the row or its neighbours only"
+    if by_position(program, frozenset()) is not None:
+        return "regular: what conditions read of the match is always as many rows before"
+    values = frozenset(column.name for column in program.values)
+    if by_position(program, values) is not None:
+        return "regular where nothing read is NULL: then it is always as many rows before; else search"
     return "search: a condition reads the match so far"
 
 

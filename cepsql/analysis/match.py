@@ -16,6 +16,7 @@ from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
+from cepsql.pattern.endless import endless_variables
 from cepsql.pattern.program import Column, MatchProgram, OrderColumn, Scalar
 
 
@@ -87,6 +88,8 @@ def plan_match(
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
     )
+    if streaming:
+        _refuse_endless(clause, program)
     notices = _notices(clause, scope, program, streaming)
     return MatchPlan(clause, clause.input, program, order, output, watermark if streaming else None, notices)
 
@@ -106,16 +109,19 @@ def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
             clause.rows.span,
             "a row that {- -} leaves out is matched all the same",
         )
-    if unmatched and clause.rows.timeouts:
-        raise NotSupportedError(
-            "WITH UNMATCHED ROWS and SHOW TIMEOUT MATCHES together are not supported", clause.rows.span
-        )
-    if unmatched and streaming and clause.skip.target != "past last row":
-        raise NotSupportedError(
-            "WITH UNMATCHED ROWS over a stream is supported with AFTER MATCH SKIP PAST LAST ROW only", clause.rows.span
-        )
     if not clause.rows.all and not clause.partition_by and not clause.measures:
         raise ProgrammingError("MATCH_RECOGNIZE gives no column", clause.span, "add MEASURES or PARTITION BY")
+
+
+def _refuse_endless(clause: MatchClause, program: MatchProgram) -> None:
+    names = endless_variables(program)
+    if names:
+        raise ProgrammingError(
+            "no match of this pattern is ever decided over a stream",
+            clause.span,
+            f"{' and '.join(names)} may take every row to come, and more rows are preferred: give a condition that "
+            f"some row fails, repeat as few rows as possible ({names[0]}*?), or bound the match by WITHIN",
+        )
 
 
 def _skip_to(clause: MatchClause, scope: MatchScope) -> frozenset[int]:

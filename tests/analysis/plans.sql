@@ -98,7 +98,7 @@ Query  stream  customer string, id bigint, late boolean
     computed before the shuffle: total > 100; total < 0
     columns that travel: customer, id
     route: search: a condition reads the match so far
-    scan: Spark's: DECIMAL(12,2) beside INT
+    scan: Arrow (csv)
     Stream orders  csv  watermark at - 0 seconds
 == pattern ==
 __match_0: A B*? C
@@ -182,7 +182,7 @@ Query  stream  sym string, name string
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     computed before the shuffle: twice > 3
     columns that travel: sym, twice
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     scan: Spark's: the input is more than columns of one stream and a WHERE
     Stream ticks  json  watermark ts - 10 seconds
   Table companies  csv
@@ -215,7 +215,7 @@ Query  stream  sym string, top double
     watermark: ts - 10 seconds
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     columns that travel: sym, volume
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     scan: Spark's: the input is no stream over files
     View busy  watermark ts - 10 seconds
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
@@ -261,7 +261,7 @@ Query  bounded  sym string, n bigint
     partition by: sym
     order by: ts ASC NULLS FIRST
     columns that travel: sym, qty
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     Table trades  parquet
 == pattern ==
 __match_0: A B
@@ -384,7 +384,7 @@ Query  bounded  pattern string, measures int
     order by: ts ASC NULLS FIRST, one ASC NULLS FIRST
     computed before the shuffle: within > 3 AND match = row
     columns that travel: pattern, first, last, define
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     Table words  parquet
 == pattern ==
 __match_0: A+ B
