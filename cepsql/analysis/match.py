@@ -1,6 +1,6 @@
 """A MATCH_RECOGNIZE clause, its names resolved, becomes a match program and the SQL around it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -37,6 +37,7 @@ class MatchPlan:
     order:     ORDER BY as Spark SQL (a batch job sorts by it).
     watermark: event-time column of the input and delay in microseconds; None for a bounded input.
     notices:   what the user should know before it runs for months.
+    scope, traveling: what its names mean and what travels, for whoever lowers further expressions of the clause.
     """
 
     clause: MatchClause
@@ -46,6 +47,8 @@ class MatchPlan:
     output: tuple[OutputColumn, ...]
     watermark: Watermark | None
     notices: tuple[str, ...]
+    scope: MatchScope = field(repr=False, compare=False)
+    traveling: Traveling = field(repr=False, compare=False)
 
     @property
     def streaming(self) -> bool:
@@ -91,7 +94,8 @@ def plan_match(
     if streaming:
         _refuse_endless(clause, program)
     notices = _notices(clause, scope, program, streaming)
-    return MatchPlan(clause, clause.input, program, order, output, watermark if streaming else None, notices)
+    mark = watermark if streaming else None
+    return MatchPlan(clause, clause.input, program, order, output, mark, notices, scope, traveling)
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

@@ -61,6 +61,11 @@ __match_0: A DOWN+ UP+
   a3 = LAST(UP: `ts`)
   a4 = MATCH_NUMBER()
   WITHIN 10 minutes
+
+  ○──[A]──┬─[DOWN]─┬──┬─[UP]─┬──◉
+          ╰─◄+─────╯  ╰─◄+───╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 row DOWN
@@ -108,6 +113,13 @@ __match_0: A B*? C
   a0 = LAST(A: id)
   a1 = complete
   WITHIN 1 day
+
+  ○──[A]──┬─1──────────┬──[C]──◉
+          ╰─2─┬─[B]──┬─╯
+              ╰─◄*?──╯
+  numbers: the order in which ways are tried
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 4 2
@@ -146,6 +158,16 @@ __match_0: ^ PERMUTE(A, B+) {- C -}?? $
   C AS TRUE
   a0 = SUM(A|B: qty)
   a1 = LAST(A|B: CLASSIFIER())
+
+  ○──(^)──╦═1═[A]═════╦──┬─1─────────┬──($)──◉
+          ╠═2═┬─[B]─┬═╣  ╰─2─{-[C]-}─╯
+          ║   ╰─◄+──╯ ║
+          ╚═══════════╝
+  numbers: the order in which ways are tried
+  ◄: again, as often as possible, or with ? as seldom as possible
+  ═: all of these, in any order
+  {- -}: left out of ALL ROWS PER MATCH
+
   automaton
     0 anchor ^
     1 split 2 6
@@ -192,6 +214,11 @@ __match_0: A+ B
   A AS [twice > 3]
   B AS twice < LAST(A: twice)
   a0 = LAST(B: twice)
+
+  ○──┬─[A]─┬──[B]──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -224,6 +251,11 @@ __match_0: A{2,3} B
   A AS TRUE
   B AS volume < LAST(A: volume)
   a0 = MAX(volume)
+
+  ○──┬─[A]─────┬──[B]──◉
+     ╰─◄{2,3}──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 row A
@@ -268,6 +300,9 @@ __match_0: A B
   A AS TRUE
   B AS qty > LAST(A: qty)
   a0 = LAST(B: `ts`)
+
+  ○──[A]──[B]──◉
+
   automaton
     0 row A
     1 row B
@@ -278,6 +313,9 @@ __match_1: X Y
   Y AS TRUE
   a0 = COUNT(*)
   WITHIN 1 hour
+
+  ○──[X]──[Y]──◉
+
   automaton
     0 row X
     1 row Y
@@ -306,6 +344,11 @@ Query  bounded  sym string, n bigint
 __match_0: A+
   A AS [qty > 3]
   a0 = COUNT(*)
+
+  ○──┬─[A]─┬──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -331,6 +374,11 @@ Query  bounded  c string
 __match_0: A+
   A AS [c < 'z']
   a0 = FIRST(A: c)
+
+  ○──┬─[A]─┬──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -364,6 +412,9 @@ Query  stream  sym string, a timestamp
 __match_0: A
   A AS [price > price]
   a0 = LAST(A: `ts`)
+
+  ○──[A]──◉
+
   automaton
     0 row A
     1 accept
@@ -391,6 +442,11 @@ __match_0: A+ B
   A AS [within > 3 AND match = row]
   B AS first > LAST(A: last)
   a0 = LAST(A: define)
+
+  ○──┬─[A]─┬──[B]──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
