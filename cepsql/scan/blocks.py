@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,13 +51,7 @@ def _opened(path: str) -> BinaryIO:
     if suffix == ".bz2":
         return bz2.open(path, "rb")
     if suffix == ".deflate":
-        return _inflated(path)
+        return io.BytesIO(zlib.decompress(Path(path).read_bytes()))
     if suffix == ".zst":
-        return pa.PythonFile(pa.input_stream(path, compression="zstd"), "r")
+        return io.BufferedReader(pa.input_stream(path, compression="zstd"))
     return open(path, "rb", buffering=1 << 16)
-
-
-def _inflated(path: str) -> BinaryIO:
-    import io
-
-    return io.BytesIO(zlib.decompress(Path(path).read_bytes()))

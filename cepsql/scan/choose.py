@@ -1,6 +1,7 @@
 """Whether the rows of a match can be read with Arrow, and how; or why Spark has to read them."""
 
 from dataclasses import dataclass
+from urllib.parse import urlparse
 
 from sqlglot import exp
 
@@ -8,38 +9,14 @@ from cepsql.catalog import Relation, Source
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.program import MatchProgram
-from cepsql.scan.chunk import FileLayout
 from cepsql.scan.expression import Unlike, cast, compile_expression, compile_tree
+from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan, FileLayout
 from cepsql.scan.murmur import HASHED
 from cepsql.scan.node import Apply, Node, Read, columns_read
 from cepsql.scan.types import INTEGERS, arrow_type, canonical_type
 
-LISTING_OPTIONS = frozenset({
-    "path", "maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage", "maxcachedfiles", "filenameonly",
-    "discardcachedinputratio", "cleansource", "sourcearchivedir", "pathglobfilter", "recursivefilelookup",
-    "modifiedbefore", "modifiedafter",
-})  # fmt: skip
-"""Options that say which files a stream reads, and when: the same for every format."""
-
 _FORMATS = ("csv", "parquet")
 _TIMES = {"timestamp": "micros", "timestamp_ntz": "micros", "date": "day_micros"}
-
-
-@dataclass(frozen=True)
-class ArrowScan:
-    """All that a task needs to read files into the columns of a match program; picklable.
-
-    where:      what a row must satisfy to be a row of the match's input, or None.
-    values:     the program's columns by name: k*, t, o*, v*.
-    predicates: the bits of the mask.
-    alive:      which rows have to travel, as `cepsql.pattern.dead_rows` gives it.
-    """
-
-    layout: FileLayout
-    where: Node | None
-    values: tuple[tuple[str, Node], ...]
-    predicates: tuple[Node, ...]
-    alive: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -118,8 +95,8 @@ def _options(source: Source) -> tuple[str, bool]:
     for name, value in source.options:
         option = name.lower()
         if option == "path":
-            if "://" in value and not value.startswith("file://"):
-                raise Unlike(f"{value.split('://')[0]} files are read by Spark")
+            if urlparse(value).scheme not in ("", "file"):
+                raise Unlike(f"{urlparse(value).scheme} files are read by Spark only")
         elif option in ("sep", "delimiter") and source.format.lower() == "csv":
             separator = "\t" if value == "\\t" else value
         elif option == "header" and source.format.lower() == "csv":

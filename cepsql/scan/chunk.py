@@ -6,24 +6,6 @@ import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class FileLayout:
-    """How the files of a source are read.
-
-    format:    csv or parquet.
-    columns:   names and canonical Spark SQL types of the declared columns that files hold, in order.
-    wanted:    those of them that something reads; the others are only judged.
-    separator: between the values of a CSV line, one character.
-    header:    the first line of a CSV file with other than spaces holds names.
-    """
-
-    format: str
-    columns: tuple[tuple[str, str], ...]
-    wanted: frozenset[str]
-    separator: str = ","
-    header: bool = False
-
-
-@dataclass(frozen=True)
 class Chunk:
     """Rows of a file.
 

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import plain_batch
-from cepsql.scan.chunk import Chunk, FileLayout
+from cepsql.scan.chunk import Chunk
+from cepsql.scan.layout import FileLayout
 from cepsql.scan.types import arrow_type
 from cepsql.scan.zone import Zone
 

@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 from cepsql.pattern.program import END_OF_TIME
-from cepsql.scan.choose import ArrowScan
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv import read_csv
 from cepsql.scan.evaluate import evaluate
+from cepsql.scan.layout import ArrowScan
 from cepsql.scan.murmur import bucket_numbers
 from cepsql.scan.node import Node
 from cepsql.scan.parquet import read_parquet

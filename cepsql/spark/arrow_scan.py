@@ -1,10 +1,10 @@
 """Packets that tasks make of files by themselves: Spark lists and checkpoints the paths, and no row enters the JVM."""
 
+import glob
 import os
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
-from cepsql.scan.choose import LISTING_OPTIONS, ArrowScan
+from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.read import read_files
 from cepsql.scan.zone import Zone
@@ -60,16 +60,17 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
     except OperationalError:
         # Whoever reads them will say what is missing.
         return None
-    folder = Path(options["path"].removeprefix("file://").removeprefix("file:"))
-    if not folder.is_dir():
-        return None
-    if any("=" in name and os.path.isdir(folder / name) for name in os.listdir(folder)):
-        return "folders named like key=value hold columns"
-    if scan.layout.format != "parquet":
-        return None
-    files = (path for path in folder.glob("*") if path.is_file() and path.name[0] not in "._")
-    reasons = (parquet_obstacle(str(path), scan.layout) for path in islice(files, _INSPECTED_FILES))
-    return next((reason for reason in reasons if reason), None)
+    path = options["path"].removeprefix("file://").removeprefix("file:")
+    for folder in filter(os.path.isdir, [path] if os.path.exists(path) else glob.glob(path)):
+        if any("=" in entry.name and entry.is_dir() for entry in os.scandir(folder)):
+            return "folders named like key=value hold columns"
+        if scan.layout.format == "parquet":
+            files = (entry.path for entry in os.scandir(folder) if entry.is_file() and entry.name[0] not in "._")
+            reasons = (parquet_obstacle(file, scan.layout) for file in islice(files, _INSPECTED_FILES))
+            found = next((reason for reason in reasons if reason), None)
+            if found:
+                return found
+    return None
 
 
 def _packed(scan: ArrowScan, zone: Zone, buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

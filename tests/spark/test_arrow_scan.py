@@ -11,10 +11,10 @@ import pytest
 from csv_samples import csv_lines
 from values import plain, plain_sql, plain_values
 
-from cepsql.scan.chunk import FileLayout
 from cepsql.scan.csv import read_csv
 from cepsql.scan.evaluate import evaluate
 from cepsql.scan.expression import compile_expression
+from cepsql.scan.layout import FileLayout
 from cepsql.scan.murmur import HASHED, bucket_numbers, spark_hashes
 from cepsql.scan.node import Read
 from cepsql.scan.parquet import parquet_obstacle, read_parquet
