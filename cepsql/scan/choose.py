@@ -16,7 +16,7 @@ from cepsql.scan.node import Apply, Node, Read, columns_read
 from cepsql.scan.types import INTEGERS, arrow_type, canonical_type
 
 _FORMATS = ("csv", "parquet")
-_TIMES = {"timestamp": "micros", "timestamp_ntz": "micros", "date": "day_micros"}
+_TIMES = {"timestamp": "micros", "date": "day_micros"}
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _source_columns(source: Source) -> dict[str, Node]:
     for column in source.columns:
         if column.expression is None:
             kind = canonical_type(column.type)
-            if arrow_type(kind) is None or kind == "timestamp_ntz":
+            if arrow_type(kind) is None:
                 raise Unlike(f"{column.name} of type {column.type.upper()}")
             columns[column.name.lower()] = Read(column.name, kind)
     computed = _Reasons(columns)

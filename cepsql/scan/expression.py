@@ -23,7 +23,7 @@ _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "
 _ARITHMETIC = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Mod: "mod"}
 _TEXT_TESTS = {exp.StartsWith: "starts_with", exp.EndsWith: "ends_with", exp.Contains: "contains"}
 _INSTANTS = ("timestamp_seconds", "timestamp_millis", "timestamp_micros")
-_COMPARABLE = ("boolean", "string", "date", "timestamp", "timestamp_ntz")
+_COMPARABLE = ("boolean", "string", "date", "timestamp")
 
 
 def compile_expression(sql: str, columns: Mapping[str, Node]) -> Node:

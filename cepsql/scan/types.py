@@ -12,7 +12,6 @@ NUMBERS = INTEGERS | {"float": pa.float32(), "double": pa.float64()}
 
 _OTHERS = {
     "boolean": pa.bool_(), "string": pa.string(), "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
 }  # fmt: skip
 _SYNONYMS = {
     "byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float", "bool": "boolean",
