@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
+    "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
     "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
 }
@@ -278,7 +279,7 @@ class Engine:
     def _explain(self, query: Query, part: str | None) -> Answer:
         sections = {
             "rewritten": explain_rewritten,
-            "logical": explain_logical,
+            "logical": lambda plan: explain_logical(plan, query.scan_obstacle(self._spark)),
             "pattern": explain_pattern,
             "physical": lambda _: query.explain_spark(),
         }
@@ -316,10 +317,15 @@ class Engine:
     def _check_setting(self, key: str, value: str | None) -> None:
         if key not in SETTINGS:
             raise ProgrammingError(f"there is no setting {key}", hint=suggestion(key, SETTINGS, "settings"))
+        if value is None:
+            return
         if key == "cepsql.strict":
-            if value is not None and value.lower() not in ("true", "false"):
+            if value.lower() not in ("true", "false"):
                 raise ProgrammingError(f"{key} must be true or false")
-        elif value is not None and not (value.isdigit() and int(value) > 0):
+        elif key == "cepsql.scan":
+            if value not in ("auto", "spark"):
+                raise ProgrammingError("cepsql.scan is auto or spark")
+        elif not (value.isdigit() and int(value) > 0):
             raise ProgrammingError(f"{key} must be a whole number above zero")
 
     def _set_spark(self, key: str, value: str) -> None:

@@ -5,12 +5,14 @@ import io
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from cepsql.analysis.after_match import is_matched
 from cepsql.analysis.explain import explain_logical
 from cepsql.analysis.match_key import Key, asked_partition
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import Source, View
 from cepsql.errors import Error, InterfaceError
 from cepsql.pattern.ir import dump
+from cepsql.scan.choose import choose_scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +63,9 @@ class Query:
         """Names and Spark types of the columns. Starts Spark."""
         return [(field.name, field.dataType.simpleString()) for field in self.df.schema.fields]
 
-    def build(self, control: str | None = None, replaced: "dict[str, DataFrame] | None" = None) -> "DataFrame":
+    def build(
+        self, control: str | None = None, replaced: "dict[str, DataFrame] | None" = None, scan: str = "spark"
+    ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`."""
         from cepsql.spark.build import build
 
@@ -74,6 +78,7 @@ class Query:
             buckets and int(buckets),
             replaced,
             self._engine.search_limits,
+            scan,
         )
 
     def collect(self) -> "list[Row]":
@@ -114,16 +119,17 @@ class Query:
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
-        from cepsql.spark.checkpoint import discard, open_checkpoint
+        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import start
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
 
-        folder = open_checkpoint(checkpoint, self.fingerprint(), drain)
+        reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
+        folder = open_checkpoint(checkpoint, self.fingerprint(), drain, reader)
         try:
-            frame = self.build(folder.control)
+            frame = self.build(folder.control, scan=folder.scan)
         except BaseException:
             discard(folder)
             raise
@@ -146,6 +152,27 @@ class Query:
         )
         self._engine.keep(standing)
         return standing
+
+    def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
+        """Return why Spark, not Arrow, would read the files of the stream below a match if it were started now.
+
+        spark: the session, whose settings matter, too. None if nothing is in the way.
+        """
+        if any(is_matched(relation) for relation in self.plan.relations.values()):
+            return "a view holds a match"
+        matches = [match for match in self.plan.matches if match.streaming and not match.chained]
+        if not matches:
+            return "no match over a stream"
+        if self._engine.settings.get("cepsql.scan") == "spark":
+            return "cepsql.scan is spark"
+        choices = [choose_scan(match.program, match.input, self.plan.relations) for match in matches]
+        reason = next((choice.reason for choice in choices if choice.scan is None), None)
+        if reason or spark is None:
+            return reason
+        from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
+
+        obstacles = (files_obstacle(choice.source, choice.scan) for choice in choices)
+        return session_obstacle(spark) or next(filter(None, obstacles), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":
         """Explain which matches the partition of a key has in the rows that are there now, and why no others.

@@ -12,6 +12,7 @@ from cepsql.ordered.reach import reach
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
+from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.ir import dump as dump_pattern
 from cepsql.pattern.program import (
     Aggregate,
@@ -27,6 +28,7 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
+from cepsql.scan.choose import choose_scan
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -46,15 +48,21 @@ def explain_rewritten(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def explain_logical(plan: Plan) -> str:
-    """Return the logical plan as a tree, with event time, watermark, and what each match keeps in state."""
+def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
+    """Return the logical plan as a tree, with event time, watermark, and what each match keeps in state.
+
+    scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
+    """
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {_columns(plan)}"]
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
     below = set()
     depth = _depths(plan)
     for match in reversed(plan.matches):
-        lines += [f"{'  ' * depth[match.clause.name]}{line}" for line in _match_lines(match)]
+        indent = "  " * depth[match.clause.name]
+        lines += [f"{indent}{line}" for line in _match_lines(match)]
+        if match.streaming and not match.chained:
+            lines.append(f"{indent}  scan: {_scan(plan, match, scan_obstacle)}")
         below |= {table.name.lower() for table in match.input.find_all(exp.Table)}
     deepest = "  " * max(depth.values(), default=0)
     lines += [f"  {deepest if name in below else ''}{_relation(relation)}" for name, relation in plan.relations.items()]
@@ -74,6 +82,22 @@ def _depths(plan: Plan) -> dict[str, int]:
         readers = [m for m in plan.matches if match.clause.name in (t.name for t in m.input.find_all(exp.Table))]
         depth[match.clause.name] = 1 + max((depth[reader.clause.name] for reader in readers), default=0)
     return depth
+
+
+def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
+    """Return the condition that one of the masks is set in full."""
+    choices = []
+    for mask in masks:
+        bits = [sql for i, sql in enumerate(program.predicates) if mask >> i & 1]
+        choices.append(" AND ".join(f"({sql})" if len(bits) > 1 else sql for sql in bits))
+    return " OR ".join(choices)
+
+
+def _scan(plan: Plan, match: MatchPlan, obstacle: str | None) -> str:
+    choice = choose_scan(match.program, match.input, plan.relations)
+    if obstacle or choice.scan is None:
+        return f"Spark's: {obstacle or choice.reason}"
+    return f"Arrow ({choice.scan.layout.format})"
 
 
 def _columns(plan: Plan) -> str:
@@ -96,6 +120,9 @@ def _match_lines(match: MatchPlan) -> list[str]:
         lines.append(f"  computed before the shuffle: {'; '.join(program.predicates)}")
     traveling = [*(c.sql for c in program.keys), *(c.sql for c in program.order), *(c.sql for c in program.values)]
     lines.append(f"  columns that travel: {', '.join(dict.fromkeys(traveling)) or 'none'}")
+    alive = dead_rows(program) if match.streaming else None
+    if alive is not None:
+        lines.append(f"  rows that travel: those where {_alive(program, alive)}; of the others only the times do")
     lines.append(f"  route: {_route(program)}")
     return lines
 

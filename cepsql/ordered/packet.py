@@ -28,7 +28,7 @@ MAX_ROWS, MAX_BYTES = 2_000_000, 256 * 2**20
 
 _PIECE_ROWS = 131_072
 _MAGIC, _VERSION = b"CEPP", 2
-_HEADER = struct.Struct("<4sHxxqqqqqq8x")
+_HEADER = struct.Struct("<4sHxxqqqqqqq")
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,22 @@ class Packet:
     rows:     the rows, or None.
     aside:    malformed rows and those without event time, as `cepsql.ordered.rejected` has them; None where they do
               not travel or there are none.
+    dead:     the event times (int64) of rows of any bucket that were left out, since they can change no match.
     """
 
     greatest: int
     counts: Counts
     rows: pa.Table | None
+    dead: np.ndarray
     aside: pa.Table | None = None
 
 
 def pack(
-    batches: Iterable[pa.RecordBatch], buckets: int, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES
+    batches: Iterable[pa.RecordBatch],
+    buckets: int,
+    max_rows: int = MAX_ROWS,
+    max_bytes: int = MAX_BYTES,
+    alive: tuple[int, ...] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
 
@@ -60,8 +66,10 @@ def pack(
     other rows, else they are dropped. A row with t = END_OF_TIME is no row but
     the sign that nothing follows. A task without any row gives nothing; one with more than `max_rows` or `max_bytes`
     gives several packets a bucket. Yields batches of PACKET_SCHEMA.
+    alive: as `cepsql.pattern.dead_rows` gives it. Of dead rows only the times travel, those of all buckets in the
+           packets of bucket 0, where they tell how many were late.
     """
-    task = _Task(buckets)
+    task = _Task(buckets, alive)
     for piece in _pieces(batches):
         task.add(piece)
         if task.rows >= max_rows or task.bytes >= max_bytes:
@@ -75,15 +83,16 @@ def open_packet(data: bytes) -> Packet:
 
     Raises OperationalError if another version of cepsql wrote it.
     """
-    magic, version, greatest, read, malformed, null_time, null_key, aside = _HEADER.unpack_from(data)
+    magic, version, greatest, read, malformed, null_time, null_key, dead, aside = _HEADER.unpack_from(data)
     if (magic, version) != (_MAGIC, _VERSION):
         raise OperationalError(
             f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
             hint="install the same version of cepsql on all workers",
         )
     counts = Counts(read=read, malformed=malformed, null_time=null_time, null_key=null_key)
-    body = pa.py_buffer(data).slice(_HEADER.size)
-    return Packet(greatest, counts, _table(body.slice(aside)), _table(body.slice(0, aside)))
+    times = np.frombuffer(data, np.int64, dead, _HEADER.size)
+    body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
+    return Packet(greatest, counts, _table(body.slice(aside)), times, _table(body.slice(0, aside)))
 
 
 def _table(data: pa.Buffer) -> pa.Table | None:
@@ -93,14 +102,15 @@ def _table(data: pa.Buffer) -> pa.Table | None:
 class _Task:
     """What a task has gathered since it last gave out packets, and the greatest event time since it began."""
 
-    def __init__(self, buckets: int):
-        self.buckets, self.greatest = buckets, BEGINNING
+    def __init__(self, buckets: int, alive: tuple[int, ...] | None):
+        self.buckets, self.alive, self.greatest = buckets, alive, BEGINNING
         self._clear()
 
     def _clear(self) -> None:
         self.rows, self.bytes, self.pending = 0, 0, False
         self.parts: list[list[pa.RecordBatch]] = [[] for _ in range(self.buckets)]
         self.aside: dict[int, list[pa.RecordBatch]] = {}
+        self.dead: list[np.ndarray] = []
         self.read, self.malformed, self.null_time, self.null_key = np.zeros((4, self.buckets), np.int64)
 
     def add(self, piece: pa.RecordBatch) -> None:
@@ -145,6 +155,8 @@ class _Task:
 
     def _split(self, piece: pa.RecordBatch, bucket: np.ndarray) -> None:
         self.null_key += self._tally(bucket[_null_key(piece)])
+        if self.alive is not None:
+            piece, bucket = self._without_dead(piece, bucket)
         sizes = self._tally(bucket)
         order = np.argsort(bucket.astype(np.min_scalar_type(self.buckets - 1)), kind="stable")
         piece = piece.take(pa.array(order))
@@ -154,6 +166,14 @@ class _Task:
         self.rows += piece.num_rows
         self.bytes += piece.nbytes
 
+    def _without_dead(self, piece: pa.RecordBatch, bucket: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray]:
+        mask = integers(piece["m"])
+        alive = np.logical_or.reduce([mask & bits == bits for bits in self.alive])
+        times = integers(piece["t"])[~alive]
+        self.dead.append(times)
+        self.bytes += times.nbytes
+        return piece.filter(pa.array(alive)), bucket[alive]
+
     def _tally(self, bucket: np.ndarray) -> np.ndarray:
         return np.bincount(bucket, minlength=self.buckets)
 
@@ -161,8 +181,11 @@ class _Task:
         sink, ends = pa.BufferOutputStream(), [0]
         for b, parts in enumerate(self.parts):
             counts = (int(n[b]) for n in (self.read, self.malformed, self.null_time, self.null_key))
+            dead = self.dead if b == 0 else []
             aside = _section(self.aside[b]) if b in self.aside else b""
-            sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts, len(aside)))
+            sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts, sum(map(len, dead)), len(aside)))
+            for times in dead:
+                sink.write(times)
             sink.write(aside)
             if parts:
                 _write(sink, parts)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -73,8 +74,10 @@ def advance(
     ready = _where_time(candidates, lambda t: pc.less_equal(t, bound))
     waiting = _where_time(candidates, lambda t: pc.greater(t, bound))
     counts = sum((packet.counts for packet in opened), Counts())
-    used = sum(table.num_rows for table in on_time)
-    counts += Counts(used=used, late=sum(table.num_rows for table in arrived) - used)
+    arrivals = sum(table.num_rows for table in arrived) + sum(len(packet.dead) for packet in opened)
+    dead_used = sum(int(np.count_nonzero(packet.dead > before.bound)) for packet in opened)
+    used = sum(table.num_rows for table in on_time) + dead_used
+    counts += Counts(used=used, late=arrivals - used)
 
     scanned, held, numbers = _scan(program, before, stack(ready) if ready else None, bound, function)
     if scanned is not None:

@@ -14,9 +14,13 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, View
+from cepsql.errors import OperationalError
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import MatchProgram
+from cepsql.scan.choose import choose_scan
+from cepsql.spark.arrow_scan import scan_packets
 from cepsql.spark.bounds import BOUND, with_match_watermark
+from cepsql.spark.checkpoint import SPARK_SCAN
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.late_rows import LateFiles, divert, late_files
@@ -51,6 +55,7 @@ def build(
     buckets: int | None = None,
     replaced: dict[str, DataFrame] | None = None,
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
+    scan: str = SPARK_SCAN,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -59,9 +64,10 @@ def build(
     buckets:   groups that the keys of a match are spread over; default one a shuffle partition.
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     limits:    gives a program the limits of its search.
+    scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
     Raises OperationalError and ProgrammingError for what Spark refuses.
     """
-    builder = _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}, limits)
+    builder = _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}, limits, scan)
     frame = builder.query(plan)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
@@ -85,10 +91,20 @@ class _Builder:
     """Builds one query; every relation that several parts read is read once."""
 
     def __init__(
-        self, spark, streaming, view_plan, control, buckets, replaced, limits=lambda program: program, write_late=True
+        self,
+        spark,
+        streaming,
+        view_plan,
+        control,
+        buckets,
+        replaced,
+        limits=lambda program: program,
+        scan=SPARK_SCAN,
+        write_late=True,
     ):
         self.spark, self.streaming, self.view_plan = spark, streaming, view_plan
-        self.control, self.buckets, self.limits, self.write_late = control, buckets, limits, write_late
+        self.control, self.buckets, self.limits = control, buckets, limits
+        self.scan, self.write_late = scan, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
         self.stages = 0
@@ -111,9 +127,17 @@ class _Builder:
         if match.event_time is None:
             wanted = Wanted.ROWS
         delay, control = (0, None) if match.chained else (match.watermark.delay, self.control)
-        hold = None if wanted is Wanted.ROWS else match.event_time.delay
-        late = self._late_files(plan) if WHOLE in rows.columns else None
-        found = match_stream(rows, program, delay, self._observation(match), control, self.buckets, late, hold)
+        found = match_stream(
+            rows,
+            program,
+            delay,
+            self._observation(match),
+            control,
+            self.buckets,
+            late=self._late_files(plan) if WHOLE in rows.columns else None,
+            hold=None if wanted is Wanted.ROWS else match.event_time.delay,
+            read=None if match.chained else self._file_reader(match, plan),
+        )
         found = self.aggregate(found, match.aggregates)
         if wanted is Wanted.ROWS:
             return self._output(found, match)
@@ -131,6 +155,18 @@ class _Builder:
         self.stages += 1
         name = CHAINED if match.chained else MATCH_OBSERVATION
         return name if self.stages == 1 else f"{name}_{self.stages}"
+
+    def _file_reader(self, match: MatchPlan, plan: Plan) -> Callable[[int], DataFrame] | None:
+        """Return what reads the files of a match with Arrow, None if Spark is to read them."""
+        if self.scan == SPARK_SCAN:
+            return None
+        choice = choose_scan(match.program, match.input, plan.relations)
+        if choice.scan is None:
+            raise OperationalError(
+                f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
+                hint="start with a new checkpoint and replay the input",
+            )
+        return lambda buckets: scan_packets(self.spark, choice.source, choice.scan, buckets, self.control)
 
     def _match_input(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
         """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""

@@ -1,7 +1,7 @@
 """Row-pattern matching as a Spark DataFrame: over a stream in a keyed ordered stage, over a table by sorting it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, fields
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.ordered.sorted_run import match_sorted
 from cepsql.ordered.stage import advance
+from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.program import Column as ProgramColumn
 from cepsql.spark.bounds import BOUND, unpack_bounded
@@ -42,6 +43,7 @@ def match_stream(
     buckets: int | None = None,
     late: LateFiles | None = None,
     hold: int | None = None,
+    read: Callable[[int], DataFrame] | None = None,
 ) -> DataFrame:
     """Return the matches in a streaming frame: k* and the measures, as soon as they are decided.
 
@@ -54,6 +56,7 @@ def match_stream(
     late:        where rows that are not used are written; the frame then has `__whole`.
     hold:        of the program (`cepsql.ordered.hold`), where something follows that needs to know how far the matches
                  are: then rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    read:        makes the packets for so many buckets without Spark's rows, of which only the types are then used.
     A BOOLEAN column `__malformed` of the frame marks rows that are only counted. A column BOUND marks rows that say how
     far the frame is; then `delay` must be 0.
     """
@@ -62,11 +65,13 @@ def match_stream(
     buckets = buckets or partitions
     whole = [f"{WHOLE} AS whole"] if late is not None else []
     rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets), *whole)
-    if control is not None:
+    if control is not None and read is None:
         end = spark.readStream.text(control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
         rows = rows.unionByName(end, allowMissingColumns=True)
     numbers = ", ".join(map(str, balanced_buckets(buckets, partitions)))
-    packets = rows.mapInArrow(partial(_pack, buckets), PACKET_DDL)
+    # A late row must be whole in the table of late rows, so none may be left out before.
+    alive = dead_rows(program) if late is None else None
+    packets = rows.mapInArrow(partial(_pack, buckets, alive), PACKET_DDL) if read is None else read(buckets)
     packets = packets.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     batches = packets.groupBy("bucket").applyInPandasWithState(
         partial(_advance, program, delay, late), _output_ddl(), "state BINARY", "append", GroupStateTimeout.NoTimeout
@@ -133,8 +138,8 @@ def _order_key(sql: str, name: str) -> tuple[Column, Column]:
     return F.expr(value).alias(name), getattr(F.col(name), f"{direction}_nulls_{nulls}")()
 
 
-def _pack(buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return pack(batches, buckets)
+def _pack(buckets: int, alive: tuple[int, ...] | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return pack(batches, buckets, alive=alive)
 
 
 def _advance(

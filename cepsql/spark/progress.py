@@ -119,6 +119,10 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
     }
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
     everything |= {name: _of_chained(values) for name, values in everything.items() if name.startswith(CHAINED)}
+    matched = [values for values in everything.values() if "late" in values]
+    if matched and event.batchDuration:
+        # Spark may have counted files instead.
+        totals["rows_per_second"] = sum(values.get("read") or 0 for values in matched) * 1000 / event.batchDuration
     for name, values in everything.items():
         malformed = values.get("malformed") or 0
         if name.startswith(BELOW_MATCH):

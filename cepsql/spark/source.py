@@ -40,7 +40,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
     try:
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))
-        options = _located(source, options)
+        options = located_options(source)
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
         return _declared(source, _load(spark, source, options))
@@ -116,11 +116,12 @@ def _malformed(source: Source) -> str:
     return f"({_CORRUPT} IS NOT NULL AND hash({', '.join(nulls)}) >= -2147483648) AS {MALFORMED}"
 
 
-def _located(source: Source, options: dict[str, str]) -> dict[str, str]:
+def located_options(source: Source) -> dict[str, str]:
     """Return the options with a local path made absolute; a stream over one file lists its folder.
 
     Raises OperationalError if a local path does not exist.
     """
+    options = dict(source.options)
     name = next((name for name in options if name.lower() == "path"), None)
     if name is None or urlparse(options[name]).scheme not in ("", "file"):
         return options

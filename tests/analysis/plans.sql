@@ -48,6 +48,7 @@ Query  stream  sym string, half double
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes; the number of matches of every key
     columns that travel: sym, price
     route: regular: every condition reads the row or its neighbours only
+    scan: Spark's: the format json is read by Spark only
     Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 __match_0: A DOWN+ UP+
@@ -102,6 +103,7 @@ Query  stream  customer string, id bigint, late boolean
     computed before the shuffle: total > 100; total < 0
     columns that travel: customer, id
     route: search: a condition reads the match so far
+    scan: Arrow (csv)
     Stream orders  csv  watermark at - 0 seconds
 == pattern ==
 __match_0: A B*? C
@@ -203,6 +205,7 @@ Query  stream  sym string, name string
     computed before the shuffle: twice > 3
     columns that travel: sym, twice
     route: regular: what conditions read of the match is always as many rows before
+    scan: Spark's: the input is more than columns of one stream and a WHERE
     Stream ticks  json  watermark ts - 10 seconds
   Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: A can repeat for ever
@@ -240,6 +243,7 @@ Query  stream  sym string, top double
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     columns that travel: sym, volume
     route: regular: what conditions read of the match is always as many rows before
+    scan: Spark's: the input is no stream over files
     View busy  watermark ts - 10 seconds
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
 == pattern ==
@@ -398,7 +402,9 @@ Query  stream  sym string, a timestamp
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     computed before the shuffle: price > price
     columns that travel: sym
+    rows that travel: those where price > price; of the others only the times do
     route: regular: every condition reads the row or its neighbours only
+    scan: Spark's: the format json is read by Spark only
     Stream ticks  json  watermark ts - 10 seconds
   notice: A compares the row under test with itself, which never differs: in DEFINE, LAST(A.x) is the candidate row and LAST(A.x, 1) the A before it
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever

@@ -1,6 +1,7 @@
 """Time one Spark pipeline over the benchmark's events; run in a process of its own.
 
-    measure.py pass-through|per-key|cepsql FILES --warm-up FILES [--query NAME] [--cores 2] [--repeat 1]
+    measure.py pass-through|per-key|cepsql|cepsql-spark-scan FILES --warm-up FILES [--query NAME] [--cores 2]
+               [--repeat 1]
 
 The warm-up is the same pipeline over fewer rows in the same session, so that the JVM's compiler and the Python workers
 are warm when the clock starts. Prints one JSON object:
@@ -22,7 +23,7 @@ from pathlib import Path
 from pipelines import Pipeline, cepsql_query, count_per_key, pass_through
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
-from report import CEPSQL, PASS_THROUGH, PER_KEY
+from report import CEPSQL, CEPSQL_SPARK_SCAN, PASS_THROUGH, PER_KEY
 
 from queries import QUERIES
 
@@ -61,14 +62,19 @@ class BatchTimes(StreamingQueryListener):
 def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pipeline", choices=[PASS_THROUGH, PER_KEY, CEPSQL])
+    parser.add_argument("pipeline", choices=[PASS_THROUGH, PER_KEY, CEPSQL, CEPSQL_SPARK_SCAN])
     parser.add_argument("files", type=Path)
     parser.add_argument("--warm-up", type=Path, required=True)
     parser.add_argument("--query", choices=QUERIES)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=1)
     options = parser.parse_args()
-    pipelines = {PASS_THROUGH: pass_through, PER_KEY: count_per_key, CEPSQL: cepsql_query(options.query)}
+    pipelines = {
+        PASS_THROUGH: pass_through,
+        PER_KEY: count_per_key,
+        CEPSQL: cepsql_query(options.query, "auto"),
+        CEPSQL_SPARK_SCAN: cepsql_query(options.query, "spark"),
+    }
     pipeline = pipelines[options.pipeline]
     spark = session(options.cores)
     times = BatchTimes()

@@ -47,8 +47,11 @@ def count_per_key(spark: SparkSession, files: Path, checkpoint: Path) -> None:
     _run(counts, checkpoint)
 
 
-def cepsql_query(name: str) -> Pipeline:
-    """Return the pipeline that runs a query of the benchmark by cepsql, to the end of its input."""
+def cepsql_query(name: str, scan: str) -> Pipeline:
+    """Return the pipeline that runs a query of the benchmark by cepsql, to the end of its input.
+
+    scan: the setting cepsql.scan.
+    """
 
     def pipeline(spark: SparkSession, files: Path, checkpoint: Path) -> int:
         import cepsql
@@ -60,6 +63,7 @@ def cepsql_query(name: str) -> Pipeline:
             matches += len(rows)
 
         engine = cepsql.connect(spark)
+        engine.sql(f"SET cepsql.scan = '{scan}'")
         engine.sql(_create_stream(files))
         engine.sql(QUERIES[name]).start(on_rows=count, drain=True).await_(None)
         return matches

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 
 from queries import KNOWN_MATCHES
 
-PASS_THROUGH, PER_KEY, CEPSQL, FLINK = SYSTEMS = ("pass-through", "per-key", "cepsql", "flink")
+SYSTEMS = ("pass-through", "per-key", "cepsql", "cepsql-spark-scan", "flink")
+PASS_THROUGH, PER_KEY, CEPSQL, CEPSQL_SPARK_SCAN, FLINK = SYSTEMS
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Measure cepsql's throughput against what it stands on and against its peer, one system after another on this machine.
 
-    python tests/bench/run.py [--rows 4000000] [--keys 10000 200000] [--queries match within vshape]
+    python tests/bench/run.py [--rows 4000000] [--keys 10000 200000] [--queries match within vshape dropped]
                               [--flink /path/to/flink-venv/bin/python] [--repeat 1] [--dir DIR] [--json FILE]
 
 Every measurement is a process of its own that first runs the same thing over a few rows to get warm. docs/benchmark.md
@@ -21,6 +21,7 @@ from events import Events, prepare
 from memory import PeakMemory
 from report import (
     CEPSQL,
+    CEPSQL_SPARK_SCAN,
     FLINK,
     PASS_THROUGH,
     PER_KEY,
@@ -105,7 +106,11 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
         few = prepare(options.dir, options.rows, keys, PER_KEY_ROWS)
         very_few = prepare(options.dir, options.rows, keys, PER_KEY_WARM_UP_ROWS)
         cases = [Case(PASS_THROUGH, None, events, warm_up), Case(PER_KEY, None, few, very_few)]
-        cases += [Case(system, query, events, warm_up) for query in options.queries for system in (CEPSQL, FLINK)]
+        cases += [
+            Case(system, query, events, warm_up)
+            for query in options.queries
+            for system in (CEPSQL, CEPSQL_SPARK_SCAN, FLINK)
+        ]
         for case in cases:
             if case.system in options.systems and (case.system != FLINK or options.flink):
                 yield case

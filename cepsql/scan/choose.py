@@ -1,0 +1,207 @@
+"""Whether the rows of a match can be read with Arrow, and how; or why Spark has to read them."""
+
+from dataclasses import dataclass
+from urllib.parse import urlparse
+
+from sqlglot import exp
+
+from cepsql.catalog import Relation, Source
+from cepsql.language.tokens import DIALECT
+from cepsql.pattern.dead_rows import dead_rows
+from cepsql.pattern.program import MatchProgram
+from cepsql.scan.expression import Unlike, cast, compile_expression, compile_tree
+from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan, FileLayout
+from cepsql.scan.murmur import HASHED
+from cepsql.scan.node import Apply, Node, Read, columns_read
+from cepsql.scan.types import INTEGERS, arrow_type, canonical_type
+
+_FORMATS = ("csv", "parquet")
+_TIMES = {"timestamp": "micros", "date": "day_micros"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An Arrow scan of a source, or the reason why there is none."""
+
+    scan: ArrowScan | None
+    source: Source | None = None
+    reason: str = ""
+
+
+def choose_scan(program: MatchProgram, query: exp.Query, relations: dict[str, Relation]) -> Choice:
+    """Say how the rows of a match over a stream are read.
+
+    query:     the match's input.
+    relations: what it reads, by lower-case name as written.
+    """
+    try:
+        source = _source(query, relations)
+        return Choice(_scan(program, query, source), source)
+    except Unlike as unlike:
+        return Choice(None, reason=str(unlike))
+
+
+def _scan(program: MatchProgram, query: exp.Query, source: Source) -> ArrowScan:
+    separator, header = _options(source)
+    declared = {c.name.lower(): canonical_type(c.type) for c in source.columns if c.expression is None}
+    where, columns = _projected(query, _source_columns(source))
+    values = [(column.name, _key(column.sql, columns)) for column in program.keys]
+    if program.time is not None:
+        values.append((program.time.name, _time(compile_expression(program.time.sql, columns))))
+    values += [(column.name, _value(column.sql, columns)) for column in (*program.order, *program.values)]
+    predicates = tuple(_predicate(sql, columns) for sql in program.predicates)
+    nodes = [*(node for _, node in values), *predicates, *([] if where is None else [where])]
+    wanted = frozenset().union(*map(columns_read, nodes))
+    names = {c.name.lower(): c.name for c in source.columns}
+    layout = FileLayout(
+        format=source.format.lower(),
+        columns=tuple((names[name], type) for name, type in declared.items()),
+        wanted=wanted,
+        separator=separator,
+        header=header,
+    )
+    return ArrowScan(layout, where, tuple(values), predicates, dead_rows(program))
+
+
+def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:
+    """Return the one source that a query reads which only filters rows and computes columns, in any number of steps."""
+    if not isinstance(query, exp.Select):
+        raise Unlike("the input is no plain SELECT")
+    others = set(_given(query)) - {"expressions", "from_", "where"}
+    table = query.args["from_"].this if query.args.get("from_") else None
+    if others or not isinstance(table, exp.Table | exp.Subquery) or set(_given(table)) - {"this", "alias", "db"}:
+        raise Unlike("the input is more than columns of one stream and a WHERE")
+    alias = table.args.get("alias")
+    if alias is not None and alias.columns:
+        raise Unlike("the input's columns are renamed by an alias")
+    if isinstance(table, exp.Subquery):
+        return _source(table.this, relations)
+    name = ".".join(part.name for part in table.parts).lower()
+    relation = relations.get(name)
+    if not isinstance(relation, Source):
+        raise Unlike("the input is no stream over files")
+    if relation.late_rows is not None:
+        raise Unlike("LATE ROWS INTO keeps rows as Spark reads them")
+    if relation.format.lower() not in _FORMATS:
+        raise Unlike(f"the format {relation.format} is read by Spark only")
+    return relation
+
+
+def _given(node: exp.Expr) -> list[str]:
+    return [name for name, value in node.args.items() if value]
+
+
+def _options(source: Source) -> tuple[str, bool]:
+    """Return the separator of CSV and whether it has a header."""
+    separator, header = ",", False
+    for name, value in source.options:
+        option = name.lower()
+        if option == "path":
+            if urlparse(value).scheme not in ("", "file"):
+                raise Unlike(f"{urlparse(value).scheme} files are read by Spark only")
+        elif option in ("sep", "delimiter") and source.format.lower() == "csv":
+            separator = "\t" if value == "\\t" else value
+        elif option == "header" and source.format.lower() == "csv":
+            header = value.lower() == "true"
+        elif option not in LISTING_OPTIONS:
+            raise Unlike(f"the option {name} is Spark's")
+    if len(separator) != 1 or separator in '"\\\n\r\0 ' or not separator.isascii():
+        raise Unlike(f"the separator {separator!r}")
+    return separator, header
+
+
+def _source_columns(source: Source) -> dict[str, Node]:
+    """Return what each declared column stands for; one whose type or expression is not known stands for a reason."""
+    columns: dict[str, Node] = {}
+    if sum(column.expression is None for column in source.columns) < 2:
+        raise Unlike("a file of one column")
+    for column in source.columns:
+        if column.expression is None:
+            kind = canonical_type(column.type)
+            if arrow_type(kind) is None:
+                raise Unlike(f"{column.name} of type {column.type.upper()}")
+            columns[column.name.lower()] = Read(column.name, kind)
+    computed = _Reasons(columns)
+    for column in source.columns:
+        if column.expression is not None:
+            computed.compute(column.name, column.expression, canonical_type(column.type))
+    return computed
+
+
+class _Reasons(dict):
+    """Columns by name; asking for one that could not be compiled raises the reason."""
+
+    def __init__(self, known: dict[str, Node]):
+        super().__init__(known)
+
+    def compute(self, name: str, sql: str, type: str) -> None:
+        """Add a column that is computed from those before it."""
+        try:
+            self[name.lower()] = cast(compile_expression(sql, self), type)
+        except Unlike as unlike:
+            self[name.lower()] = unlike
+
+    def __getitem__(self, name: str) -> Node:
+        found = super().__getitem__(name)
+        if isinstance(found, Unlike):
+            raise found
+        return found
+
+
+def _projected(query: exp.Select, columns: dict[str, Node]) -> tuple[Node | None, dict[str, Node]]:
+    """Return what the rows of a query satisfy and what its columns stand for, given the columns of the source."""
+    below, condition = query.args["from_"].this, None
+    if isinstance(below, exp.Subquery):
+        condition, columns = _projected(below.this, columns)
+    where = query.args.get("where")
+    for part in [*query.expressions, *([] if where is None else [where])]:
+        for column in part.find_all(exp.Column):
+            if column.table and column.table.lower() != below.alias_or_name.lower():
+                raise Unlike(column.sql(dialect=DIALECT))
+    if where is not None:
+        more = compile_tree(where.this, columns)
+        if more.type != "boolean":
+            raise Unlike(f"a {more.type.upper()} as condition")
+        condition = more if condition is None else Apply("and", (condition, more), "boolean")
+    selected = _Reasons({})
+    for item in query.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            if any(item.args.get(name) for name in ("except_", "replace", "rename")):
+                raise Unlike("a star with exceptions")
+            selected.update(columns)
+            continue
+        try:
+            node = compile_tree(item.unalias(), columns)
+        except Unlike as unlike:
+            node = unlike
+        selected[item.alias_or_name.lower()] = node
+    return condition, selected
+
+
+def _value(sql: str, columns: dict[str, Node]) -> Node:
+    node = compile_expression(sql, columns)
+    if arrow_type(node.type) is None:
+        raise Unlike(f"{sql} of type {node.type.upper()}")
+    return node
+
+
+def _key(sql: str, columns: dict[str, Node]) -> Node:
+    node = _value(sql, columns)
+    if node.type not in HASHED:
+        raise Unlike(f"PARTITION BY a {node.type.upper()}")
+    return node
+
+
+def _time(node: Node) -> Node:
+    if node.type in INTEGERS:
+        return cast(node, "bigint")
+    if node.type not in _TIMES:
+        raise Unlike(f"ORDER BY a {node.type.upper()}")
+    return Apply(_TIMES[node.type], (node,), "bigint")
+
+
+def _predicate(sql: str, columns: dict[str, Node]) -> Node:
+    node = compile_expression(sql, columns)
+    if node.type != "boolean":
+        raise Unlike(f"a {node.type.upper()} as condition")
+    return node

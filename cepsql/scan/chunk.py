@@ -1,0 +1,19 @@
+"""What readers give: the columns of some rows of a file, and how many rows were malformed."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows of a file.
+
+    columns:   the wanted columns of the well-formed rows, in the Arrow types of `cepsql.scan.types`.
+    rows:      how many rows those are.
+    malformed: how many rows could not be read as declared.
+    """
+
+    columns: dict[str, pa.Array]
+    rows: int
+    malformed: int = 0

@@ -1,0 +1,209 @@
+"""CSV as Spark reads it: fast where Arrow's reader is known to agree, value by value where it might not."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from cepsql.scan.blocks import line_blocks
+from cepsql.scan.chunk import Chunk
+from cepsql.scan.csv_line import split_line
+from cepsql.scan.layout import FileLayout
+from cepsql.scan.texts import at_zone, text_values
+from cepsql.scan.types import INTEGERS, arrow_type, is_decimal
+from cepsql.scan.zone import Zone
+
+_BLANK = bytes(range(33))
+
+
+def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
+    """Yield the rows of a file, about a hundred thousand at a time.
+
+    A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: too few or
+    too many values, or one that is none of its column's type.
+    Raises OperationalError if the file cannot be read.
+    """
+    header = layout.header
+    for block in line_blocks(path):
+        if header:
+            block, header = _without_header(block)
+        if block:
+            yield _read_block(block, layout, zone)
+
+
+def _without_header(block: bytes) -> tuple[bytes, bool]:
+    """Return what follows the first line with other than spaces, and whether there was none yet."""
+    begin = 0
+    while begin < len(block):
+        end = block.index(b"\n", begin) + 1
+        if block[begin:end].strip(_BLANK):
+            return block[end:], False
+        begin = end
+    return b"", True
+
+
+def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Chunk:
+    if _splits_alike(block, layout):
+        if not _leaves_doubt(block, layout):
+            chunk = _typed(block, layout, zone)
+            if chunk is not None:
+                return chunk
+        split = _split_by_arrow(block, layout) if layout.separator > " " else None
+        if split is not None:
+            return _from_texts(*split, layout, zone)
+    return _from_texts(*_split_by_lines(block, layout), layout, zone)
+
+
+def _splits_alike(block: bytes, layout: FileLayout) -> bool:
+    """Tell whether Arrow splits the lines as Spark does: quotes stand around whole values only, without escapes."""
+    if b"\0" in block:
+        return False
+    if b'"' not in block:
+        return True
+    if b"\\" in block:
+        return False
+    octets = np.frombuffer(block, np.uint8)
+    quotes = np.flatnonzero(octets == ord('"'))
+    if len(quotes) % 2:
+        return False
+    opening, closing = quotes[::2], quotes[1::2]
+    before = octets[opening - 1]
+    before[opening == 0] = ord("\n")
+    outside = (ord("\n"), ord(layout.separator))
+    if not (np.isin(before, outside).all() and np.isin(octets[closing + 1], outside).all()):
+        return False
+    lines = np.flatnonzero(octets == ord("\n"))
+    return bool((np.searchsorted(lines, opening) == np.searchsorted(lines, closing)).all())
+
+
+def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
+    """Tell whether the block may hold values that Arrow reads and Spark does not.
+
+    Arrow takes spaces off the ends of numbers and reads hexadecimal ones.
+    """
+    kinds = {type for _, type in layout.columns}
+    if kinds <= {"string"}:
+        return False
+    if kinds & set(INTEGERS) and (b"x" in block or b"X" in block) and (b"0x" in block or b"0X" in block):
+        return True
+    octets = np.frombuffer(block, np.uint8)
+    edges = (ord("\n"), ord('"'), ord(layout.separator))
+    for space in (b" ", b"\t"):
+        if space.decode() == layout.separator or space not in block:
+            continue
+        places = np.flatnonzero(octets == ord(space))
+        before, after = octets[places - 1], octets[places + 1]
+        if places[0] == 0 or any((before == edge).any() or (after == edge).any() for edge in edges):
+            return True
+    return False
+
+
+def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
+    """Let Arrow read the block; None if it finds a value that it does not understand, or that may differ."""
+    first, blank = layout.columns[0][0], layout.separator <= " "
+    judged = [n for n, type in layout.columns if type != "string" or n in layout.wanted or (blank and n == first)]
+    types = {name: _local_type(type) for name, type in layout.columns}
+    options = csv.ConvertOptions(
+        column_types=types,
+        include_columns=judged or [first],
+        null_values=[""],
+        true_values=["true", "True", "TRUE"],
+        false_values=["false", "False", "FALSE"],
+        strings_can_be_null=True,
+    )
+    try:
+        table = _parsed(block, layout, options)
+    except pa.ArrowInvalid:
+        return None
+    columns = {name: _one_array(table[name]) for name in table.column_names}
+    for column in columns.values():
+        if pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column)).as_py() and table.num_rows:
+            return None
+    if blank and _may_be_blank(columns[first]):
+        return None
+    for name, type in layout.columns:
+        if type == "timestamp" and name in layout.wanted:
+            columns[name] = at_zone(columns[name], zone)
+        elif is_decimal(type):
+            columns[name], bad = text_values(columns[name], type, zone)
+            if bad.any():
+                return None
+    return Chunk({name: columns[name] for name in layout.wanted}, table.num_rows)
+
+
+def _may_be_blank(column: pa.Array) -> bool:
+    """Tell whether a line whose separators are spaces may be a blank line to Spark, which counts for nothing."""
+    spaces = pa.types.is_string(column.type) and pc.any(pc.match_substring_regex(column, r"^[\x00-\x20]*$")).as_py()
+    return bool(column.null_count or spaces)
+
+
+def _local_type(type: str) -> pa.DataType:
+    if is_decimal(type):
+        # Arrow takes DECIMALs of too many digits.
+        return pa.string()
+    return pa.timestamp("us") if type == "timestamp" else arrow_type(type)
+
+
+def _split_by_arrow(block: bytes, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:
+    """Split the lines into texts; return the columns and how many lines have too few or too many values.
+
+    None if a line is no UTF-8.
+    """
+    wrong = 0
+
+    def skip(row: csv.InvalidRow) -> str:
+        nonlocal wrong
+        wrong += bool(row.text.encode().strip(_BLANK))
+        return "skip"
+
+    options = csv.ConvertOptions(
+        column_types={name: pa.string() for name, _ in layout.columns}, null_values=[""], strings_can_be_null=True
+    )
+    try:
+        table = _parsed(block, layout, options, skip)
+    except (pa.ArrowInvalid, UnicodeError):
+        return None
+    return {name: _one_array(table[name]) for name in table.column_names}, wrong
+
+
+def _parsed(block: bytes, layout: FileLayout, options: csv.ConvertOptions, invalid=None) -> pa.Table:
+    names = [name for name, _ in layout.columns]
+    return csv.read_csv(
+        pa.BufferReader(block),
+        csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
+        csv.ParseOptions(delimiter=layout.separator, invalid_row_handler=invalid),
+        options,
+    )
+
+
+def _split_by_lines(block: bytes, layout: FileLayout) -> tuple[dict[str, pa.Array], int]:
+    """Do as `_split_by_arrow` line by line, for lines of any kind."""
+    rows, wrong = [], 0
+    for line in block[:-1].split(b"\n"):
+        if not line.strip(_BLANK):
+            continue
+        values = split_line(line.decode(errors="replace"), layout.separator)
+        if len(values) == len(layout.columns):
+            rows.append(values)
+        else:
+            wrong += 1
+    columns = zip(*rows, strict=True) if rows else [()] * len(layout.columns)
+    texts = (pa.array([value or None for value in column], pa.string()) for column in columns)
+    return dict(zip((name for name, _ in layout.columns), texts, strict=True)), wrong
+
+
+def _from_texts(texts: dict[str, pa.Array], wrong: int, layout: FileLayout, zone: Zone) -> Chunk:
+    rows = len(next(iter(texts.values())))
+    columns, bad = {}, np.zeros(rows, bool)
+    for name, type in layout.columns:
+        columns[name], unread = text_values(texts[name], type, zone)
+        bad |= unread
+    well = pa.array(~bad)
+    kept = {name: columns[name].filter(well) if bad.any() else columns[name] for name in layout.wanted}
+    return Chunk(kept, int((~bad).sum()), wrong + int(bad.sum()))
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -1,0 +1,94 @@
+"""Files become rows of a match program, ready to be packed."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.errors import OperationalError
+from cepsql.pattern.program import END_OF_TIME
+from cepsql.scan.chunk import Chunk
+from cepsql.scan.csv import read_csv
+from cepsql.scan.evaluate import evaluate
+from cepsql.scan.layout import ArrowScan
+from cepsql.scan.murmur import bucket_numbers
+from cepsql.scan.node import Node
+from cepsql.scan.parquet import read_parquet
+from cepsql.scan.types import arrow_type
+from cepsql.scan.zone import Zone
+
+_READERS = {"csv": read_csv, "parquet": read_parquet}
+
+
+def read_files(scan: ArrowScan, zone: Zone, buckets: int, paths: Iterable[str | None]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files as `cepsql.ordered.packet.pack` takes them: k*, t, o*, v*, m, bucket, malformed.
+
+    paths: of local files; None stands for the end of the input.
+    The buckets are those that Spark's hash gives the same keys.
+    Raises OperationalError if a file cannot be read.
+    """
+    for path in paths:
+        if path is None:
+            yield _end(scan)
+            continue
+        for chunk in _READERS[scan.layout.format](_local(path), scan.layout, zone):
+            yield _rows(scan, zone, buckets, chunk)
+            if chunk.malformed:
+                yield _empty(scan, chunk.malformed, malformed=True)
+
+
+def _local(path: str) -> str:
+    local = path.removeprefix("file://") if path.startswith("file:///") else path.removeprefix("file:")
+    if "://" in local:
+        raise OperationalError(f"{path} is no local file")
+    return local
+
+
+def _rows(scan: ArrowScan, zone: Zone, buckets: int, chunk: Chunk) -> pa.RecordBatch:
+    columns, rows = chunk.columns, chunk.rows
+    if scan.where is not None:
+        passing = pc.fill_null(evaluate(scan.where, columns, rows, zone), False)
+        columns = {name: column.filter(passing) for name, column in columns.items()}
+        rows = pc.sum(passing).as_py() or 0
+    known: dict[Node, pa.Array] = {}
+    for _, node in scan.values:
+        if node not in known:
+            known[node] = evaluate(node, columns, rows, zone)
+    arrays = {name: known[node] for name, node in scan.values}
+    keys = [array for name, array in arrays.items() if name.startswith("k")]
+    if scan.predicates:
+        arrays["m"] = _mask([evaluate(node, columns, rows, zone) for node in scan.predicates], rows)
+    arrays["bucket"] = pa.array(bucket_numbers(keys, rows, buckets))
+    arrays["malformed"] = pa.repeat(False, rows)
+    return pa.RecordBatch.from_arrays(list(arrays.values()), schema=_schema(scan))
+
+
+def _mask(verdicts: list[pa.Array], rows: int) -> pa.Array:
+    """Return BIGINTs with bit i set where verdict i is true."""
+    narrow = np.min_scalar_type(2 ** len(verdicts) - 1)
+    mask = np.zeros(rows, narrow)
+    for bit, verdict in enumerate(verdicts):
+        true = (verdict.fill_null(False) if verdict.null_count else verdict).to_numpy(zero_copy_only=False)
+        mask |= true.astype(narrow) << narrow.type(bit)
+    return pa.array(mask.astype(np.int64))
+
+
+def _end(scan: ArrowScan) -> pa.RecordBatch:
+    row = _empty(scan, 1, malformed=False)
+    place = row.schema.get_field_index("t")
+    return row.set_column(place, row.schema.field(place), pa.array([END_OF_TIME], pa.int64()))
+
+
+def _empty(scan: ArrowScan, rows: int, malformed: bool) -> pa.RecordBatch:
+    """Return rows of bucket 0 that are only counted."""
+    schema = _schema(scan)
+    arrays = [pa.nulls(rows, field.type) for field in schema]
+    arrays[-2:] = [pa.array(np.zeros(rows, np.int32)), pa.repeat(malformed, rows)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _schema(scan: ArrowScan) -> pa.Schema:
+    fields = [(name, arrow_type(node.type)) for name, node in scan.values]
+    mask = [("m", pa.int64())] if scan.predicates else []
+    return pa.schema([*fields, *mask, ("bucket", pa.int32()), ("malformed", pa.bool_())])

@@ -1,0 +1,156 @@
+"""Columns of texts become columns of values by the rules of Spark's CSV reader, value by value where it must be."""
+
+import re
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.scan.times import parse_date, parse_timestamp
+from cepsql.scan.types import INTEGERS, arrow_type, is_decimal
+from cepsql.scan.zone import Zone
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_DOUBLE = re.compile(
+    rf"{_NUMBER}[fFdD]?|[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fFdD]?", re.ASCII
+)
+_DECIMAL = re.compile(_NUMBER)
+_INTEGER = re.compile(r"[+-]?\d+")
+_SPECIAL = {"NaN": "nan", "Inf": "inf", "-Inf": "-inf"}
+_JAVA_SPECIAL = {
+    sign + name: ("-" if sign == "-" else "") + value
+    for sign in ("", "+", "-")
+    for name, value in (("NaN", "nan"), ("Infinity", "inf"))
+}
+_BLANK = "".join(map(chr, range(33)))
+
+_PLAIN = {
+    "tinyint": r"^-?\d{1,2}$",
+    "smallint": r"^-?\d{1,4}$",
+    "int": r"^-?\d{1,9}$",
+    "bigint": r"^-?\d{1,18}$",
+    "float": r"^-?\d+(\.\d*)?$",
+    "double": r"^-?\d+(\.\d*)?$",
+    "timestamp": r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?$",
+}
+"""Texts that Arrow casts as Spark does, for most values of a type."""
+
+
+def text_values(texts: pa.Array, type: str, zone: Zone) -> tuple[pa.Array, np.ndarray]:
+    """Read a column of texts as a type.
+
+    texts: STRING, without values where the file has none.
+    Returns the column, and where a text is none of the type (the value is NULL there).
+    """
+    if type == "string":
+        return texts, np.zeros(len(texts), bool)
+    pattern = _plain(type)
+    plain = pc.fill_null(pc.match_substring_regex(texts, pattern), False) if pattern else None
+    if plain is not None:
+        try:
+            values = _cast(pc.if_else(plain, texts, pa.scalar(None, pa.string())), type, zone)
+        except pa.ArrowInvalid:
+            plain = None
+    if plain is None:
+        plain = pa.repeat(False, len(texts))
+        values = pa.nulls(len(texts), arrow_type(type))
+    odd = pc.and_(pc.invert(plain), pc.is_valid(texts))
+    bad = np.zeros(len(texts), bool)
+    places = np.flatnonzero(odd.to_numpy(zero_copy_only=False))
+    if len(places):
+        read, wrong = _read_odd(texts.take(pa.array(places)), type, zone)
+        values = pc.replace_with_mask(values, odd, read)
+        bad[places] = wrong
+    return values, bad
+
+
+def parse_text(text: str, type: str, zone: Zone) -> object:
+    """Return the value that a text means, as what `pyarrow.array` takes for the type, or None if it is none."""
+    if type in INTEGERS:
+        return _integer(text, arrow_type(type).bit_width) if _INTEGER.fullmatch(text) else None
+    if type in ("float", "double"):
+        return _floating(text, type)
+    if type == "boolean":
+        return {"true": True, "false": False}.get(text.lower())
+    if type == "date":
+        return parse_date(text)
+    if type == "timestamp":
+        return parse_timestamp(text, zone)
+    if is_decimal(type):
+        return _decimal(text.replace(",", ""), arrow_type(type))
+    raise TypeError(type)
+
+
+def _plain(type: str) -> str | None:
+    if not is_decimal(type):
+        return _PLAIN.get(type)
+    decimal = arrow_type(type)
+    whole = decimal.precision - decimal.scale
+    fraction = rf"(\.\d{{0,{decimal.scale}}})?" if decimal.scale else ""
+    return rf"^-?\d{{1,{whole}}}{fraction}$" if whole else None
+
+
+def _cast(texts: pa.Array, type: str, zone: Zone) -> pa.Array:
+    if type != "timestamp":
+        return pc.cast(texts, arrow_type(type))
+    return at_zone(pc.cast(texts, pa.timestamp("us")), zone)
+
+
+def at_zone(local: pa.Array, zone: Zone) -> pa.Array:
+    """Turn TIMESTAMPs without zone, as clocks of the zone show them, into instants."""
+    if not zone.begins and not zone.offsets[0]:
+        return local.view(pa.timestamp("us", "UTC"))
+    instants = zone.instants(local.view(pa.int64()).fill_null(0).to_numpy())
+    mask = local.is_null().to_numpy(zero_copy_only=False) if local.null_count else None
+    return pa.array(instants, mask=mask).view(pa.timestamp("us", "UTC"))
+
+
+def _read_odd(texts: pa.Array, type: str, zone: Zone) -> tuple[pa.Array, np.ndarray]:
+    """Read texts one by one, but each only once."""
+    encoded = texts.dictionary_encode()
+    distinct = [parse_text(text, type, zone) for text in encoded.dictionary.to_pylist()]
+    wrong = np.array([value is None for value in distinct], bool)
+    places = encoded.indices
+    return pa.array(distinct, arrow_type(type)).take(places), wrong[places.to_numpy(zero_copy_only=False)]
+
+
+def _integer(text: str, bits: int) -> int | None:
+    value = int(text)
+    return value if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
+
+
+def _floating(text: str, type: str) -> float | None:
+    if text in _SPECIAL:
+        return float(_SPECIAL[text])
+    text = text.strip(_BLANK)
+    if text in _JAVA_SPECIAL:
+        return float(_JAVA_SPECIAL[text])
+    if not _DOUBLE.fullmatch(text):
+        return None
+    if "x" in text or "X" in text:
+        return float.fromhex(text.rstrip("fFdD") if "p" in text.lower() else text)
+    text = text.rstrip("fFdD")
+    if type == "double":
+        return float(text)
+    # By way of a double some numbers would be rounded twice.
+    return float(np.float32(text)) if abs(float(text)) < 1e-37 else _single(text)
+
+
+def _single(text: str) -> float:
+    try:
+        return pc.cast(pa.scalar(text.lstrip("+")), pa.float32()).as_py()
+    except pa.ArrowInvalid:
+        return float(np.float32(float(text)))
+
+
+def _decimal(text: str, type: pa.Decimal128Type) -> Decimal | None:
+    if not _DECIMAL.fullmatch(text):
+        return None
+    with localcontext() as context:
+        context.prec = 400
+        value = Decimal(text)
+        if value and value.adjusted() > 40:
+            return None
+        value = (value or Decimal(0)).quantize(Decimal(1).scaleb(-type.scale), ROUND_HALF_UP)
+    return value if value.adjusted() < type.precision - type.scale or not value else None

@@ -1,0 +1,107 @@
+"""Texts of times and dates by the rules of Spark's casts from strings (ANSI mode off)."""
+
+import datetime
+import re
+import time
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from cepsql.scan.zone import UTC, Zone
+
+_DAY, _HOUR, _MINUTE, _SECOND = 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000
+_EPOCH = datetime.datetime(1970, 1, 1)
+_BLANK = "".join(map(chr, range(33))) + "\x7f"
+"""Spaces and control characters, which may stand around a time."""
+
+_CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?([^\d.].*|(?<=\.)\..*)?)?)?"
+_TIMESTAMP = re.compile(rf"([+-]?)(\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T]{_CLOCK})?)?)?", re.ASCII | re.DOTALL)
+_TIME = re.compile(_CLOCK, re.ASCII | re.DOTALL)
+_DATE = re.compile(r"([+-]?)(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d)(?::?(\d\d))?)?", re.ASCII)
+_SHORT_MINUTES = re.compile(r"([+-]\d\d?):(\d)", re.ASCII)
+_ABBREVIATED = {
+    "EST": "-05:00", "HST": "-10:00", "MST": "-07:00", "ACT": "Australia/Darwin", "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires", "ART": "Africa/Cairo", "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka", "CAT": "Africa/Harare", "CNT": "America/St_Johns",
+    "CST": "America/Chicago", "CTT": "Asia/Shanghai", "EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris",
+    "IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "MIT": "Pacific/Apia",
+    "NET": "Asia/Yerevan", "NST": "Pacific/Auckland", "PLT": "Asia/Karachi", "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico", "PST": "America/Los_Angeles", "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}  # fmt: skip
+
+
+def parse_timestamp(text: str, zone: Zone) -> int | None:
+    """Return the microseconds since the epoch that a text means where the session's time zone is `zone`.
+
+    None if Spark reads no TIMESTAMP in it. A text with a time alone means that time today.
+    """
+    trimmed = text.strip(_BLANK)
+    clock = _TIME.fullmatch(text.rstrip(_BLANK)[1:] if text.startswith("T") else trimmed)
+    if clock and (text.startswith("T") or clock[2] is not None):
+        day = _today(zone)
+        parts = clock.groups()
+    else:
+        found = _TIMESTAMP.fullmatch(trimmed)
+        if not found:
+            return None
+        day = _day(found[1], found[2], found[3], found[4])
+        parts = found.groups()[4:]
+    local = None if day is None else _local(day, *parts[:4])
+    if local is None:
+        return None
+    instant = _at_zone(local, parts[4].strip(_BLANK)) if parts[4] else int(zone.instants(np.array([local]))[0])
+    return instant if instant is not None and abs(instant) < 2**63 else None
+
+
+def parse_date(text: str) -> int | None:
+    """Return the days since the epoch that a text means, None if Spark reads no DATE in it."""
+    found = _DATE.fullmatch(text.strip(_BLANK))
+    if not found:
+        return None
+    day = _day(*found.groups())
+    return day if day is not None and abs(day) < 2**31 else None
+
+
+def _day(sign: str, year: str, month: str | None, day: str | None) -> int | None:
+    """Count days by the Gregorian calendar, which the years before it follow, too."""
+    y, m, d = int(sign + year), int(month or 1), int(day or 1)
+    # The calendar repeats itself after 400 years of 146,097 days.
+    cycles, y = divmod(y - 2000, 400)
+    try:
+        return datetime.date(2000 + y, m, d).toordinal() - _EPOCH.toordinal() + cycles * 146_097
+    except ValueError:
+        return None
+
+
+def _local(day: int, hour: str | None, minute: str | None, second: str | None, fraction: str | None) -> int | None:
+    h, m, s = int(hour or 0), int(minute or 0), int(second or 0)
+    if h > 23 or m > 59 or s > 59:
+        return None
+    local = day * _DAY + h * _HOUR + m * _MINUTE + s * _SECOND + int((fraction or "")[:6].ljust(6, "0"))
+    return local if abs(local) < 2**63 else None
+
+
+def _today(zone: Zone) -> int:
+    now = time.time_ns() // 1000
+    offsets = [o for o in zone.offsets if int(zone.instants(np.array([now + o]))[0]) == now]
+    return (now + (offsets[0] if offsets else 0)) // _DAY
+
+
+def _at_zone(local: int, name: str) -> int | None:
+    """Return the instant at which a clock of the named zone or offset shows a local time."""
+    name = _ABBREVIATED.get(name, name)
+    name = _SHORT_MINUTES.sub(r"\g<1>:0\2", name) if _SHORT_MINUTES.fullmatch(name) else name
+    if name in ("Z", "UTC", "GMT", "UT"):
+        return int(UTC.instants(np.array([local]))[0])
+    if found := _OFFSET.fullmatch(name):
+        size = int(found[2]) * 3600 + int(found[3] or 0) * 60 + int(found[4] or 0)
+        if size > 18 * 3600 or int(found[3] or 0) > 59 or int(found[4] or 0) > 59:
+            return None
+        return local - (size if found[1] == "+" else -size) * _SECOND
+    try:
+        offset = ZoneInfo(name).utcoffset(_EPOCH + datetime.timedelta(microseconds=local))
+    except (ValueError, OverflowError, OSError, KeyError):
+        return None
+    return local - offset // datetime.timedelta(microseconds=1)

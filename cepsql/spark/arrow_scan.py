@@ -1,0 +1,78 @@
+"""Packets that tasks make of files by themselves: Spark lists and checkpoints the paths, and no row enters the JVM."""
+
+import glob
+import os
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.catalog import Source
+from cepsql.errors import OperationalError
+from cepsql.ordered.packet import PACKET_DDL, pack
+from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
+from cepsql.scan.parquet import parquet_obstacle
+from cepsql.scan.read import read_files
+from cepsql.scan.zone import Zone
+from cepsql.spark.source import located_options
+from cepsql.spark.zone import session_zone
+
+_PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
+"""The schema of Spark's source of whole files; their content is read only where it is selected."""
+
+_EXPECTED = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+}
+_LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy"
+_INSPECTED_FILES = 100
+
+
+def scan_packets(spark: SparkSession, source: Source, scan: ArrowScan, buckets: int, control: str | None) -> DataFrame:
+    """Return the packets of a stream over files, as PACKET_DDL.
+
+    control: folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
+    """
+    listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
+    paths = spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
+    if control is not None:
+        paths = paths.unionByName(spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path"))
+    return paths.mapInArrow(partial(_packed, scan, session_zone(spark), buckets), PACKET_DDL)
+
+
+def session_obstacle(spark: SparkSession) -> str | None:
+    """Return the setting under which this session reads otherwise than the Arrow scan, None if there is none."""
+    for key, expected in _EXPECTED.items():
+        if spark.conf.get(key).lower() != expected.lower():
+            return f"{key} is {spark.conf.get(key)}"
+    return f"{_LEGACY_TIMES} is LEGACY" if spark.conf.get(_LEGACY_TIMES).upper() == "LEGACY" else None
+
+
+def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
+    """Return what in the files that are there now only Spark reads as declared, None if nothing is in the way."""
+    try:
+        options = {name.lower(): value for name, value in located_options(source).items()}
+    except OperationalError:
+        # Whoever reads them will say what is missing.
+        return None
+    path = options["path"].removeprefix("file://").removeprefix("file:")
+    for folder in filter(os.path.isdir, [path] if os.path.exists(path) else glob.glob(path)):
+        if any("=" in entry.name and entry.is_dir() for entry in os.scandir(folder)):
+            return "folders named like key=value hold columns"
+        if scan.layout.format == "parquet":
+            files = (entry.path for entry in os.scandir(folder) if entry.is_file() and entry.name[0] not in "._")
+            reasons = (parquet_obstacle(file, scan.layout) for file in islice(files, _INSPECTED_FILES))
+            found = next((reason for reason in reasons if reason), None)
+            if found:
+                return found
+    return None
+
+
+def _packed(scan: ArrowScan, zone: Zone, buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    paths = (path for batch in batches for path in batch["path"].to_pylist())
+    return pack(read_files(scan, zone, buckets, paths), buckets, alive=scan.alive)

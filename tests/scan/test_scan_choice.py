@@ -1,0 +1,77 @@
+"""Which queries Arrow reads files for, and what is said of the others."""
+
+import pytest
+
+import cepsql
+from cepsql.scan.choose import choose_scan
+
+COLUMNS = (
+    "sym STRING, at TIMESTAMP, price DOUBLE, n INT, cost DECIMAL(8,2), tags ARRAY<INT>, twice INT AS 2 * n, "
+    "upper STRING AS upper(sym), WATERMARK FOR at AS at - INTERVAL '1' SECOND"
+)
+
+
+def choice(
+    columns=None,
+    options="",
+    format="csv",
+    input="ticks",
+    keys="sym",
+    define="price > 50.5",
+    measures="A.price AS p",
+):
+    engine = cepsql.connect()
+    columns = columns or COLUMNS.replace("tags ARRAY<INT>, ", "")
+    engine.sql(f"CREATE STREAM ticks ({columns}) USING {format} OPTIONS (path 'ticks'{options})")
+    plan = engine.sql(
+        f"SELECT * FROM {input} MATCH_RECOGNIZE (PARTITION BY {keys} ORDER BY at MEASURES {measures} "
+        f"PATTERN (A) DEFINE A AS {define}) AS m"
+    ).plan
+    return choose_scan(plan.matches[0].program, plan.matches[0].input, plan.relations)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"format": "PARQUET"},
+        {"options": ", header 'true', sep ';', maxFilesPerTrigger '1', pathGlobFilter '*.csv'"},
+        {"options": ", delimiter '\\t'"},
+        {"keys": "twice"},
+        {"define": "cost > 10 AND 2.5 <= cost AND n IN (1, 2)"},
+        {"define": "at > '2026-01-01' AND sym LIKE 'a%'"},
+        {"input": "(SELECT price * n AS price, sym, at FROM ticks AS t WHERE t.n > 0)"},
+        {"input": "(SELECT * FROM (SELECT sym, at, price FROM ticks WHERE n > 0) AS x WHERE x.price > 1)"},
+    ],
+)
+def test_read_by_arrow(asked):
+    found = choice(**asked)
+    assert found.scan is not None, found.reason
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"format": "json"}, "the format json is read by Spark only"),
+        ({"options": ", quote '$'"}, "the option quote is Spark's"),
+        ({"options": ", sep '||'"}, "the separator '||'"),
+        ({"columns": COLUMNS}, "tags of type ARRAY<INT>"),
+        ({"keys": "cost"}, "PARTITION BY a DECIMAL(8,2)"),
+        ({"define": "upper = 'X'"}, "UPPER(sym)"),
+        ({"define": "sym LIKE 'a\\\\_%'"}, "LIKE with a backslash"),
+        ({"define": "sym RLIKE 'a'"}, "sym RLIKE 'a'"),
+        ({"define": "sym = 1"}, "STRING beside INT"),
+        ({"define": "cost > price"}, "DECIMAL(8,2) beside DOUBLE"),
+        ({"define": "n > 99999999999.5"}, "INT beside 99999999999.5, which is beyond its range"),
+        ({"measures": "A.price + 1 AS p, MAX(A.cost * 2) AS c"}, "arithmetic on DECIMAL(8,2) and INT"),
+    ],
+)
+def test_read_by_spark(asked, reason):
+    assert choice(**asked).reason == reason
+
+
+def test_only_what_is_read_is_wanted():
+    scan = choice(define="price > 50", measures="A.at AS t").scan
+    assert scan.layout.wanted == {"sym", "at", "price"}
+    assert [name for name, _ in scan.layout.columns] == ["sym", "at", "price", "n", "cost"]
+    assert scan.alive == (1,)

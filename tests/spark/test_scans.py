@@ -1,0 +1,89 @@
+"""A standing query gives the same with either scan, and a checkpoint keeps the one that it was begun with."""
+
+import os
+import random
+
+import pytest
+
+import cepsql
+from cepsql.errors import OperationalError
+from cepsql.spark.progress import Progress
+
+COLUMNS = """
+    sym STRING, seconds INT, price DOUBLE, kind STRING, unread DATE,
+    at TIMESTAMP AS timestamp_seconds(seconds), dear BOOLEAN AS price > 50.5,
+    WATERMARK FOR at AS at - INTERVAL '20' SECONDS"""
+QUERIES = {
+    "labels": """SELECT * FROM {input} MATCH_RECOGNIZE (
+        PARTITION BY sym, dear ORDER BY at
+        MEASURES FIRST(A.price) AS first_price, LAST(C.at) AS ended, COUNT(B.kind) AS n
+        PATTERN (A B* C) DEFINE A AS kind = 'a', B AS price > 20 OR kind IS NULL, C AS kind IN ('c', 'd')) AS m""",
+    "dead": """SELECT * FROM {input} MATCH_RECOGNIZE (
+        PARTITION BY sym ORDER BY at MEASURES A.price AS first_price, C.price AS last_price, MATCH_NUMBER() AS number
+        PATTERN (A B*? C) WITHIN INTERVAL '1' MINUTE
+        DEFINE A AS kind = 'a', C AS kind = 'c' AND C.price > A.price) AS m""",
+}
+INPUTS = ["ticks", "(SELECT sym, at, price, kind, dear FROM ticks WHERE kind <> 'e' OR price < 30) AS few"]
+
+
+def write(folder, number, draw, start):
+    lines = []
+    for _ in range(120):
+        seconds = draw.choice([start + draw.randint(0, 60)] * 9 + [start - 40, ""])
+        price = draw.choice([round(draw.random() * 100, 2)] * 9 + ["", "many"])
+        lines.append(f"{draw.choice('xyz')},{seconds},{price},{draw.choice(['a', 'b', 'c', 'd', 'e', ''])},2026-01-01")
+    lines += ["z,1", ",5,5,a,", f"x,{start},1,a,soon"]
+    path = folder / f"{number}.part"
+    path.write_text("\n".join(lines) + "\n")
+    os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+    path.rename(folder / f"{number}.csv")
+
+
+def played(spark, folder, query, scan):
+    """Return the matches, sorted, and the counts of a drained run."""
+    engine = cepsql.connect(spark)
+    engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{folder}', maxFilesPerTrigger '2')")
+    engine.sql(f"SET cepsql.scan = '{scan}'")
+    found = engine.sql(query)
+    assert (found.scan_obstacle(spark) is None) == (scan == "auto")
+    with found.start(drain=True) as standing:
+        rows = [row for table in standing.rows() for row in table.to_pylist()]
+    return sorted(map(repr, rows)), counts(standing.progress)
+
+
+def counts(progress: Progress):
+    names = ("read", "used", "late", "malformed", "null_time", "null_key")
+    return [getattr(progress, f"rows_{name}") for name in names] + [progress.matches, progress.batches]
+
+
+@pytest.mark.parametrize(("name", "input"), zip(QUERIES, INPUTS, strict=True))
+def test_both_scans_agree(spark, tmp_path, name, input):
+    draw = random.Random(name + input)
+    for number in range(4):
+        write(tmp_path, number, draw, 1000 + 50 * number)
+    query = QUERIES[name].format(input=input)
+    found, expected = (played(spark, tmp_path, query, scan) for scan in ("auto", "spark"))
+    assert found == expected
+    read, used, late, malformed, null_time, null_key, matches, _ = found[1]
+    assert read == used + late + malformed + null_time
+    assert min(used, late, malformed, null_time, null_key, matches) > 0
+
+
+def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
+    folder, checkpoint = tmp_path / "files", str(tmp_path / "checkpoint")
+    folder.mkdir()
+    draw = random.Random(4)
+    engine = cepsql.connect(spark)
+    engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{folder}')")
+    query = engine.sql(QUERIES["dead"].format(input="ticks"))
+    read = []
+    for number, scan in enumerate(["auto", "spark"]):
+        write(folder, number, draw, 1000 + 100 * number)
+        engine.sql(f"SET cepsql.scan = '{scan}'")
+        with query.start(checkpoint=checkpoint) as standing:
+            standing.process_available()
+        read.append(standing.progress.rows_read)
+    assert read == [123, 123]
+    engine.sql(f"CREATE OR REPLACE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{folder}', quote '$')")
+    with pytest.raises(OperationalError, match="begun with the Arrow scan, which cannot go on: the option quote"):
+        engine.sql(QUERIES["dead"].format(input="ticks")).start(checkpoint=checkpoint)
