@@ -471,7 +471,7 @@ __match_0 gives
   a0 AS price
   TIMESTAMP_MICROS(a1) AS rowtime
 __match_1 reads
-  SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.sector, __bound FROM __match_0 AS m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON c.sym = m.sym AND __bound IS NULL WHERE (price > 5 AND __found_1) OR NOT __bound IS NULL) AS alarms
+  SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.sector, __bound FROM __match_0 AS m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON price > 5 AND (c.sym = m.sym AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL) AS alarms
 __match_1 gives
   k0 AS sector
   TIMESTAMP_MICROS(a0) AS until
@@ -494,6 +494,7 @@ Query  stream  sector string, hour unknown, n bigint
       event time of matches: rowtime, given out at most 10 minutes after the watermark has reached it
       columns that travel: sym, price
       route: regular: every condition reads the row or its neighbours only
+      scan: Spark's: the format json is read by Spark only
       Stream ticks  json  watermark ts - 10 seconds
       Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
@@ -504,6 +505,11 @@ __match_0: A UP+
   a0 = LAST(UP: price)
   a1 = `ts`
   WITHIN 10 minutes
+
+  ○──[A]──┬─[UP]─┬──◉
+          ╰─◄+───╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 row UP
@@ -515,6 +521,9 @@ __match_1: X Y Z
   Y AS TRUE
   Z AS TRUE
   a0 = `rowtime`
+
+  ○──[X]──[Y]──[Z]──◉
+
   automaton
     0 row X
     1 row Y

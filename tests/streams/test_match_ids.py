@@ -1,5 +1,6 @@
-"""MATCH_ID(): the same in every split into micro-batches, after restarts, and over a table; different for each match."""
+"""MATCH_ID(): the same in every split into micro-batches, after restarts and over a table; one for each match."""
 
+import itertools
 import random
 import re
 
@@ -31,7 +32,7 @@ def sample() -> list[list[tuple]]:
             row = (rng.choice(["p", "q", None]), f"2026-01-01 00:00:{second:02}", rng.choice(["1", "2", None]), x)
             rows += [row] * rng.choice([1, 1, 2, 3])
     cuts = [0, 5, 6, 17, len(rows)]
-    return [rows[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [rows[a:b] for a, b in itertools.pairwise(cuts)]
 
 
 def literal(row: tuple) -> str:
