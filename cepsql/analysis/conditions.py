@@ -79,12 +79,9 @@ def lower_condition(condition: exp.Expr, variable: int, scope: MatchScope, trave
     return _Lowering(variable, scope, traveling).lower(condition, positive=True)
 
 
-def lower_value(expression: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
-    """Turn an expression, as it may stand in the DEFINE condition of a variable, into a scalar program.
-
-    Raises as `lower_condition`.
-    """
-    return _Lowering(variable, scope, traveling).lower(expression, positive=False)
+def lower_part(part: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
+    """Lower a part of a valid condition so that its value, NULL told apart from false, comes out."""
+    return _Lowering(variable, scope, traveling).lower(part, positive=False)
 
 
 def compares_with_itself(condition: exp.Expr, variable: int, scope: MatchScope) -> bool:

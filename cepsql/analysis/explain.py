@@ -5,9 +5,11 @@ from sqlglot import exp
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
+from cepsql.analysis.railroad import draw, legend
 from cepsql.catalog import Relation, Source, View
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.reach import reach
+from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
 from cepsql.pattern.ir import dump as dump_pattern
@@ -24,8 +26,6 @@ from cepsql.pattern.program import (
     Navigation,
     RowValue,
     Scalar,
-    leaves,
-    reads_row_only,
 )
 
 _SIGNS = {
@@ -61,7 +61,7 @@ def explain_logical(plan: Plan) -> str:
 
 
 def explain_pattern(plan: Plan) -> str:
-    """Return each compiled pattern: variables with their conditions, measures, and the automaton."""
+    """Return each compiled pattern: variables with their conditions, measures, a drawing, and the automaton."""
     return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
 
 
@@ -100,8 +100,13 @@ def _state(program: MatchProgram) -> str:
 
 
 def _route(program: MatchProgram) -> str:
-    if all(reads_row_only(leaf) for condition in program.conditions for leaf in leaves(condition)):
+    if not needs_match(program):
         return "regular: every condition reads the row or its neighbours only"
+    if by_position(program, frozenset()) is not None:
+        return "regular: what conditions read of the match is always as many rows before"
+    values = frozenset(column.name for column in program.values)
+    if by_position(program, values) is not None:
+        return "regular where nothing read is NULL: then it is always as many rows before; else search"
     return "search: a condition reads the match so far"
 
 
@@ -126,6 +131,8 @@ def _pattern(match: MatchPlan) -> str:
     lines += [f"  {aggregate.name} = {dump_aggregate(aggregate)}" for aggregate in match.aggregates]
     if program.within is not None:
         lines.append(f"  WITHIN {_duration(program.within)}")
+    drawing = draw(program.pattern)
+    lines += ["", *(f"  {line}" for line in [*drawing, *legend(drawing)]), ""]
     lines += [
         "  automaton",
         *(f"    {line}" for line in dump_code(compile_pattern(program.pattern, program.variables)).splitlines()),

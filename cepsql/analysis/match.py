@@ -1,6 +1,6 @@
 """A MATCH_RECOGNIZE clause, its names resolved, becomes a match program and the SQL around it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -17,6 +17,7 @@ from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
+from cepsql.pattern.endless import endless_variables
 from cepsql.pattern.program import Column, MatchId, MatchProgram, OrderColumn, Scalar
 
 
@@ -38,6 +39,7 @@ class MatchPlan:
     watermark: event-time column of the input and delay in microseconds; None for a bounded input.
     notices:   what the user should know before it runs for months.
     aggregates: what Spark computes from lists that the matcher returns, before `output`.
+    scope, traveling: what its names mean and what travels, for whoever lowers further expressions of the clause.
     """
 
     clause: MatchClause
@@ -47,7 +49,9 @@ class MatchPlan:
     output: tuple[OutputColumn, ...]
     watermark: Watermark | None
     notices: tuple[str, ...]
-    aggregates: tuple[ListAggregate, ...] = ()
+    aggregates: tuple[ListAggregate, ...]
+    scope: MatchScope = field(repr=False, compare=False)
+    traveling: Traveling = field(repr=False, compare=False)
 
     @property
     def streaming(self) -> bool:
@@ -94,9 +98,14 @@ def plan_match(
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
     )
+    if streaming:
+        _refuse_endless(clause, program)
     notices = _notices(clause, scope, program, streaming)
     mark = watermark if streaming else None
-    return MatchPlan(clause, clause.input, program, order, output, mark, notices, tuple(atoms.aggregates))
+    aggregates = tuple(atoms.aggregates)
+    return MatchPlan(
+        clause, clause.input, program, order, output, mark, notices, aggregates, scope=scope, traveling=traveling
+    )
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
@@ -114,16 +123,19 @@ def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
             clause.rows.span,
             "a row that {- -} leaves out is matched all the same",
         )
-    if unmatched and clause.rows.timeouts:
-        raise NotSupportedError(
-            "WITH UNMATCHED ROWS and SHOW TIMEOUT MATCHES together are not supported", clause.rows.span
-        )
-    if unmatched and streaming and clause.skip.target != "past last row":
-        raise NotSupportedError(
-            "WITH UNMATCHED ROWS over a stream is supported with AFTER MATCH SKIP PAST LAST ROW only", clause.rows.span
-        )
     if not clause.rows.all and not clause.partition_by and not clause.measures:
         raise ProgrammingError("MATCH_RECOGNIZE gives no column", clause.span, "add MEASURES or PARTITION BY")
+
+
+def _refuse_endless(clause: MatchClause, program: MatchProgram) -> None:
+    names = endless_variables(program)
+    if names:
+        raise ProgrammingError(
+            "no match of this pattern is ever decided over a stream",
+            clause.span,
+            f"{' and '.join(names)} may take every row to come, and more rows are preferred: give a condition that "
+            f"some row fails, repeat as few rows as possible ({names[0]}*?), or bound the match by WITHIN",
+        )
 
 
 def _skip_to(clause: MatchClause, scope: MatchScope) -> frozenset[int]:

@@ -16,6 +16,7 @@ from cepsql.ordered.reach import reach
 from cepsql.ordered.row_ids import with_row_ids
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.state import State, decode, encode
+from cepsql.pattern.output import asks_for_unmatched
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.rows import Partitions
 
@@ -104,6 +105,8 @@ def _scan(
     parts = [] if again is None else [again]
     if ready is not None:
         ready = with_row_ids(program, ready)
+        if asks_for_unmatched(program):
+            ready = ready.append_column("covered", pa.repeat(False, ready.num_rows))
         parts.append(ready.append_column("context", pa.repeat(False, ready.num_rows)))
     if not parts:
         return (None, None, None) if bound == END_OF_TIME else (None, resting, before.numbers)
@@ -117,6 +120,8 @@ def _scan(
     if bound == END_OF_TIME:
         return scanned, None, None
     stored = write_numbers(before.numbers, keys, distinct, scanned.numbers) if asks_for_number(program) else None
+    if scanned.covered is not None:
+        rows = rows.drop_columns(["covered"]).append_column("covered", pa.array(scanned.covered))
     kept = retain(rows, starts, scanned.scan, reach(program))
     tables = [table for table in (resting, kept) if table is not None]
     return scanned, stack(tables) if tables else None, stored

@@ -22,8 +22,9 @@ class State:
 
     bound:   rows with t <= bound were released; a row that comes at or below it is late.
     counts:  what became of all rows since the query began.
-    held:    released rows that a later scan reads again, partition by partition and in order, or None. Two more
-             columns: `first` BOOLEAN begins a partition, `context` BOOLEAN is kept only for PREV.
+    held:    released rows that a later scan reads again, partition by partition and in order, or None. Further
+             columns: `first` BOOLEAN begins a partition, `context` BOOLEAN is kept only for PREV, and with
+             WITH UNMATCHED ROWS `covered` BOOLEAN is in a match that was given out.
     waiting: rows above the bound in no order, or None.
     numbers: the keys that had matches, with `number` BIGINT, how many; None if the program does not ask for it.
     """

@@ -1,7 +1,10 @@
 """Find matches of any row pattern by backtracking."""
 
+from bisect import bisect_left
+
 import numpy as np
 
+from cepsql.pattern.candidates import Candidates
 from cepsql.pattern.compile import Code, first_variables, nullable
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.found import FoundBuilder
@@ -9,21 +12,30 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Partitions
 from cepsql.pattern.search import STEP_BUDGET, Outcome, Search
 
+DEAR_STEPS = 200
+"""Steps that cost more than looking for the next row at which a match may begin."""
+
 
 def find_backtracking(
-    program: MatchProgram, partitions: Partitions, tests: RowTests, budget: int = STEP_BUDGET
+    program: MatchProgram,
+    partitions: Partitions,
+    tests: RowTests,
+    budget: int = STEP_BUDGET,
+    dear_steps: int = DEAR_STEPS,
 ) -> Found:
     """Find the matches of all partitions that are decided, in order.
 
-    tests: the row-only parts of the conditions, tested.
+    tests:      the row-only parts of the conditions, tested.
+    dear_steps: after a failed attempt of more steps the next row that may begin a match is looked up.
     Raises OperationalError where an attempt takes too long, and for a skip that leads nowhere if the program is strict.
     """
     search = Search(program, partitions, tests, budget)
     found = FoundBuilder(partitions)
-    candidates = _candidates(search.code, partitions, tests)
-    begins = np.searchsorted(candidates, partitions.scan).tolist()
-    stops = np.searchsorted(candidates, partitions.ends).tolist()
-    rows = candidates.tolist()
+    starts = _possible_starts(search.code, partitions, tests)
+    begins = np.searchsorted(starts, partitions.scan).tolist()
+    stops = np.searchsorted(starts, partitions.ends).tolist()
+    rows = starts.tolist()
+    candidates = Candidates(program, partitions, tests)
     for p in np.flatnonzero(np.less(begins, stops)).tolist():
         search.enter(p)
         place, stop, next_row, number = begins[p], stops[p], 0, int(partitions.numbers[p]) + 1
@@ -32,8 +44,12 @@ def find_backtracking(
             place += 1
             if start < next_row:
                 continue
+            steps = search.steps
             outcome = search.attempt(start, number)
             if outcome is Outcome.NONE:
+                if search.steps - steps > dear_steps:
+                    next_row = candidates.next_start(p, start + 1)
+                    place = bisect_left(rows, next_row, place, stop)
                 continue
             if outcome is Outcome.UNDECIDED:
                 found.stop(p, start, number - 1)
@@ -47,7 +63,7 @@ def find_backtracking(
     return found.build()
 
 
-def _candidates(code: Code, partitions: Partitions, tests: RowTests) -> np.ndarray:
+def _possible_starts(code: Code, partitions: Partitions, tests: RowTests) -> np.ndarray:
     """Return the rows at which a match may start, ascending."""
     if nullable(code):
         return np.arange(partitions.rows.num_rows)

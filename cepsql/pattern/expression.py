@@ -2,10 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+
+import re2
 
 from cepsql.pattern.alphabet import FUTURE, NO_ROW
 from cepsql.pattern.compile import can_be_empty
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable, walk
+
+RE2_MEMORY = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,19 @@ def translate(pattern: Pattern, classes: Mapping[str, bytes]) -> Expression:
         text += inner
         elements.append(token)
     return Expression(text, tuple(elements))
+
+
+@lru_cache(maxsize=256)
+def compile_expression(text: bytes):
+    """Compile an expression over row codes; it is made once in a process.
+
+    Raises re2.error if it is too large.
+    """
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = RE2_MEMORY
+    options.log_errors = False
+    return re2.compile(text, options)
 
 
 def futures_needed(pattern: Pattern) -> int:

@@ -1,6 +1,11 @@
 """Find the matches of a row pattern in ordered rows."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from cepsql.pattern.backtrack import find_backtracking
+from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.regular import find_regular, is_regular
 from cepsql.pattern.rows import Found, Partitions
@@ -12,10 +17,29 @@ def find_matches(program: MatchProgram, partitions: Partitions) -> Found:
 
     The meaning is ISO/IEC 19075-5's: the first match in the order of preference, matches of a partition one after
     another. A match is given once every earlier start of its partition is decided. Patterns whose conditions read rows
-    alone run as regular expressions, all others by backtracking.
+    alone, or can be made so by position, run as regular expressions, all others by backtracking.
     Raises NotSupportedError for what cannot be decided on these rows, OperationalError where a match takes too long.
     """
+    if needs_match(program):
+        found = _find_by_position(program, partitions)
+        if found is not None:
+            return found
     tests = test_rows(program, partitions)
     if is_regular(program, partitions, tests):
         return find_regular(program, partitions, tests)
     return find_backtracking(program, partitions, tests)
+
+
+def _find_by_position(program: MatchProgram, partitions: Partitions) -> Found | None:
+    """Find the matches of a program whose conditions read the match at fixed distances, None if they do not."""
+    rows = partitions.rows
+    never_null = frozenset(name for name in rows.column_names if not rows[name].null_count)
+    positions = by_position(program, never_null)
+    if positions is None:
+        return None
+    tests = test_rows(positions.program, partitions)
+    if not is_regular(positions.program, partitions, tests):
+        return None
+    found = find_regular(positions.program, partitions, tests)
+    labels = np.array(positions.variable_of, np.int64)[found.matches.labels]
+    return replace(found, matches=replace(found.matches, labels=labels))

@@ -46,16 +46,26 @@ def output_rows(program: MatchProgram, partitions: Partitions, matches: Matches,
     return OutputRows(match[order], row[order], seen[order])
 
 
-def unmatched_rows(program: MatchProgram, partitions: Partitions, found: Found) -> np.ndarray:
-    """Return the rows that this scan decided and no match covers, if the program asks for them.
+def asks_for_unmatched(program: MatchProgram) -> bool:
+    """Tell whether the program gives out rows that no match covers."""
+    return program.all_rows and program.empty == "unmatched"
 
-    The row at which an empty match is found counts as matched.
+
+def covered_rows(partitions: Partitions, matches: Matches) -> np.ndarray:
+    """Tell for each row whether a match covers it, or one of an earlier scan did, as the column `covered` says.
+
+    The row at which an empty match is found counts as covered, and so do those of a partial match that timed out.
     """
-    if program.empty != "unmatched" or not program.all_rows:
-        return np.zeros(0, np.int64)
-    matches = found.matches
-    covered = np.zeros(partitions.rows.num_rows + 1, np.int64)
-    np.add.at(covered, matches.start, 1)
-    np.add.at(covered, matches.start + np.maximum(matches.length, 1), -1)
+    depth = np.zeros(partitions.rows.num_rows + 1, np.int64)
+    np.add.at(depth, matches.start, 1)
+    np.add.at(depth, matches.start + np.maximum(matches.length, 1), -1)
+    covered = np.cumsum(depth)[:-1] > 0
+    if "covered" in partitions.rows.column_names:
+        covered |= partitions.rows["covered"].to_numpy()
+    return covered
+
+
+def unmatched_rows(partitions: Partitions, found: Found, covered: np.ndarray) -> np.ndarray:
+    """Return the rows that this scan decided and no match covers."""
     decided = ranges(partitions.scan, np.maximum(found.scan - partitions.scan, 0))
-    return decided[np.cumsum(covered)[decided] == 0]
+    return decided[~covered[decided]]

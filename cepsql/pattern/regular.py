@@ -1,7 +1,6 @@
 """Matches of patterns whose conditions read rows only: a regular expression scans the rows, one byte each."""
 
 from bisect import bisect_left
-from functools import lru_cache
 
 import numpy as np
 import re2
@@ -9,7 +8,7 @@ import re2
 from cepsql.pattern.alphabet import FUTURE, SEPARATOR, Alphabet, encode
 from cepsql.pattern.compile import compile_pattern, first_variables
 from cepsql.pattern.conditions import RowTests, split
-from cepsql.pattern.expression import Expression, futures_needed, is_expressible, translate
+from cepsql.pattern.expression import Expression, compile_expression, futures_needed, is_expressible, translate
 from cepsql.pattern.ir import Exclude, walk
 from cepsql.pattern.labels import label, ranges
 from cepsql.pattern.layout import Layout, lay_out, read_limits
@@ -17,7 +16,6 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Matches, Partitions
 
 MAX_FUTURES = 64
-RE2_MEMORY = 64 << 20
 BLOCK = 64
 """How many starts one search serves at least where WITHIN limits matches."""
 
@@ -34,7 +32,7 @@ def is_regular(program: MatchProgram, partitions: Partitions, tests: RowTests) -
     if alphabet is None:
         return False
     try:
-        _compiled(_expression(program, alphabet).text)
+        compile_expression(_expression(program, alphabet).text)
     except re2.error:
         return False
     return True
@@ -52,9 +50,9 @@ def find_regular(program: MatchProgram, partitions: Partitions, tests: RowTests)
     expression = _expression(program, alphabet)
     layout = lay_out(partitions, alphabet, futures_needed(program.pattern), program.within)
     if program.within is None:
-        spans = _search(_compiled(expression.text), layout, program.skip)
+        spans = _search(compile_expression(expression.text), layout, program.skip)
     else:
-        spans = _search_within(program, partitions, _compiled(expression.text), layout)
+        spans = _search_within(program, partitions, compile_expression(expression.text), layout)
     return _final(program, partitions, tests, expression, layout, spans)
 
 
@@ -69,15 +67,6 @@ def _possible(tests: RowTests) -> np.ndarray:
 
 def _expression(program: MatchProgram, alphabet: Alphabet) -> Expression:
     return translate(program.pattern, dict(zip(program.variables, alphabet.classes, strict=True)))
-
-
-@lru_cache(maxsize=256)
-def _compiled(text: bytes):
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = RE2_MEMORY
-    options.log_errors = False
-    return re2.compile(text, options)
 
 
 def _search(expression, layout: Layout, skip: str) -> np.ndarray:

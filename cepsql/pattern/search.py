@@ -10,7 +10,7 @@ from cepsql.pattern import ir
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.rows import Partitions
-from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, ROW, SPLIT, START_ANCHOR, search_plan
+from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, LEAP, ROW, SPLIT, START_ANCHOR, search_plan
 from cepsql.pattern.steps import UnknownRow
 from cepsql.pattern.types import plain_values
 
@@ -53,6 +53,7 @@ class Search:
         self.match: list[int] = []
         self._plan = plan
         self._tests = _verdicts(tests)
+        self._known = tests.unknown is None
         self._columns = plain_values(partitions.rows, plan.steps.columns)
         self._times = plain_values(partitions.rows, ("t",))["t"] if program.within is not None else []
         self._labels = [0] * partitions.rows.num_rows
@@ -68,7 +69,7 @@ class Search:
         """Go to a partition."""
         bounds = self.partitions
         self._low, self._high = int(bounds.starts[partition]), int(bounds.ends[partition])
-        self._cut, self._cut_at, self._furthest = False, None, self._low
+        self._cut, self._cut_at, self._furthest, self._behind = False, None, self._low, self._low
         if self._functions is None or self._plan.steps.physical:
             open = bounds.bound != END_OF_TIME
             self._functions = self._plan.steps.bind(self._columns, self._low, self._high, open)
@@ -80,6 +81,7 @@ class Search:
     def attempt(self, start: int, number: int) -> Outcome:
         """Try to match from a row; after MATCH and TIMEOUT, `match` has the labels of the rows."""
         limit, closed = self._reach(start)
+        self._leave_behind(start)
         if self._cut and (self._timeouts or self._cut_at != (limit, closed)):
             self._forget(start, self._furthest)
             self._cut = False
@@ -93,8 +95,6 @@ class Search:
             self._forget(start, end)
         elif outcome is Outcome.TIMEOUT:
             self.match = self._partial
-        for table in self._deep_tables:
-            table.pop(start, None)
         return outcome
 
     def _reach(self, start: int) -> tuple[int, bool]:
@@ -105,6 +105,13 @@ class Search:
         deadline = self._times[start] + within
         limit = bisect_left(self._times, deadline, start, self._high)
         return limit, limit < self._high or bound == END_OF_TIME or bound >= deadline - 1
+
+    def _leave_behind(self, start: int) -> None:
+        """Free what is known of the rows that no attempt reads any more: many small sets make Python slow."""
+        for row in range(self._behind, min(start, self._furthest + 1)):
+            for table in self._deep_tables:
+                table.pop(row, None)
+        self._behind = start
 
     def _forget(self, first: int, last: int) -> None:
         """Forget what failed at the rows from `first` to `last`."""
@@ -121,7 +128,7 @@ class Search:
         plan = self._plan
         operations, xs, ys, kept, fail = plan.operations, plan.xs, plan.ys, plan.kept, len(plan.operations) - 1
         flat, deep, tests, functions, labels = self._flat, self._deep, self._tests, self._functions, self._labels
-        marks = plan.marks
+        marks, leaps, known = plan.marks, plan.leaps, self._known
         low, high, at_end = self._low, self._high, self.partitions.bound == END_OF_TIME
         registers = plan.steps.begin(start, number)
         pc, row, loops, stack = 0, start, 0, []
@@ -174,6 +181,20 @@ class Search:
                     else:
                         return Outcome.UNDECIDED, row
                 elif operation == SPLIT:
+                    stack.append((ys[pc], row, loops, registers))
+                    pc = xs[pc]
+                elif operation == LEAP:
+                    if known:
+                        wanted, mark = leaps[pc]
+                        place = tests[wanted].find(1, row, limit)
+                        if place < 0:
+                            place = limit
+                        if place > row:
+                            labels[row:place] = [mark] * (place - row)
+                            row = place
+                            loops = 0
+                            if row > furthest:
+                                furthest = row
                     stack.append((ys[pc], row, loops, registers))
                     pc = xs[pc]
                 elif operation == FAIL:

@@ -13,7 +13,7 @@ from cepsql.pattern.registers import live
 from cepsql.pattern.steps import compile_steps
 from cepsql.pattern.types import spark_type
 
-ROW, SPLIT, JUMP, BEGIN, END, START_ANCHOR, END_ANCHOR, ACCEPT, FAIL = range(9)
+ROW, SPLIT, LEAP, JUMP, BEGIN, END, START_ANCHOR, END_ANCHOR, ACCEPT, FAIL = range(10)
 _OPERATIONS = {"row": ROW, "split": SPLIT, "jump": JUMP, "begin": BEGIN, "end": END, "accept": ACCEPT}
 
 
@@ -35,6 +35,10 @@ class SearchPlan:
     deep: it has several ways in, and the state is more than the row.
     kept: what picks the live registers, None where there are none.
     marks: the label of a row consumed there, as in `Matches.labels`.
+    leaps: for LEAP, the variable to look for, and the label of the rows before it.
+
+    A LEAP is the split of `X*? Y` where X takes every row and changes nothing that is kept: it may go straight to the
+    next row that can be Y.
     """
 
     def __init__(self, program: MatchProgram, types: tuple[tuple[str, str], ...], key: str):
@@ -42,11 +46,16 @@ class SearchPlan:
         self.code = code = compile_pattern(program.pattern, program.variables)
         self.steps = compile_steps(rests, program.variables, types, key)
         self.operations = [*map(_operation, code.instructions), FAIL]
+        self.leaps = [self._leap(program, pc) for pc in range(len(code.instructions))]
         loops = (BEGIN, END)
         self.xs = [1 << i.x if _operation(i) in loops else i.x for i in code.instructions]
         self.ys = [i.y for i in code.instructions]
         hidden = len(program.variables) if program.all_rows else 0
         self.marks = [i.x + hidden * i.y for i in code.instructions]
+        for pc, leap in enumerate(self.leaps):
+            if leap is not None:
+                self.leaps[pc] = leap[0], self.marks[leap[1]]
+                self.operations[pc] = LEAP
         entries = Counter(target for pc in range(len(code.instructions)) for target in successors(code, pc))
         entries[0] += 1
         needed = live(code, rests, self.steps.registers)
@@ -54,6 +63,17 @@ class SearchPlan:
         self.flat = [entries[pc] > 1 and plain and not live_here for pc, live_here in enumerate(needed)] + [False]
         self.deep = [entries[pc] > 1 and not flat for pc, flat in enumerate(self.flat)]
         self.kept = [itemgetter(*sorted(places)) if places else None for places in needed]
+
+    def _leap(self, program: MatchProgram, pc: int) -> tuple[int, int] | None:
+        """Return the variable Y and the instruction of X if a split is that of `X*? Y` as described, else None."""
+        code = self.code.instructions
+        if code[pc].operation != "split" or code[pc].y != pc + 1:
+            return None
+        wanted, taken = code[code[pc].x], code[pc + 1]
+        if (wanted.operation, taken.operation) != ("row", "row") or code[pc + 2] != Instruction("jump", pc):
+            return None
+        free = program.conditions[taken.x] is None and not any(r.changed_by(taken.x) for r in self.steps.registers)
+        return (wanted.x, pc + 1) if free else None
 
 
 def _operation(instruction: Instruction) -> int:

@@ -26,7 +26,7 @@ def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
     possible = holds.copy() if _looks_ahead(program) and partitions.bound < END_OF_TIME else None
     for variable, condition in enumerate(program.conditions):
         for part in _conjuncts(split(condition)[0]):
-            verdict = _verdict(part, rows)
+            verdict = rows.verdict(part)
             holds[variable] &= verdict.true
             if possible is not None:
                 possible[variable] &= verdict.true if verdict.unknown is None else verdict.true | verdict.unknown
@@ -44,6 +44,7 @@ class _Rows:
         self.table = partitions.rows
         self._partitions = partitions
         self._read: dict[tuple[str, int], Vector] = {}
+        self._verdicts: dict[Scalar, Vector] = {}
 
     @cached_property
     def _limits(self) -> tuple[np.ndarray, np.ndarray]:
@@ -54,6 +55,15 @@ class _Rows:
     def types(self) -> dict[str, str]:
         """Return the Spark SQL type of every column."""
         return {field.name: spark_type(field.type) for field in self.table.schema}
+
+    def verdict(self, condition: Scalar) -> Vector:
+        """Return where a condition holds."""
+        if condition not in self._verdicts:
+            try:
+                self._verdicts[condition] = _evaluate(condition, self)
+            except Unvectorised:
+                self._verdicts[condition] = _row_by_row(condition, self)
+        return self._verdicts[condition]
 
     def read(self, leaf: Bit | Navigation) -> Vector:
         """Return what a leaf reads."""
@@ -98,13 +108,6 @@ def _conjuncts(condition: Scalar | None) -> Iterator[Scalar]:
             yield from _conjuncts(argument)
     elif condition is not None:
         yield condition
-
-
-def _verdict(condition: Scalar, rows: _Rows) -> Vector:
-    try:
-        return _evaluate(condition, rows)
-    except Unvectorised:
-        return _row_by_row(condition, rows)
 
 
 def _evaluate(expression: Scalar, rows: _Rows) -> Vector:

@@ -60,6 +60,11 @@ __match_0: A DOWN+ UP+
   a3 = LAST(UP: `ts`)
   a4 = MATCH_NUMBER()
   WITHIN 10 minutes
+
+  ○──[A]──┬─[DOWN]─┬──┬─[UP]─┬──◉
+          ╰─◄+─────╯  ╰─◄+───╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 row DOWN
@@ -106,6 +111,13 @@ __match_0: A B*? C
   a0 = LAST(A: id)
   a1 = complete
   WITHIN 1 day
+
+  ○──[A]──┬─1──────────┬──[C]──◉
+          ╰─2─┬─[B]──┬─╯
+              ╰─◄*?──╯
+  numbers: the order in which ways are tried
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 4 2
@@ -144,6 +156,16 @@ __match_0: ^ PERMUTE(A, B+) {- C -}?? $
   C AS TRUE
   a0 = SUM(A|B: qty)
   a1 = LAST(A|B: CLASSIFIER())
+
+  ○──(^)──╦═1═[A]═════╦──┬─1─────────┬──($)──◉
+          ╠═2═┬─[B]─┬═╣  ╰─2─{-[C]-}─╯
+          ║   ╰─◄+──╯ ║
+          ╚═══════════╝
+  numbers: the order in which ways are tried
+  ◄: again, as often as possible, or with ? as seldom as possible
+  ═: all of these, in any order
+  {- -}: left out of ALL ROWS PER MATCH
+
   automaton
     0 anchor ^
     1 split 2 6
@@ -180,7 +202,7 @@ Query  stream  sym string, name string
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     computed before the shuffle: twice > 3
     columns that travel: sym, twice
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     Stream ticks  json  watermark ts - 10 seconds
   Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: A can repeat for ever
@@ -189,6 +211,11 @@ __match_0: A+ B
   A AS [twice > 3]
   B AS twice < LAST(A: twice)
   a0 = LAST(B: twice)
+
+  ○──┬─[A]─┬──[B]──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -212,7 +239,7 @@ Query  stream  sym string, top double
     watermark: ts - 10 seconds
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     columns that travel: sym, volume
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     View busy  watermark ts - 10 seconds
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
 == pattern ==
@@ -220,6 +247,11 @@ __match_0: A{2,3} B
   A AS TRUE
   B AS volume < LAST(A: volume)
   a0 = MAX(volume)
+
+  ○──┬─[A]─────┬──[B]──◉
+     ╰─◄{2,3}──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 row A
@@ -257,13 +289,16 @@ Query  bounded  sym string, n bigint
     partition by: sym
     order by: ts ASC NULLS FIRST
     columns that travel: sym, qty
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     Table trades  parquet
 == pattern ==
 __match_0: A B
   A AS TRUE
   B AS qty > LAST(A: qty)
   a0 = LAST(B: `ts`)
+
+  ○──[A]──[B]──◉
+
   automaton
     0 row A
     1 row B
@@ -274,6 +309,9 @@ __match_1: X Y
   Y AS TRUE
   a0 = COUNT(*)
   WITHIN 1 hour
+
+  ○──[X]──[Y]──◉
+
   automaton
     0 row X
     1 row Y
@@ -302,6 +340,11 @@ Query  bounded  sym string, n bigint
 __match_0: A+
   A AS [qty > 3]
   a0 = COUNT(*)
+
+  ○──┬─[A]─┬──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -327,6 +370,11 @@ Query  bounded  c string
 __match_0: A+
   A AS [c < 'z']
   a0 = FIRST(A: c)
+
+  ○──┬─[A]─┬──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -358,6 +406,9 @@ Query  stream  sym string, a timestamp
 __match_0: A
   A AS [price > price]
   a0 = LAST(A: `ts`)
+
+  ○──[A]──◉
+
   automaton
     0 row A
     1 accept
@@ -378,13 +429,18 @@ Query  bounded  pattern string, measures int
     order by: ts ASC NULLS FIRST, one ASC NULLS FIRST
     computed before the shuffle: within > 3 AND match = row
     columns that travel: pattern, first, last, define
-    route: search: a condition reads the match so far
+    route: regular: what conditions read of the match is always as many rows before
     Table words  parquet
 == pattern ==
 __match_0: A+ B
   A AS [within > 3 AND match = row]
   B AS first > LAST(A: last)
   a0 = LAST(A: define)
+
+  ○──┬─[A]─┬──[B]──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2

@@ -28,7 +28,7 @@ def test_condition(case, update):
         engine()
         .sql(
             f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts PATTERN (A+ B C?) "
-            f"SUBSET U = (A, B) DEFINE {case.text})"
+            f"WITHIN INTERVAL '1' HOUR SUBSET U = (A, B) DEFINE {case.text})"
         )
         .plan
     )

@@ -41,25 +41,38 @@ def run(asked: MatchProgram, partitions, engine=find_matches):
     return engine(asked, partitions, evaluate_rows(asked, partitions))
 
 
+def find_with_candidates(asked: MatchProgram, partitions, tests):
+    """Find by backtracking, looking for candidates after every failed attempt."""
+    return find_backtracking(asked, partitions, tests, dear_steps=0)
+
+
 @settings(max_examples=300, deadline=None)
 @given(patterns(), rows(), st.one_of(bits(), conditions()), OPTIONS)
 def test_whole_input(parsed, rows, tests, options) -> None:
     asked = program(parsed, tests, NAMES, **options)
     wanted = expected(asked, rows)
     assert matches(run(asked, whole(rows), find_backtracking)) == wanted
+    assert matches(run(asked, whole(rows), find_with_candidates)) == wanted
     assert matches(run(asked, whole(rows))) == wanted
 
 
 @settings(max_examples=250, deadline=None)
-@given(patterns(anchors=False), rows(8), st.one_of(bits(), conditions()), OPTIONS, st.randoms())
-def test_in_pieces(parsed, rows, tests, options, random) -> None:
+@given(
+    patterns(anchors=False),
+    rows(8),
+    st.one_of(bits(), conditions()),
+    OPTIONS,
+    st.randoms(),
+    st.sampled_from((find_matches, find_with_candidates)),
+)
+def test_in_pieces(parsed, rows, tests, options, random, engine) -> None:
     asked = program(parsed, tests, NAMES, **options)
     found, scan, number = [], 0, 0
     last = rows[-1]["t"] if rows else 0
     for bound in [*sorted(random.sample(range(last + 3), min(3, last + 3))), END_OF_TIME]:
         known = sum(row["t"] <= bound for row in rows)
         visible = rows[: random.randint(known, len(rows))]
-        result = run(asked, partition(visible, scan, number, bound, known))
+        result = run(asked, partition(visible, scan, number, bound, known), engine)
         found += matches(result)
         scan, number = int(result.scan[0]), int(result.numbers[0])
     assert found == expected(asked, rows)

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from sqlglot import exp
 
-from cepsql.analysis.conditions import lower_value
+from cepsql.analysis.conditions import lower_part
 from cepsql.analysis.scope import MatchScope
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import Span
@@ -138,7 +138,7 @@ def compared(spark):
     for number, sql in enumerate(expressions):
         text = Text(sql)
         tree = parse_island(text, text.tokens, exp.Condition)
-        programs.append(lower_value(tree, 1, scope, traveling))
+        programs.append(lower_part(tree, 1, scope, traveling))
         selected.append(f"{sql} AS e{number}")
     for column in traveling.values:
         for side in "AB":

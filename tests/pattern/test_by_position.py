@@ -1,0 +1,120 @@
+"""by_position: what it can resolve, and the matches found by it against backtracking."""
+
+import pytest
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from notation import matches, partition, pattern, program, whole
+from strategies import NAMES, patterns, rows
+
+from cepsql.pattern.backtrack import find_backtracking
+from cepsql.pattern.by_position import by_position
+from cepsql.pattern.matcher import _find_by_position
+from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, Call, Literal, Navigation, leaves
+from cepsql.pattern.vector import test_rows as evaluate_rows
+
+A, B, C = (frozenset([i]) for i in range(3))
+
+
+def last(variables, offset=0, shift=0):
+    return Navigation("v0", variables, False, offset, shift)
+
+
+def first(variables, offset=0):
+    return Navigation("v0", variables, True, offset)
+
+
+def less(a, b):
+    return Call("lt", (a, b), "boolean")
+
+
+ROW = Navigation("v0")
+
+CASES = {
+    "the row before": ("A B", [None, less(ROW, last(A))], [None, less(ROW, Navigation("v0", shift=-1))]),
+    "two rows before": ("A C B", [None, less(ROW, last(A)), None], [None, None, less(ROW, Navigation("v0", shift=-2))]),
+    "one optional row between": ("A C? B", [None, less(ROW, last(A)), None], None),
+    "no such row": ("A B", [less(ROW, last(B)), None], [less(ROW, Literal(None)), None]),
+    "the first and further iterations": (
+        "A+",
+        [less(ROW, last(A, 1))],
+        [less(ROW, Literal(None)), less(ROW, Navigation("v0", shift=-1))],
+    ),
+    "first and second row": ("A B", [None, less(first(None), first(None, 1))], None),
+    "an aggregate": ("A B", [None, less(ROW, Aggregate("sum", "v0", A))], None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_resolved(case: str) -> None:
+    text, conditions, wanted = CASES[case]
+    if case == "first and second row":
+        wanted = [None, less(Navigation("v0", shift=-1), Navigation("v0", shift=0))]
+    names = NAMES[: len(conditions)]
+    found = by_position(program(pattern(text), conditions, names), frozenset())
+    assert (None if found is None else list(found.program.conditions)) == wanted
+
+
+def test_coalesce_needs_columns_without_null() -> None:
+    condition = less(ROW, Call("coalesce", (last(B, 1), last(A)), "bigint"))
+    asked = program(pattern("A B+"), [None, condition], ("A", "B"))
+    assert by_position(asked, frozenset()) is None
+    found = by_position(asked, frozenset(["v0"]))
+    before = Call("coalesce", (Navigation("v0", shift=-1),), "bigint")
+    assert found.program.conditions == (None, less(ROW, before))
+    assert found.variable_of == (0, 1)
+
+
+def _navigation() -> st.SearchStrategy:
+    sets = st.one_of(st.none(), st.sampled_from((A, B, C)), st.just(A | B))
+    return st.builds(
+        Navigation,
+        st.sampled_from(("v0", "v1")),
+        sets,
+        st.sampled_from((False, False, False, True)),
+        st.sampled_from((0, 0, 1, 2)),
+        st.sampled_from((0, 0, 0, -1, 1)),
+    )
+
+
+def _conditions() -> st.SearchStrategy[tuple]:
+    value = st.one_of(
+        _navigation(),
+        _navigation(),
+        st.builds(lambda a, b: Call("coalesce", (a, b), "bigint"), _navigation(), _navigation()),
+        st.integers(0, 3).map(Literal),
+    )
+    test = st.one_of(
+        st.builds(lambda name, a, b: Call(name, (a, b), "boolean"), st.sampled_from(("lt", "ge", "ne")), value, value),
+        st.builds(lambda a: Call("isnull", (a,), "boolean"), value),
+    )
+    own = st.one_of(st.none(), st.integers(0, 2).map(Bit), test, test)
+    return st.tuples(own, own, own)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    patterns(anchors=False),
+    rows(9),
+    _conditions(),
+    st.sampled_from(("past last row", "to next row")),
+    st.sampled_from((None, None, 2, 4)),
+    st.randoms(),
+)
+def test_the_same_matches_as_by_backtracking(parsed, rows, conditions, skip, within, random) -> None:
+    asked = program(parsed, conditions, NAMES, skip=skip, within=within)
+    assume(by_position(asked, frozenset(["v0", "v1", "m"])) is not None)
+    tail = rows[-1]["t"] if rows else 0
+    scan = number = 0
+    # Where NEXT waits for a row, backtracking may wait longer than it must.
+    ahead = any(getattr(leaf, "shift", 0) > 0 for condition in conditions for leaf in leaves(condition))
+    cuts = [] if ahead else sorted(random.sample(range(tail + 3), 2))
+    for bound in (*cuts, END_OF_TIME):
+        known = sum(row["t"] <= bound for row in rows)
+        cut = whole(rows) if bound == END_OF_TIME and scan == 0 else partition(rows, scan, number, bound, known)
+        found = _find_by_position(asked, cut)
+        wanted = find_backtracking(asked, cut, evaluate_rows(asked, cut))
+        event("resolved" if found else "left to backtracking")
+        if found is not None:
+            assert matches(found) == matches(wanted)
+            assert (found.scan == wanted.scan).all()
+        scan, number = int(wanted.scan[0]), int(wanted.numbers[0])
