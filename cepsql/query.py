@@ -52,6 +52,11 @@ class Query:
         return self.plan.notices
 
     @property
+    def patterns(self) -> str:
+        """The row patterns as text, separated by semicolons."""
+        return "; ".join(dump(match.program.pattern) for match in self.plan.matches)
+
+    @property
     def df(self) -> "DataFrame":
         """The DataFrame, streaming or not; it composes with any PySpark code. Starts Spark."""
         if self._frame is None:
@@ -148,7 +153,7 @@ class Query:
             trigger or "0 seconds",
             secrets=self._secrets(),
             explain=explain if self.plan.matches else None,
-            patterns="; ".join(dump(match.program.pattern) for match in self.plan.matches),
+            patterns=self.patterns,
         )
         self._engine.keep(standing)
         return standing

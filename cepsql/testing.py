@@ -104,7 +104,7 @@ def _play(
     checkpoint = open_checkpoint(folder / "checkpoint", query.fingerprint())
     frame = query.build(checkpoint.control, frames)
     seen = []
-    with Replay(frame, checkpoint) as replay:
+    with Replay(frame, checkpoint, query.patterns) as replay:
         for batch in batches:
             for source in sources:
                 if source.name in batch:

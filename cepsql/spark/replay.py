@@ -34,11 +34,12 @@ def write_batch(folder: str | Path, rows: pa.Table) -> None:
 class Replay:
     """A standing query that processes what is there when it is asked to, and returns the rows that came out.
 
-    frame: reads from `replay_source` and ends by the checkpoint's control folder.
+    frame:    reads from `replay_source` and ends by the checkpoint's control folder.
+    patterns: its row patterns as text, for warnings.
     """
 
-    def __init__(self, frame: DataFrame, checkpoint: Checkpoint):
-        self._frame, self._checkpoint = frame, checkpoint
+    def __init__(self, frame: DataFrame, checkpoint: Checkpoint, patterns: str = ""):
+        self._frame, self._checkpoint, self._patterns = frame, checkpoint, patterns
         self._tables: list[pa.Table] = []
         self._query = self._start()
 
@@ -70,4 +71,5 @@ class Replay:
         self._query = self._start()
 
     def _start(self) -> StandingQuery:
-        return start(self._frame, RowSink(lambda table, _: self._tables.append(table)), self._checkpoint)
+        sink = RowSink(lambda table, _: self._tables.append(table))
+        return start(self._frame, sink, self._checkpoint, patterns=self._patterns)
