@@ -22,6 +22,7 @@ from cepsql.errors import (
 )
 
 if TYPE_CHECKING:
+    from cepsql.analysis.match_explanation import MatchExplanation
     from cepsql.clause import match_recognize
     from cepsql.engine import Answer, Engine, connect
     from cepsql.query import Query
@@ -37,6 +38,7 @@ __all__ = [
     "Error",
     "InterfaceError",
     "InternalError",
+    "MatchExplanation",
     "NotSupportedError",
     "OperationalError",
     "ProgrammingError",
@@ -49,6 +51,7 @@ __all__ = [
 _HOMES = {
     "Answer": "cepsql.engine",
     "Engine": "cepsql.engine",
+    "MatchExplanation": "cepsql.analysis.match_explanation",
     "Query": "cepsql.query",
     "connect": "cepsql.engine",
     "match_recognize": "cepsql.clause",

@@ -10,6 +10,7 @@ from sqlglot import exp
 from cepsql.analysis.explain import explain_logical, explain_pattern, explain_rewritten
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.parameters import bind_parameters
+from cepsql.analysis.picture import picture
 from cepsql.analysis.plan import Plan, plan_query
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import table_name
@@ -31,11 +32,12 @@ SETTINGS = {"cepsql.buckets": "groups that the keys of a pattern are spread over
 
 @dataclass(frozen=True)
 class Answer:
-    """What a statement that is no query says: rows of a small table, or a message, or both."""
+    """What a statement that is no query says: rows of a small table, or a message, or both, or a text for a file."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple, ...] = ()
     message: str = ""
+    text: str = ""
 
 
 def connect(
@@ -121,7 +123,10 @@ class Engine:
     def cancel(self) -> None:
         """Stop every bounded job that runs in this engine now; standing queries go on."""
         if self._spark is not None:
+            from cepsql.spark.run_once import cancel_runs
+
             self._spark.interruptTag(JOB_TAG)
+            cancel_runs(self._spark)
 
     def close(self) -> None:
         """Stop the standing queries of this engine, and Spark if the engine started it."""
@@ -152,8 +157,13 @@ class Engine:
                 return self._show(kind)
             case st.Describe(name):
                 return self._describe(name)
+            case st.Explain(query, part) if part in st.PICTURES:
+                return Answer(text=picture(plan_query(query, self._lookup), part))
             case st.Explain(query, part):
                 return self._explain(Query(self, plan_query(query, self._lookup)), part)
+            case st.ExplainMatch(query, key):
+                explanation = Query(self, plan_query(query, self._lookup)).explain_match(key)
+                return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()))
             case st.SetOption(key, value):
                 return self._set(key, value)
             case st.ResetOption(key):
@@ -201,15 +211,8 @@ class Engine:
             raise ProgrammingError(f"view {create.name.text} would read itself", create.name.span)
         if plan.limit is not None:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
-        view = View(
-            create.name.text,
-            create.sql,
-            plan.columns,
-            plan.streaming,
-            plan.watermark,
-            plan.matched,
-            plan.carried is not None,
-        )
+        name, marked = create.name.text, plan.carried is not None
+        view = View(name, create.sql, plan.columns, plan.streaming, plan.watermark, plan.matched, marked)
         self.catalog.add(view, create.replace, create.name.span)
         return Answer(message=f"view {view.name} created")
 

@@ -2,18 +2,20 @@
 
 import contextlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cepsql.analysis.explain import explain_logical
+from cepsql.analysis.match_key import Key, asked_partition
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import Source
 from cepsql.errors import Error, InterfaceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, Row
+    from pyspark.sql import DataFrame, Row, SparkSession
 
+    from cepsql.analysis.match_explanation import MatchExplanation
     from cepsql.engine import Engine
     from cepsql.spark.query import StandingQuery
 
@@ -104,6 +106,7 @@ class Query:
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
         from cepsql.spark.checkpoint import discard, open_checkpoint
+        from cepsql.spark.explain_match import explain_held
         from cepsql.spark.query import start
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
@@ -115,9 +118,35 @@ class Query:
             discard(folder)
             raise
         sink = RowQueue() if on_rows is None else RowSink(on_rows)
-        standing = start(frame, sink, folder, drain, trigger or "0 seconds", secrets=self._secrets())
+
+        def explain(key: Key) -> "MatchExplanation":
+            asked = asked_partition(self.plan, key)
+            return explain_held(self._engine.spark, self.plan, asked, self._engine.view_plan, folder.spark)
+
+        standing = start(
+            frame,
+            sink,
+            folder,
+            drain,
+            trigger or "0 seconds",
+            secrets=self._secrets(),
+            explain=explain if self.plan.matches else None,
+        )
         self._engine.keep(standing)
         return standing
+
+    def explain_match(self, key: Key = None) -> "MatchExplanation":
+        """Explain which matches the partition of a key has in the rows that are there now, and why no others.
+
+        key: the value of the PARTITION BY column, values in order, or a mapping by column name; None without PARTITION
+             BY. Of several MATCH_RECOGNIZE, the one that reads no other is explained.
+        Raises ProgrammingError if the key does not fit or no row has it, and what running the query would raise.
+        """
+        asked = asked_partition(self.plan, key)
+        from cepsql.spark.explain_match import explain_query
+
+        with self._tagged() as spark:
+            return explain_query(spark, self.plan, asked, self._engine.view_plan)
 
     def fingerprint(self) -> str:
         """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""
@@ -148,14 +177,20 @@ class Query:
         from cepsql.spark.failures import translate_failure
         from cepsql.spark.settings import stage_settings
 
-        spark = self._engine.spark
-        spark.addTag(JOB_TAG)
         try:
-            with stage_settings(spark):
+            with self._tagged() as spark, stage_settings(spark):
                 return action()
         except Error:
             raise
         except Exception as failure:
             raise translate_failure(failure) from failure
+
+    @contextlib.contextmanager
+    def _tagged(self) -> "Iterator[SparkSession]":
+        """Lend the session, and tag its jobs so that `Engine.cancel` finds them."""
+        spark = self._engine.spark
+        spark.addTag(JOB_TAG)
+        try:
+            yield spark
         finally:
             spark.removeTag(JOB_TAG)

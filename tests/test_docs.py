@@ -67,7 +67,7 @@ def _sql(engine):
         lines = []
         for item in engine.execute(code):
             if isinstance(item, Answer):
-                lines += ["\t".join(map(str, row)) for row in item.rows]
+                lines += ["\t".join(map(str, row)) for row in item.rows] + item.text.splitlines()
                 continue
             tables = []
             if item.streaming:

@@ -72,6 +72,11 @@ def lower_condition(condition: exp.Expr, variable: int, scope: MatchScope, trave
     return _Lowering(variable, scope, traveling).lower(condition, positive=True)
 
 
+def lower_part(part: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
+    """Lower a part of a valid condition so that its value, NULL told apart from false, comes out."""
+    return _Lowering(variable, scope, traveling).lower(part, positive=False)
+
+
 def compares_with_itself(condition: exp.Expr, variable: int, scope: MatchScope) -> bool:
     """Tell whether a condition asks a row to differ from itself, as `A.x > LAST(A.x)` does in A's condition."""
     lowering = _Lowering(variable, scope, Traveling())

@@ -4,13 +4,14 @@ from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
+from cepsql.analysis.railroad import draw, legend
 from cepsql.catalog import Relation, Source, View
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.reach import reach
+from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
 from cepsql.pattern.ir import dump as dump_pattern
-from cepsql.pattern.positions import by_position, needs_match
 from cepsql.pattern.program import (
     Aggregate,
     Bit,
@@ -60,7 +61,7 @@ def explain_logical(plan: Plan) -> str:
 
 
 def explain_pattern(plan: Plan) -> str:
-    """Return each compiled pattern: variables with their conditions, measures, and the automaton."""
+    """Return each compiled pattern: variables with their conditions, measures, a drawing, and the automaton."""
     return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
 
 
@@ -146,6 +147,8 @@ def _pattern(match: MatchPlan) -> str:
         lines.append(f"  {measure.name} = {_leaf(measure.source, program)}")
     if program.within is not None:
         lines.append(f"  WITHIN {_duration(program.within)}")
+    drawing = draw(program.pattern)
+    lines += ["", *(f"  {line}" for line in [*drawing, *legend(drawing)]), ""]
     lines += [
         "  automaton",
         *(f"    {line}" for line in dump_code(compile_pattern(program.pattern, program.variables)).splitlines()),

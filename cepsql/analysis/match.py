@@ -1,6 +1,6 @@
 """A MATCH_RECOGNIZE clause, its names resolved, becomes a match program and the SQL around it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -38,6 +38,7 @@ class MatchPlan:
     order:     ORDER BY as Spark SQL (a batch job sorts by it).
     watermark: event-time column of the input and delay in microseconds; None for a bounded input.
     notices:   what the user should know before it runs for months.
+    scope, traveling: what its names mean and what travels, for whoever lowers further expressions of the clause.
     event_time: of the matches of a stream, with their hold; None if they have none, or no limit.
     chained:   the input's stream is matches, with markers among them.
     """
@@ -49,6 +50,8 @@ class MatchPlan:
     output: tuple[OutputColumn, ...]
     watermark: Watermark | None
     notices: tuple[str, ...]
+    scope: MatchScope = field(repr=False, compare=False)
+    traveling: Traveling = field(repr=False, compare=False)
     event_time: Watermark | None = None
     chained: bool = False
 
@@ -102,7 +105,8 @@ def plan_match(
     notices = _notices(clause, scope, program, streaming)
     event_time = match_event_time(program, output, time) if streaming else None
     mark = watermark if streaming else None
-    return MatchPlan(clause, clause.input, program, order, output, mark, notices, event_time, chained)
+    found = (program, order, output, mark, notices, scope, traveling, event_time, chained)
+    return MatchPlan(clause, clause.input, *found)
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

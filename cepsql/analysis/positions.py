@@ -11,3 +11,9 @@ def span_of(expression: exp.Expr, default: Span | None = None) -> Span | None:
     if not places:
         return default
     return Span(min(place["start"] for place in places), max(place["end"] for place in places) + 1)
+
+
+def text_of(expression: exp.Expr, sql: str) -> str:
+    """Return a clause's expression as it is written in `sql`, or what it means where it has no place there."""
+    place = span_of(expression)
+    return expression.sql(dialect="spark") if place is None else sql[place.start : place.end]

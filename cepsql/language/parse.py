@@ -179,6 +179,8 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return (
                 bool(following) and not (following == "PATTERN" and text.raw(at + 2) == "(")
             ) or "NAME" not in choices
+        case "FOR" if "SEMICOLON" in choices:
+            return _begins_key(text, at)
         case "FROM":
             return not (text.word(at - 1) == "DISTINCT" and text.word(at - 2) in ("IS", "NOT"))
         case "PATTERN" | "TABLE" if "SQL" in choices:
@@ -214,9 +216,11 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
             return _relation_end(text, at)
     if choices & {"CREATE", "REWRITTEN"} and text.word(at) not in _QUERY_WORDS and text.raw(at) != "(":
         return at
-    return _run(
-        text, at, lambda i: text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN", "MATCH_RECOGNIZE"), nested=True
-    )
+
+    def stops(i: int) -> bool:
+        return text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN", "MATCH_RECOGNIZE") or _begins_key(text, i)
+
+    return _run(text, at, stops, nested=True)
 
 
 def _run(text: Text, at: int, stops, nested: bool = False) -> int:
@@ -250,7 +254,8 @@ def _relation_end(text: Text, at: int) -> int:
         if text.raw(i) == "," and not (values and text.raw(i + 1) == "("):
             return True
         # LATERAL VIEW ends a relation; JOIN LATERAL (...) begins one.
-        return i > at and (text.word(i) in _RELATION_ENDS or text.raw(i) in (";", "|>") or text.word(i) == "LATERAL")
+        ends = text.word(i) in _RELATION_ENDS or text.raw(i) in (";", "|>") or text.word(i) == "LATERAL"
+        return i > at and (ends or _begins_key(text, i))
 
     return _run(text, at, stops, nested=True)
 
@@ -270,6 +275,8 @@ def _ends_type(text: Text, i: int) -> bool:
 
 def _alias_end(text: Text, at: int) -> int:
     name = at + 1 if text.word(at) == "AS" else at
+    if _begins_key(text, at):
+        return at
     if not _is_name(text, name) or (
         name == at and text.word(at) in _RELATION_ENDS | {"PIVOT", "LATERAL", "TABLESAMPLE"}
     ):
@@ -311,6 +318,11 @@ def _begins_clause(text: Text, i: int) -> bool:
         case "DEFINE":
             return _is_name(text, i + 1) and text.word(i + 1) != "AS" and text.word(i + 2) == "AS"
     return False
+
+
+def _begins_key(text: Text, i: int) -> bool:
+    """Tell whether the FOR KEY (...) of EXPLAIN MATCH begins here."""
+    return text.word(i) == "FOR" and text.word(i + 1) == "KEY" and text.raw(i + 2) == "("
 
 
 def _is_name(text: Text, i: int) -> bool:

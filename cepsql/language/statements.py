@@ -12,6 +12,10 @@ NAVIGATION = {"FIRST": "__FIRST", "LAST": "__LAST", "RUNNING": "__RUNNING", "FIN
 """How calls of the match clause are spelled in its expressions."""
 
 
+PICTURES = ("dot", "mermaid")
+"""Forms in which EXPLAIN PATTERN AS draws a pattern: Graphviz and Mermaid text."""
+
+
 @dataclass(frozen=True)
 class Name:
     """A name and where it stands."""
@@ -135,10 +139,21 @@ class Describe:
 
 @dataclass(frozen=True)
 class Explain:
-    """EXPLAIN a query; `part` is rewritten, logical, pattern or physical, None for all."""
+    """EXPLAIN a query; `part` is rewritten, logical, pattern or physical, None for all.
+
+    EXPLAIN PATTERN AS DOT or MERMAID has the part "dot" or "mermaid".
+    """
 
     query: Query
     part: str | None
+
+
+@dataclass(frozen=True)
+class ExplainMatch:
+    """EXPLAIN MATCH query FOR KEY (...): the key's values, each a constant or `column = constant`."""
+
+    query: Query
+    key: tuple[exp.Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -156,4 +171,6 @@ class ResetOption:
     key: str | None
 
 
-Statement = Query | CreateSource | CreateView | Drop | Show | Describe | Explain | SetOption | ResetOption
+Statement = (
+    Query | CreateSource | CreateView | Drop | Show | Describe | Explain | ExplainMatch | SetOption | ResetOption
+)

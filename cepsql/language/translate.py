@@ -13,11 +13,13 @@ from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
 from cepsql.language.statements import (
     NAVIGATION,
+    PICTURES,
     CreateSource,
     CreateView,
     Describe,
     Drop,
     Explain,
+    ExplainMatch,
     MatchClause,
     MeasureClause,
     Name,
@@ -156,6 +158,18 @@ class _Translator:
     def explain(self, tree: Tree) -> Explain:
         part = tree.children[1]
         return Explain(self.query(_subtree(tree, "query")), part.type.lower() if part else None)
+
+    def explain_picture(self, tree: Tree) -> Explain:
+        form = _values(tree)[0]
+        if form.lower() not in PICTURES:
+            hint = f"pictures: {', '.join(map(str.upper, PICTURES))}"
+            raise self.text.error(f"there is no picture of the form {form}", form.start_pos, hint=hint)
+        return Explain(self.query(_subtree(tree, "query")), form.lower())
+
+    def explain_match(self, tree: Tree) -> ExplainMatch:
+        query = self.query(_subtree(tree, "query"))
+        values = _values(_subtree(tree, "for_key"))
+        return ExplainMatch(query, tuple(parse_island(self.text, self._tokens(v), exp.Condition) for v in values))
 
     def set(self, tree: Tree) -> SetOption:
         key, value = [*_values(tree), None, None][:2]

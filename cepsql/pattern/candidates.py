@@ -67,6 +67,7 @@ def _loose(pattern: Pattern) -> Pattern:
             return Alternate(tuple(map(_loose, parts)))
         case Exclude(part):
             return _loose(part)
-        case Repeat(part, low, high, greedy):
-            return Repeat(_loose(part), low, high, greedy)
+        case Repeat(part, low, high):
+            # Where the match begins does not depend on how far it goes, and the shortest is found soonest.
+            return Repeat(_loose(part), low, high, greedy=False)
     return pattern

@@ -113,10 +113,11 @@ def dump(pattern: Pattern) -> str:
             return f"{{- {dump(part)} -}}"
         case Repeat(part, low, high, greedy):
             inner = f"({dump(part)})" if isinstance(part, Concat | Alternate | Repeat) else dump(part)
-            return inner + _quantifier(low, high) + ("" if greedy else "?")
+            return inner + quantifier(low, high) + ("" if greedy else "?")
 
 
-def _quantifier(low: int, high: int | None) -> str:
+def quantifier(low: int, high: int | None) -> str:
+    """Write a greedy quantifier; {1,1} is written out."""
     short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((low, high))
     if short:
         return short

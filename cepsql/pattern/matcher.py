@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from cepsql.pattern.backtrack import find_backtracking
-from cepsql.pattern.positions import by_position, needs_match
+from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.regular import find_regular, is_regular
 from cepsql.pattern.rows import Found, Partitions

@@ -54,6 +54,8 @@ def _answer(answer: Answer, settings: Settings, console: Console) -> None:
         values = [[_plain(row[i]) for row in answer.rows] for i in range(len(columns))]
         rows = pa.table([pa.array(v, pa.string()) for v in values], list(answer.columns))
         _write(columns, "UTC", rows, settings, console)
+    if answer.text:
+        console.rows(answer.text.splitlines())
     if answer.message:
         console.say(answer.message)
 

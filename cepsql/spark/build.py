@@ -57,6 +57,17 @@ def build(
     return _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}).query(plan)
 
 
+def match_input(
+    spark: SparkSession,
+    plan: Plan,
+    match: MatchPlan,
+    view_plan: Callable[[View], Plan],
+    replaced: dict[str, DataFrame] | None = None,
+) -> DataFrame:
+    """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
+    return _Builder(spark, plan.streaming, view_plan, None, None, replaced or {})._match_input(match, plan, {})
+
+
 class _Builder:
     """Builds one query; every relation that several parts read is read once."""
 

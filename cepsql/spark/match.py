@@ -1,7 +1,7 @@
 """Row-pattern matching as a Spark DataFrame: over a stream in a keyed ordered stage, over a table by sorting it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.ordered.sorted_run import match_sorted
 from cepsql.ordered.stage import advance
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.program import Column as ProgramColumn
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import balanced_buckets
 from cepsql.spark.rows import match_schema, program_columns
@@ -82,18 +83,25 @@ def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> Da
     schema = match_schema(frame, program)
     if MALFORMED in frame.columns:
         frame = frame.where(f"NOT {MALFORMED}")
-    columns = program_columns(frame, program)
+    if program.time is not None:
+        frame = frame.where(f"({program.time.sql}) IS NOT NULL")
+    return sorted_rows(frame, program, order).mapInArrow(partial(match_sorted, program), schema)
+
+
+def sorted_rows(
+    frame: DataFrame, program: MatchProgram, order: list[str], more: Sequence[ProgramColumn] = ()
+) -> DataFrame:
+    """Return the columns of a program, and `more` columns behind them, sorted by partition and in it by `order`."""
+    columns = [*program_columns(frame, program), *(f"({column.sql}) AS `{column.name}`" for column in more)]
     ordering = [_order_key(sql, f"__order{i}") for i, sql in enumerate(order)]
     rows = frame.select(*map(F.expr, columns), *(value for value, _ in ordering))
-    if program.time is not None:
-        rows = rows.where("t IS NOT NULL")
     keys = [column.name for column in program.keys]
-    rest = [f for f in rows.schema.fields if not f.name.startswith("__order") and f.name not in keys]
+    others = {*keys, *(column.name for column in more)}
+    rest = [f for f in rows.schema.fields if not f.name.startswith("__order") and f.name not in others]
     ties = [F.asc_nulls_first(f.name) for f in rest if not isinstance(f.dataType, MapType)]
     spread = rows.repartition(*keys) if keys else rows.repartition(1)
     ordered = spread.sortWithinPartitions(*keys, *(key for _, key in ordering), *ties)
-    plain = ordered.drop(*(f"__order{i}" for i in range(len(order))))
-    return plain.mapInArrow(partial(match_sorted, program), schema)
+    return ordered.drop(*(f"__order{i}" for i in range(len(order))))
 
 
 def _routing(frame: DataFrame, program: MatchProgram, buckets: int) -> list[str]:

@@ -2,8 +2,10 @@
 
 import threading
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -20,6 +22,9 @@ from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import stage_settings
 from cepsql.spark.sink import Sink
 
+if TYPE_CHECKING:
+    from cepsql.analysis.match_explanation import MatchExplanation
+
 _LAST_EVENTS_SECONDS = 10
 
 
@@ -31,15 +36,17 @@ def start(
     trigger: str = "0 seconds",
     output_mode: str = "append",
     secrets: Iterable[str] = (),
+    explain: "Callable[[object], MatchExplanation] | None" = None,
 ) -> "StandingQuery":
     """Start a streaming frame.
 
     drain:   take the input that is there, end the input through the checkpoint's control folder, decide all that is
              held, and finish; else go on with a batch every `trigger` (0 seconds: as soon as there are rows).
     secrets: values that no message may show.
+    explain: what `StandingQuery.explain_match` calls with a key.
     Raises the cepsql error that says why Spark cannot run the frame.
     """
-    query = StandingQuery(frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets))
+    query = StandingQuery(frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets), explain)
     query._start()
     return query
 
@@ -59,7 +66,9 @@ class StandingQuery:
         trigger: str,
         output_mode: str,
         secrets: tuple[str, ...],
+        explain: "Callable[[object], MatchExplanation] | None" = None,
     ):
+        self._explain = explain
         self._frame, self._sink, self._checkpoint = frame, sink, checkpoint
         self._drain, self._trigger, self._output_mode, self._secrets = drain, trigger, output_mode, secrets
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
@@ -114,6 +123,17 @@ class StandingQuery:
         if ended and self._error is not None:
             raise self._error
         return ended
+
+    def explain_match(self, key: object = None) -> "MatchExplanation":
+        """Explain what the query holds of a key after its last batch: which matches are open, and for what they wait.
+
+        key: as for `Query.explain_match`, which reads the input anew and tells about decided matches too.
+        Raises InterfaceError if the query has no MATCH_RECOGNIZE or its checkpoint was temporary and is gone,
+        OperationalError before the first batch has ended, ProgrammingError if nothing of the key is held.
+        """
+        if self._explain is None or not Path(self._checkpoint.spark).exists():
+            raise InterfaceError("the query has no state that could be explained", hint="start it with checkpoint=...")
+        return self._explain(key)
 
     def process_available(self) -> None:
         """Wait until all input that is there now has been processed; for tests and replays.

@@ -37,7 +37,7 @@ def stage_settings(spark: SparkSession, frame: DataFrame | None = None) -> Itera
 
 def is_chain(frame: DataFrame) -> bool:
     """Tell whether a streaming frame has more than one of our stages."""
-    return (
-        hasattr(frame, "_jdf")
-        and frame._jdf.queryExecution().analyzed().toString().count("FlatMapGroupsInPandasWithState") > 1
-    )
+    if not hasattr(frame, "_jdf"):
+        return False
+    plan = frame._jdf.queryExecution().analyzed().toString()
+    return plan.count("FlatMapGroupsInPandasWithState") > 1

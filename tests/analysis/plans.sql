@@ -60,6 +60,11 @@ __match_0: A DOWN+ UP+
   a3 = LAST(UP: `ts`)
   a4 = MATCH_NUMBER()
   WITHIN 10 minutes
+
+  ○──[A]──┬─[DOWN]─┬──┬─[UP]─┬──◉
+          ╰─◄+─────╯  ╰─◄+───╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 row DOWN
@@ -106,6 +111,13 @@ __match_0: A B*? C
   a0 = LAST(A: id)
   a1 = complete
   WITHIN 1 day
+
+  ○──[A]──┬─1──────────┬──[C]──◉
+          ╰─2─┬─[B]──┬─╯
+              ╰─◄*?──╯
+  numbers: the order in which ways are tried
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 4 2
@@ -144,6 +156,16 @@ __match_0: ^ PERMUTE(A, B+) {- C -}?? $
   C AS TRUE
   a0 = SUM(A|B: qty)
   a1 = LAST(A|B: CLASSIFIER())
+
+  ○──(^)──╦═1═[A]═════╦──┬─1─────────┬──($)──◉
+          ╠═2═┬─[B]─┬═╣  ╰─2─{-[C]-}─╯
+          ║   ╰─◄+──╯ ║
+          ╚═══════════╝
+  numbers: the order in which ways are tried
+  ◄: again, as often as possible, or with ? as seldom as possible
+  ═: all of these, in any order
+  {- -}: left out of ALL ROWS PER MATCH
+
   automaton
     0 anchor ^
     1 split 2 6
@@ -189,6 +211,11 @@ __match_0: A+ B
   A AS [twice > 3]
   B AS twice < LAST(A: twice)
   a0 = LAST(B: twice)
+
+  ○──┬─[A]─┬──[B]──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -220,6 +247,11 @@ __match_0: A{2,3} B
   A AS TRUE
   B AS volume < LAST(A: volume)
   a0 = MAX(volume)
+
+  ○──┬─[A]─────┬──[B]──◉
+     ╰─◄{2,3}──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 row A
@@ -264,6 +296,9 @@ __match_0: A B
   A AS TRUE
   B AS qty > LAST(A: qty)
   a0 = LAST(B: `ts`)
+
+  ○──[A]──[B]──◉
+
   automaton
     0 row A
     1 row B
@@ -274,6 +309,9 @@ __match_1: X Y
   Y AS TRUE
   a0 = COUNT(*)
   WITHIN 1 hour
+
+  ○──[X]──[Y]──◉
+
   automaton
     0 row X
     1 row Y
@@ -302,6 +340,11 @@ Query  bounded  sym string, n bigint
 __match_0: A+
   A AS [qty > 3]
   a0 = COUNT(*)
+
+  ○──┬─[A]─┬──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -327,6 +370,11 @@ Query  bounded  c string
 __match_0: A+
   A AS [c < 'z']
   a0 = FIRST(A: c)
+
+  ○──┬─[A]─┬──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -358,6 +406,9 @@ Query  stream  sym string, a timestamp
 __match_0: A
   A AS [price > price]
   a0 = LAST(A: `ts`)
+
+  ○──[A]──◉
+
   automaton
     0 row A
     1 accept
@@ -385,6 +436,11 @@ __match_0: A+ B
   A AS [within > 3 AND match = row]
   B AS first > LAST(A: last)
   a0 = LAST(A: define)
+
+  ○──┬─[A]─┬──[B]──◉
+     ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 split 0 2
@@ -409,7 +465,7 @@ __match_0 gives
   a0 AS price
   TIMESTAMP_MICROS(a1) AS rowtime
 __match_1 reads
-  SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.sector, __bound FROM __match_0 AS m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON c.sym = m.sym AND __bound IS NULL WHERE (price > 5 AND __found_1) OR NOT __bound IS NULL) AS alarms
+  SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.sector, __bound FROM __match_0 AS m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON price > 5 AND (c.sym = m.sym AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL) AS alarms
 __match_1 gives
   k0 AS sector
   TIMESTAMP_MICROS(a0) AS until
@@ -442,6 +498,11 @@ __match_0: A UP+
   a0 = LAST(UP: price)
   a1 = `ts`
   WITHIN 10 minutes
+
+  ○──[A]──┬─[UP]─┬──◉
+          ╰─◄+───╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
   automaton
     0 row A
     1 row UP
@@ -453,6 +514,9 @@ __match_1: X Y Z
   Y AS TRUE
   Z AS TRUE
   a0 = `rowtime`
+
+  ○──[X]──[Y]──[Z]──◉
+
   automaton
     0 row X
     1 row Y

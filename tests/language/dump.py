@@ -3,7 +3,16 @@
 from dataclasses import fields
 
 from cepsql.errors import Span
-from cepsql.language.statements import CreateSource, CreateView, Explain, MatchClause, Name, Query, Statement
+from cepsql.language.statements import (
+    CreateSource,
+    CreateView,
+    Explain,
+    ExplainMatch,
+    MatchClause,
+    Name,
+    Query,
+    Statement,
+)
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.ir import dump as dump_pattern
 
@@ -15,6 +24,8 @@ def dump(statement: Statement) -> str:
             return "\n".join(_query(statement))
         case Explain(query, part):
             return "\n".join([f"explain {part or 'everything'}", *_query(query)])
+        case ExplainMatch(query, key):
+            return "\n".join([f"explain match for {', '.join(map(_sql, key)) or 'all'}", *_query(query)])
         case CreateView(name, query, sql):
             head = f"create view {name.text}{_flags(statement)}"
             return "\n".join([head, f"  text: {' '.join(sql.split())}", *_query(query)])

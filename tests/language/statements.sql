@@ -177,6 +177,44 @@ __match_0: SELECT * FROM ticks
   pattern: A
 query: SELECT * FROM __match_0
 ====
+EXPLAIN PATTERN AS dot SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A))
+----
+explain dot
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM __match_0
+====
+EXPLAIN MATCH SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym, day PATTERN (A)) WHERE x > 3 FOR KEY ('ACME', NULL)
+----
+explain match for 'ACME', NULL
+__match_0: SELECT * FROM ticks
+  partition by: sym, day
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM __match_0 WHERE x > 3
+====
+EXPLAIN MATCH SELECT key FROM ticks MATCH_RECOGNIZE (PARTITION BY key PATTERN (A)) AS m FOR KEY (key = -1)
+----
+explain match for key = -1
+__match_0: SELECT * FROM ticks
+  partition by: key
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT key FROM __match_0 AS m
+====
+EXPLAIN MATCH SELECT x FROM ticks MATCH_RECOGNIZE (PATTERN (A))
+----
+explain match for all
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT x FROM __match_0
+====
 EXPLAIN PHYSICAL (SELECT 1)
 ----
 explain physical

@@ -1,0 +1,155 @@
+"""The AND-ed parts of DEFINE conditions as the user wrote them, each with what evaluates it and what it reads."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from cepsql.analysis.conditions import lower_part
+from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
+from cepsql.analysis.traveling import Traveling
+from cepsql.errors import Error, Span
+from cepsql.language.tokens import DIALECT, KEPT_AGGREGATES, Text
+from cepsql.pattern.program import MatchProgram, Scalar
+
+_READERS = {FIRST, LAST, RUNNING, "PREV", "NEXT", *MATCH_FUNCTIONS, *KEPT_AGGREGATES}
+
+
+@dataclass(frozen=True)
+class Read:
+    """A column, navigation, aggregate or classifier in a part: where it stands in the part's text, and its value."""
+
+    begin: int
+    end: int
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class ConditionPart:
+    """One of the AND-ed parts of a condition.
+
+    sql:   as the user wrote it.
+    truth: evaluates it, with NULL told apart from false; it reads columns of `ConditionParts.program` only.
+    reads: what it reads, left to right.
+    """
+
+    sql: str
+    truth: Scalar
+    reads: tuple[Read, ...]
+
+
+@dataclass(frozen=True)
+class ConditionParts:
+    """The parts of all conditions of a program.
+
+    program: the program with further travelling columns, behind its own: what the parts read.
+    parts:   one tuple a variable, empty for a variable without DEFINE.
+    columns: the columns of the input that ORDER BY and DEFINE name, with the travelling column of each.
+    """
+
+    program: MatchProgram
+    parts: tuple[tuple[ConditionPart, ...], ...]
+    columns: tuple[tuple[str, str], ...]
+
+
+def condition_parts(match: MatchPlan, sql: str) -> ConditionParts:
+    """Split the conditions of a match at their ANDs; `sql` is the text that positions in its clause point into."""
+    scope, clause = match.scope, match.clause
+    traveling = replace(
+        match.traveling, values=list(match.traveling.values), predicates=list(match.traveling.predicates)
+    )
+    text, defined = Text(sql), {}
+    for name, condition in clause.defines:
+        lowering = scope.variables.index(name.text), scope.at(name.span), traveling
+        defined[name.text] = tuple(_part(node, span, sql, *lowering) for node, span in _split(condition, text))
+    columns: dict[str, str] = {}
+    for expression in (*clause.order_by, *(condition for _, condition in clause.defines)):
+        for column in expression.find_all(exp.Column):
+            _add_column(column, scope, traveling, columns)
+    parts = tuple(defined.get(name, ()) for name in scope.variables)
+    program = replace(match.program, values=tuple(traveling.values))
+    return ConditionParts(program, parts, tuple(columns.items()))
+
+
+def _add_column(column: exp.Column, scope: MatchScope, traveling: Traveling, columns: dict[str, str]) -> None:
+    try:
+        plain = scope.resolve(column)[1]
+    except Error:
+        return  # The argument of CLASSIFIER(U), a star, or the parameter of a lambda.
+    root = plain.find(exp.Column)
+    name = scope.columns[root.name.lower()][0]
+    columns.setdefault(name, traveling.value(scope.row_sql(root)))
+
+
+def _part(
+    node: exp.Expr, span: Span | None, sql: str, variable: int, scope: MatchScope, traveling: Traveling
+) -> ConditionPart:
+    reads = []
+    for reader in _readers(node):
+        try:
+            value = lower_part(reader, variable, scope, traveling)
+        except Error:
+            continue  # The parameter of a lambda.
+        place = span_of(reader)
+        if span is not None and place is not None and span.start <= place.start < place.end <= span.end:
+            reads.append(Read(place.start - span.start, place.end - span.start, value))
+    written = node.sql(dialect=DIALECT) if span is None else sql[span.start : span.end]
+    return ConditionPart(written, lower_part(node, variable, scope, traveling), tuple(reads))
+
+
+def _readers(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the outermost expressions that read rows of the match."""
+    named = navigation_name(node) in _READERS
+    if named or isinstance(node, exp.Column | exp.AggFunc | exp.Filter | exp.WithinGroup):
+        yield node
+    else:
+        for child in node.iter_expressions():
+            yield from _readers(child)
+
+
+def _split(condition: exp.Expr, text: Text) -> list[tuple[exp.Expr, Span | None]]:
+    """Return the AND-ed parts of a condition, with the characters of each if they are certain."""
+    place = span_of(condition)
+    if place is None:
+        return [(node, None) for node in _conjuncts(condition)]
+    inside = [i for i, token in enumerate(text.tokens) if place.start <= token.start and token.end < place.end]
+    return _split_tokens(condition, text, inside[0], inside[-1] + 1)
+
+
+def _split_tokens(node: exp.Expr, text: Text, begin: int, end: int) -> list[tuple[exp.Expr, Span | None]]:
+    """Split what tokens `begin` to `end` say."""
+    while isinstance(node, exp.Paren) and text.raw(begin) == "(" and text.closing[begin] == end - 1:
+        node, begin, end = node.this, begin + 1, end - 1
+    if not isinstance(node, exp.And):
+        return [(node, text.span(begin, end))]
+    sides = list(node.flatten(unnest=False))
+    edges = [begin - 1, *_ands(text, begin, end), end]
+    if len(edges) != len(sides) + 1:
+        return [(part, None) for part in _conjuncts(node)]
+    found = []
+    for side, before, after in zip(sides, edges, edges[1:], strict=False):
+        found += _split_tokens(side, text, before + 1, after)
+    return found
+
+
+def _ands(text: Text, begin: int, end: int) -> list[int]:
+    """Return the ANDs between tokens that join conditions, outside brackets and CASE, and not those of BETWEEN."""
+    found, open_betweens, cases, i = [], 0, 0, begin
+    while i < end:
+        word = text.word(i)
+        cases += (word == "CASE") - (word == "END")
+        if cases == 0:
+            open_betweens += word == "BETWEEN"
+            if word == "AND" and open_betweens:
+                open_betweens -= 1
+            elif word == "AND":
+                found.append(i)
+        i = text.closing.get(i, i) + 1
+    return found
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    node = node.unnest()
+    return [part for side in node.flatten() for part in _conjuncts(side)] if isinstance(node, exp.And) else [node]

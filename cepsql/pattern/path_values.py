@@ -1,0 +1,64 @@
+"""The values of scalar expressions at the last row of a path through a pattern."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.pattern.measures import measure_table
+from cepsql.pattern.program import END_OF_TIME, Literal, MatchProgram, Measure, Navigation, Scalar, leaves
+from cepsql.pattern.rows import Matches, Partitions
+from cepsql.pattern.scalar import Source, compile_scalar, execute
+from cepsql.pattern.types import plain_values, spark_type
+
+
+class PathValues:
+    """What conditions read if the rows from `start` on are mapped to `labels`; the last one is the row under test.
+
+    number: what MATCH_NUMBER() is.
+    """
+
+    def __init__(self, program: MatchProgram, partition: Partitions, start: int, labels: tuple[int, ...], number: int):
+        self._program, self._partition = program, partition
+        one = [np.array([value], np.int64) for value in (0, start, len(labels), number)]
+        self._path = Matches(*one, np.array([True]), np.array(labels, np.int64))
+
+    def known(self, expression: Scalar) -> bool:
+        """Tell whether all columns that an expression reads are there."""
+        names = {getattr(leaf, "column", None) for leaf in leaves(expression)} - {None}
+        return names <= set(self._partition.rows.column_names)
+
+    def waits(self, expression: Scalar) -> bool:
+        """Tell whether an expression reads a row that has not come yet."""
+        if self._partition.bound == END_OF_TIME:
+            return False
+        ahead = [leaf for leaf in leaves(expression) if isinstance(leaf, Navigation) and leaf.shift > 0]
+        numbers = pa.table({"row": np.arange(self._partition.rows.num_rows)})
+        places = self._measured(
+            replace(self._partition, rows=numbers), [replace(n, column="row", shift=0) for n in ahead]
+        )
+        rows = [column[0].as_py() for column in places.columns]
+        return any(r is not None and r + n.shift >= self._partition.ends[0] for r, n in zip(rows, ahead, strict=True))
+
+    def leaf(self, leaf: Scalar) -> pa.ChunkedArray:
+        """Return the value of a leaf that is neither a constant nor a bit, as a column of one row."""
+        return self._measured(self._partition, [leaf]).column(0)
+
+    def evaluate(self, expression: Scalar) -> object:
+        """Return the plain Python value of an expression without bits, as conditions compute it; NULL is None."""
+        inputs = [leaf for leaf in dict.fromkeys(leaves(expression)) if not isinstance(leaf, Literal)]
+        table = self._measured(self._partition, inputs)
+        values = plain_values(table, table.column_names)
+        types = {field.name: spark_type(field.type) for field in self._partition.rows.schema}
+        source = Source(lambda _, leaf: f"p{inputs.index(leaf)}", types)
+        result = compile_scalar(expression, source)
+        parameters = ", ".join(f"p{i}" for i in range(len(inputs)))
+        text = "\n".join([f"def value({parameters}):", *source.lines, f"    return {result}"])
+        scope = dict(source.globals)
+        execute(text, "<part of a condition>", scope)
+        return scope["value"](*(values[f"p{i}"][0] for i in range(len(inputs))))
+
+    def _measured(self, partition: Partitions, sources: Iterable[Scalar]) -> pa.Table:
+        measures = tuple(Measure(f"p{i}", source) for i, source in enumerate(sources))
+        return measure_table(replace(self._program, keys=(), measures=measures, all_rows=False), partition, self._path)

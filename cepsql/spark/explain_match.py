@@ -1,0 +1,238 @@
+"""Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.analysis.condition_parts import ConditionParts, condition_parts
+from cepsql.analysis.explain_match import explain_match
+from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.match_explanation import MatchExplanation
+from cepsql.analysis.match_key import AskedPartition
+from cepsql.analysis.plan import Plan
+from cepsql.catalog import View
+from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.ordered.columns import plain_batch
+from cepsql.ordered.key_rows import KeyRows, held_rows, sort_batches, state_of_key
+from cepsql.ordered.packet import open_packet, pack
+from cepsql.ordered.state import decode, encode
+from cepsql.pattern.program import MatchProgram
+from cepsql.render import canonical_zone, cells
+from cepsql.spark.arrow import to_arrow
+from cepsql.spark.build import match_input
+from cepsql.spark.failures import translate_failure
+from cepsql.spark.match import sorted_rows
+from cepsql.spark.rows import program_columns
+from cepsql.spark.run_once import run_once
+from cepsql.spark.settings import stage_settings
+from cepsql.spark.source import MALFORMED
+
+_LISTED_KEYS = 8
+_MINE, _OTHERS = 0, 1
+
+
+def explain_query(
+    spark: SparkSession,
+    plan: Plan,
+    asked: AskedPartition,
+    view_plan: Callable[[View], Plan],
+    replaced: dict[str, DataFrame] | None = None,
+) -> MatchExplanation:
+    """Explain what a match of a query found in a partition, in the rows that are there now.
+
+    A stream is read by a streaming run of its own, in the micro-batches that the source gives, and its input does not
+    end: late rows, and rows above the watermark, are those that a standing query started now would see so.
+    Raises ProgrammingError if no row has the key, and what the query itself would raise.
+    """
+    match = asked.match
+    try:
+        parts = condition_parts(match, plan.query.sql)
+        wanted = _Partition(match_input(spark, plan, match, view_plan, replaced), asked)
+        with stage_settings(spark):
+            found = _from_stream(wanted, parts) if match.streaming else _from_table(wanted, parts)
+    except Exception as failure:
+        raise translate_failure(failure) from failure
+    return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
+
+
+def explain_held(
+    spark: SparkSession, plan: Plan, asked: AskedPartition, view_plan: Callable[[View], Plan], checkpoint: str
+) -> MatchExplanation:
+    """Explain what a standing query with this Spark checkpoint holds of a partition: rows that are not decided yet.
+
+    What was decided is gone from the state, and so are values that only conditions on single rows read.
+    Raises ProgrammingError if nothing of the key is held, OperationalError before the first batch.
+    """
+    match, program = asked.match, asked.match.program
+    try:
+        wanted = _Partition(match_input(spark, plan, match, view_plan), asked)
+        reader = spark.read.format("statestore").option("operatorId", _first_stage(spark, plan, checkpoint))
+        states = reader.load(checkpoint).selectExpr("value.groupState.state AS state")
+        mine = states.mapInArrow(partial(_held, program, wanted.key), "state BINARY").toArrow()["state"]
+    except Exception as failure:
+        if "STDS_" in str(failure):
+            raise OperationalError(
+                "the query has no state yet", hint="wait for the end of its first batch"
+            ) from failure
+        raise translate_failure(failure) from failure
+    if not len(mine):
+        key = wanted.asked() or "the only partition"
+        raise ProgrammingError(f"nothing is held of {key}", hint="its rows, if there were any, are all decided")
+    found = held_rows(program, decode(mine[0].as_buffer(), program.fingerprint()), wanted.key, _ties(match))
+    parts = condition_parts(match, plan.query.sql)
+    return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
+
+
+def _first_stage(spark: SparkSession, plan: Plan, checkpoint: str) -> int:
+    """Return Spark's number of the stage that reads no matches; Spark counts its operators from the last one on."""
+    if not plan.stateful and sum(match.streaming for match in plan.matches) == 1:
+        return 0
+    operators = spark.read.format("state-metadata").load(checkpoint)
+    ours = operators.where("operatorName = 'applyInPandasWithState'").selectExpr("max(operatorId) AS last")
+    return ours.head()["last"] or 0
+
+
+def _ties(match: MatchPlan) -> list[str]:
+    """Return the columns that break the last ties, as the stage of a standing query does."""
+    return [column.name for column in match.program.values] + (["m"] if match.program.predicates else [])
+
+
+def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the states of the buckets that hold rows of a key, without the rows of others."""
+    for batch in batches:
+        for data in batch["state"]:
+            state = state_of_key(program, decode(data.as_buffer(), program.fingerprint()), key)
+            if state is not None:
+                found = pa.array([encode(state, program.fingerprint())], pa.binary())
+                yield pa.RecordBatch.from_arrays([found], ["state"])
+
+
+class _Partition:
+    """The partition that is asked for.
+
+    condition: Spark SQL that is true for its rows.
+    key:       the values of its key, one array each; texts: the same as text.
+    zone:      the session's time zone.
+    """
+
+    def __init__(self, frame: DataFrame, asked: AskedPartition):
+        match, constants = asked.match, asked.constants
+        self.frame, self.match = frame, match
+        self.zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
+        self.names = [column.name for column in match.program.keys]
+        kinds = frame.selectExpr(*self.keys()).schema
+        typed = [f"try_cast({c} AS {f.dataType.simpleString()})" for c, f in zip(constants, kinds.fields, strict=True)]
+        equal = [f"({k.sql}) <=> {value}" for k, value in zip(match.program.keys, typed, strict=True)]
+        self.condition = " AND ".join(equal) or "true"
+        self.key: list[pa.Array] = []
+        self.texts: tuple[str | None, ...] = ()
+        if typed:
+            self._read(typed, constants, [field.dataType.simpleString() for field in kinds.fields])
+
+    def _read(self, typed: list[str], constants: tuple[str, ...], kinds: list[str]) -> None:
+        """Evaluate the constants as values of the key's types."""
+        pairs = enumerate(zip(constants, typed, strict=True))
+        wrong = [f"({constant}) IS NOT NULL AND {value} IS NULL AS wrong{i}" for i, (constant, value) in pairs]
+        columns = [f"{value} AS `{name}`" for value, name in zip(typed, self.names, strict=True)]
+        row = to_arrow(self.frame.sparkSession.range(1).selectExpr(*columns, *wrong))
+        for i, kind in enumerate(kinds):
+            if row[f"wrong{i}"][0].as_py():
+                column = self.match.output[i].name
+                raise ProgrammingError(f"{constants[i]} is no {kind.upper()}, the type of {column}")
+        (values,) = row.select(self.names).to_batches()
+        self.key = list(plain_batch(values).columns)
+        self.texts = _texts(row.select(self.names), self.zone)[0]
+
+    def keys(self) -> list[str]:
+        """Return the SQL of the key columns."""
+        return [f"({column.sql}) AS `{column.name}`" for column in self.match.program.keys]
+
+    def asked(self) -> str:
+        """Return the key as text."""
+        names = [column.name for column in self.match.output]
+        return ", ".join(f"{name} = {_shown(text)}" for name, text in zip(names, self.texts, strict=False))
+
+    def none(self, keys: pa.Table) -> ProgrammingError:
+        """Make the error for a key that no row has; `keys` are some that are there."""
+        if not keys.num_rows:
+            return ProgrammingError("there are no rows")
+        listed = sorted(", ".join(map(_shown, texts)) for texts in _texts(keys, self.zone))
+        if len(self.names) > 1:
+            listed = [f"({texts})" for texts in listed]
+        more = ", ..." if len(listed) > _LISTED_KEYS else ""
+        return ProgrammingError(f"no row has {self.asked()}", hint=f"keys: {', '.join(listed[:_LISTED_KEYS])}{more}")
+
+
+def _from_table(wanted: _Partition, parts: ConditionParts) -> KeyRows:
+    match, frame = wanted.match, wanted.frame
+    if MALFORMED in frame.columns:
+        frame = frame.where(f"NOT {MALFORMED}")
+    mine = frame.where(wanted.condition)
+    more = parts.program.values[len(match.program.values) :]
+    rows = _plain(sorted_rows(mine, match.program, list(match.order), more))
+    if rows is None:
+        raise wanted.none(to_arrow(frame.selectExpr(*wanted.keys()).distinct().limit(_LISTED_KEYS + 1)))
+    timeless = 0
+    if match.program.time is not None:
+        timeless = rows["t"].null_count
+        rows = rows.filter(pc.is_valid(rows["t"])).combine_chunks()
+    return KeyRows(rows, timeless=timeless)
+
+
+def _from_stream(wanted: _Partition, parts: ConditionParts) -> KeyRows:
+    frame, program = wanted.frame, parts.program
+    columns = [
+        *program_columns(frame, program),
+        f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
+    ]
+    columns += [f"{MALFORMED} AS malformed"] if MALFORMED in frame.columns else []
+    packed = frame.selectExpr(*columns).mapInArrow(partial(_pack, wanted.names), "mine BINARY, others BINARY")
+    tables = run_once(packed)
+    batches = [[packet.as_py() for packet in table["mine"]] for table in tables]
+    found = sort_batches(program, wanted.match.watermark.delay, batches, _ties(wanted.match))
+    if found is None:
+        keys = [pa.ipc.open_stream(o.as_py()).read_all() for t in tables for o in t["others"] if o.is_valid]
+        raise wanted.none(_distinct(pa.concat_tables(keys)) if keys else pa.table({}))
+    return found
+
+
+def _pack(names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pack a task's rows: those of the partition, with the greatest time of all; of the others some distinct keys."""
+    for packed in pack(batches, 2):
+        packets = dict(zip(packed["bucket"].to_pylist(), packed["packet"], strict=True))
+        others = open_packet(packets[_OTHERS].as_buffer()).rows
+        sink = pa.BufferOutputStream()
+        if others is not None:
+            keys = _distinct(others.select(names))
+            with pa.ipc.new_stream(sink, keys.schema) as writer:
+                writer.write_table(keys)
+        listed = sink.getvalue().to_pybytes() if others is not None else None
+        columns = [pa.array([packets[_MINE].as_py()], pa.binary()), pa.array([listed], pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, ["mine", "others"])
+
+
+def _distinct(keys: pa.Table) -> pa.Table:
+    """Return some of the keys, each once."""
+    if not keys.num_columns:
+        return keys
+    rows = keys.to_pylist()
+    first = {repr(row): place for place, row in reversed(list(enumerate(rows)))}
+    return keys.take(sorted(first.values())[: _LISTED_KEYS + 1])
+
+
+def _plain(frame: DataFrame) -> pa.Table | None:
+    """Return the rows of a bounded frame with plain types, one chunk a column, None without rows."""
+    batches = [plain_batch(batch) for batch in frame.toArrow().to_batches() if batch.num_rows]
+    return pa.Table.from_batches(batches).combine_chunks() if batches else None
+
+
+def _texts(table: pa.Table, zone: str) -> list[tuple[str | None, ...]]:
+    columns = [cells(column, canonical_zone(zone)) for column in table.columns]
+    return list(zip(*columns, strict=True))
+
+
+def _shown(text: str | None) -> str:
+    return "NULL" if text is None else text
