@@ -230,15 +230,8 @@ class Engine:
             raise ProgrammingError(f"view {create.name.text} would read itself", create.name.span)
         if plan.limit is not None:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
-        view = View(
-            create.name.text,
-            create.sql,
-            plan.columns,
-            plan.streaming,
-            plan.watermark,
-            plan.matched,
-            plan.carried is not None,
-        )
+        name, marked = create.name.text, plan.carried is not None
+        view = View(name, create.sql, plan.columns, plan.streaming, plan.watermark, plan.matched, marked)
         self.catalog.add(view, create.replace, create.name.span)
         return Answer(message=f"view {view.name} created")
 

@@ -90,7 +90,7 @@ def _plan(query: Query, lookup: Lookup) -> Plan:
         return NotSupportedError(f"{follower} over the view {name} is not supported: it gives no event time", place)
 
     for clause in query.matches:
-        clause = replace(clause, input=_with_ctes(clause, query))
+        clause = replace(clause, input=used_ctes(_with_ctes(clause, query)))
         resolved = resolve(clause.input, find)
         chained = {name for name, relation in resolved.relations.items() if is_matched(relation)}
         if resolved.streaming:

@@ -6,10 +6,11 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import LongType, StructType
+from pyspark.sql.types import LongType, StructType, TimestampType
 
 from cepsql.analysis.carry import BOUND
 from cepsql.catalog import Watermark
+from cepsql.errors import NotSupportedError
 from cepsql.ordered.packet import BEGINNING
 from cepsql.pattern.program import END_OF_TIME
 from cepsql.spark.control import ABOVE_WATERMARK
@@ -36,7 +37,15 @@ def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
     """Return the matches in a frame with markers under Spark's watermark, which the markers move; none is left.
 
     event_time: the column of the matches' event time, and the hold.
+    Raises NotSupportedError if it is no TIMESTAMP.
     """
+    kind = frame.schema[event_time.column].dataType
+    if not isinstance(kind, TimestampType):
+        raise NotSupportedError(
+            f"a window or join over matches by {event_time.column}, which is {kind.simpleString().upper()} and not "
+            "TIMESTAMP, is not supported",
+            hint="declare a computed column of the stream, ts TIMESTAMP AS CAST(... AS TIMESTAMP), with its watermark",
+        )
     column = quoted(event_time.column)
     # Spark counts watermarks in milliseconds.
     delay = -(-event_time.delay // 1000)

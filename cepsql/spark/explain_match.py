@@ -69,7 +69,8 @@ def explain_held(
     match, program = asked.match, asked.match.program
     try:
         wanted = _Partition(match_input(spark, plan, match, view_plan), asked)
-        states = spark.read.format("statestore").load(checkpoint).selectExpr("value.groupState.state AS state")
+        reader = spark.read.format("statestore").option("operatorId", _first_stage(spark, plan, checkpoint))
+        states = reader.load(checkpoint).selectExpr("value.groupState.state AS state")
         mine = states.mapInArrow(partial(_held, program, wanted.key), "state BINARY").toArrow()["state"]
     except Exception as failure:
         if "STDS_" in str(failure):
@@ -83,6 +84,15 @@ def explain_held(
     found = held_rows(program, decode(mine[0].as_buffer(), program.fingerprint()), wanted.key, _ties(match))
     parts = condition_parts(match, plan.query.sql)
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
+
+
+def _first_stage(spark: SparkSession, plan: Plan, checkpoint: str) -> int:
+    """Return Spark's number of the stage that reads no matches; Spark counts its operators from the last one on."""
+    if not plan.stateful and sum(match.streaming for match in plan.matches) == 1:
+        return 0
+    operators = spark.read.format("state-metadata").load(checkpoint)
+    ours = operators.where("operatorName = 'applyInPandasWithState'").selectExpr("max(operatorId) AS last")
+    return ours.head()["last"] or 0
 
 
 def _ties(match: MatchPlan) -> list[str]:
