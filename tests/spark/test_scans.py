@@ -56,7 +56,7 @@ def counts(progress: Progress):
     return [getattr(progress, f"rows_{name}") for name in names] + [progress.matches, progress.batches]
 
 
-@pytest.mark.parametrize(("name", "input"), zip(QUERIES, INPUTS, strict=True))
+@pytest.mark.parametrize(("name", "input"), list(zip(QUERIES, INPUTS, strict=True)))
 def test_both_scans_agree(spark, tmp_path, name, input):
     draw = random.Random(name + input)
     for number in range(4):
