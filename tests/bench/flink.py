@@ -1,10 +1,10 @@
 """Time one query of the benchmark with Flink SQL; run by the Python of an environment that has apache-flink.
 
-    flink.py FILES QUERY --warm-up FILES --results DIR [--parallelism 2] [--repeat 1]
+    flink.py FILES QUERY --warm-up FILES --results DIR [--parallelism 2] [--repeat 1] [--rocksdb]
 
-Flink runs in this process in streaming mode, with heap state and no checkpoints. Every run includes starting its job,
-as it does for Spark. Matches go to CSV files in DIR, where they are counted. The warm-up is the same query over fewer
-rows. Prints one JSON object: seconds and matches, one of each a run; there are no batches.
+Flink runs in this process in streaming mode, with heap state (or RocksDB if asked) and no checkpoints. Every run
+includes starting its job, as it does for Spark. Matches go to CSV files in DIR, where they are counted. The warm-up is
+the same query over fewer rows. Prints one JSON object: seconds and matches, one of each a run; there are no batches.
 """
 
 import argparse
@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--parallelism", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--rocksdb", action="store_true", help="keep state in RocksDB")
     options = parser.parse_args()
     _run(options.warm_up, options)
     runs = [_run(options.files, options) for _ in range(options.repeat)]
@@ -37,7 +38,7 @@ def main() -> None:
 
 def _run(files: Path, options: argparse.Namespace) -> tuple[float, int]:
     shutil.rmtree(options.results, ignore_errors=True)
-    environment = _environment(options.parallelism)
+    environment = _environment(options.parallelism, "rocksdb" if options.rocksdb else "hashmap")
     environment.execute_sql(_source(files))
     environment.execute_sql(_sink(options.results))
     start = time.perf_counter()
@@ -46,10 +47,10 @@ def _run(files: Path, options: argparse.Namespace) -> tuple[float, int]:
     return seconds, sum(_lines(path) for path in options.results.rglob("part-*"))
 
 
-def _environment(parallelism: int) -> TableEnvironment:
+def _environment(parallelism: int, state: str) -> TableEnvironment:
     configuration = Configuration()
     configuration.set_string("parallelism.default", str(parallelism))
-    configuration.set_string("state.backend.type", "hashmap")
+    configuration.set_string("state.backend.type", state)
     configuration.set_string("table.local-time-zone", "UTC")
     settings = EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(configuration).build()
     return TableEnvironment.create(settings)

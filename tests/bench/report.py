@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 
 from queries import KNOWN_MATCHES
 
-SYSTEMS = ("pass-through", "per-key", "cepsql", "cepsql-spark-scan", "flink")
-PASS_THROUGH, PER_KEY, CEPSQL, CEPSQL_SPARK_SCAN, FLINK = SYSTEMS
+SYSTEMS = ("pass-through", "per-key", "cepsql", "cepsql-spark-scan", "flink", "flink-rocksdb")
+PASS_THROUGH, PER_KEY, CEPSQL, CEPSQL_SPARK_SCAN, FLINK, FLINK_ROCKSDB = SYSTEMS
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from report import (
     CEPSQL,
     CEPSQL_SPARK_SCAN,
     FLINK,
+    FLINK_ROCKSDB,
     PASS_THROUGH,
     PER_KEY,
     SYSTEMS,
@@ -39,9 +40,10 @@ from queries import QUERIES
 
 HERE = Path(__file__).resolve().parent
 WARM_UP_ROWS = 200_000
-PER_KEY_ROWS = 200_000
-PER_KEY_WARM_UP_ROWS = 5_000
-"""A state per key is measured on fewer rows, since it takes around a millisecond for each key of a batch."""
+FEWER_ROWS = 200_000
+FEWER_WARM_UP_ROWS = 5_000
+"""A state per key is measured on fewer rows, since it takes around a millisecond for each key of a batch; so is Flink
+with RocksDB, which takes about as long for each row."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def main() -> int:
     for ratio in compared:
         _write_json(options.json, ratio)
     print(table(measurements))
-    print(f"per-key: at most the first {PER_KEY_ROWS:,} rows; rows/s compare, seconds do not.\n")
+    print(f"per-key and flink-rocksdb: at most the first {FEWER_ROWS:,} rows; rows/s compare, seconds do not.\n")
     print(ratio_table(compared))
     differing = disagreements(measurements)
     for sentence in differing:
@@ -103,16 +105,17 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
     for keys in options.keys:
         events = prepare(options.dir, options.rows, keys)
         warm_up = prepare(options.dir, options.rows, keys, WARM_UP_ROWS)
-        few = prepare(options.dir, options.rows, keys, PER_KEY_ROWS)
-        very_few = prepare(options.dir, options.rows, keys, PER_KEY_WARM_UP_ROWS)
+        few = prepare(options.dir, options.rows, keys, FEWER_ROWS)
+        very_few = prepare(options.dir, options.rows, keys, FEWER_WARM_UP_ROWS)
         cases = [Case(PASS_THROUGH, None, events, warm_up), Case(PER_KEY, None, few, very_few)]
         cases += [
             Case(system, query, events, warm_up)
             for query in options.queries
             for system in (CEPSQL, CEPSQL_SPARK_SCAN, FLINK)
         ]
+        cases += [Case(FLINK_ROCKSDB, query, few, very_few) for query in options.queries]
         for case in cases:
-            if case.system in options.systems and (case.system != FLINK or options.flink):
+            if case.system in options.systems and (case.system not in (FLINK, FLINK_ROCKSDB) or options.flink):
                 yield case
 
 
@@ -134,9 +137,10 @@ def _measure(case: Case, options: argparse.Namespace) -> Measurement:
 
 
 def _command(case: Case, options: argparse.Namespace, folder: Path) -> list[str]:
-    if case.system == FLINK:
+    if case.system in (FLINK, FLINK_ROCKSDB):
         files, warm_up = case.events.flink, case.warm_up.flink
         command = [options.flink, HERE / "flink.py", files, case.query, "--results", folder / "results"]
+        command += ["--rocksdb"] if case.system == FLINK_ROCKSDB else []
     else:
         files, warm_up = case.events.spark, case.warm_up.spark
         query = ["--query", case.query] if case.query else []
