@@ -15,7 +15,7 @@ import cepsql
 from cepsql.errors import Error
 
 CASES = [param.values[0] for param in params(Path(__file__).parent / "rules", "*.txt")]
-RULES = {*range(1, 31), 32}
+RULES = set(range(1, 33))
 SECOND = 1_000_000
 WHEN = re.compile(r" (after \d+|at the end)$")
 
@@ -55,6 +55,22 @@ def test_every_rule_has_a_case() -> None:
     assert [title for title in titles if not re.fullmatch(r"rules? \d+(, \d+)*: \S.*", title)] == []
     assert len(set(titles)) == len(titles)
     assert {int(number) for title in titles for number in re.findall(r"\d+", title.split(":")[0])} == RULES
+
+
+def test_rule_31_ids_differ_from_match_to_match_and_are_the_same_on_every_replay() -> None:
+    clause = "PARTITION BY k ORDER BY ts MEASURES MATCH_ID() AS id PATTERN (A B)"
+    rows = [
+        {"ts": second * SECOND, "k": key, "n": 0, "x": 1, "y": 1, "s": "a"}
+        for second in (1, 1, 2, 2, 3)
+        for key in ("p", "q")
+    ]
+    table = run_batch(plan(f"SELECT * FROM records MATCH_RECOGNIZE ({clause})"), rows, [])
+    ids = sorted(row["id"] for row in table)
+    assert len(set(ids)) == len(ids) == 4
+    stream = plan(f"SELECT * FROM events MATCH_RECOGNIZE ({clause})")
+    for size in (1, 3, 10):
+        outputs, _ = run_stream(stream, [rows[i : i + size] for i in range(0, len(rows), size)], SECOND)
+        assert sorted(row["id"] for output in outputs for row in output) == ids
 
 
 @cases("rows")
