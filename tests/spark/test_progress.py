@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from pyspark.sql import Row
 
-from cepsql.spark.progress import Watch
+from cepsql.spark.progress import BELOW_MATCH, Watch
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
@@ -45,7 +45,8 @@ def test_counts_go_on_from_the_checkpoint():
 
 def test_a_row_below_a_subquery_is_counted_once():
     watch = Watch()
-    watch.add(event(s={"read": 9, "malformed": 2}, m=stage([5, 3, 1, 0, 1] + [0] * 5, [5, 3, 1, 0, 1] + [0] * 5)))
+    below = {f"{BELOW_MATCH}_1": {"read": 9, "malformed": 2}}
+    watch.add(event(**below, m=stage([5, 3, 1, 0, 1] + [0] * 5, [5, 3, 1, 0, 1] + [0] * 5)))
     assert counted(watch) == (7, 3, 1, 2, 1)
 
 
