@@ -41,7 +41,6 @@ class _Unresolved(Exception):
     """A condition reads a row whose distance differs from match to match, or more than a row."""
 
 
-@lru_cache(maxsize=256)
 def by_position(program: MatchProgram, never_null: frozenset[str]) -> ByPosition | None:
     """Return the program with its conditions on the match so far resolved by position; None if that cannot be done
     or no regular expression could find them.
@@ -50,6 +49,12 @@ def by_position(program: MatchProgram, never_null: frozenset[str]) -> ByPosition
     The first iteration of every loop is written before the loop: in `S D+ E` the first D has S before it and no D, each
     further one has a D before it. So LAST(D.x, 1) is no row for the first and PREV(x) for the others.
     """
+    return _by_position(program, never_null, program.fingerprint())
+
+
+@lru_cache(maxsize=256)
+def _by_position(program: MatchProgram, never_null: frozenset[str], key: str) -> ByPosition | None:
+    """Resolve a program once in a process; `key` tells apart what Python takes as equal, like constants 1 and 1.0."""
     if not is_expressible(program.pattern):
         return None
     unfolded = _unfolded(program.pattern)

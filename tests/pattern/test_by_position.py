@@ -118,3 +118,12 @@ def test_the_same_matches_as_by_backtracking(parsed, rows, conditions, skip, wit
             assert matches(found) == matches(wanted)
             assert (found.scan == wanted.scan).all()
         scan, number = int(wanted.scan[0]), int(wanted.numbers[0])
+
+
+def test_constants_that_python_takes_as_equal_stay_apart() -> None:
+    found = []
+    for one in (1, 1.0, True):
+        condition = Call("and", (less(ROW, last(A)), Call("eq", (ROW, Literal(one)), "boolean")), "boolean")
+        found.append(by_position(program(pattern("A B"), [None, condition], ("A", "B")), frozenset()))
+    constants = [f.program.conditions[1].arguments[1].arguments[1].value for f in found]
+    assert list(map(repr, constants)) == ["1", "1.0", "True"]
