@@ -309,3 +309,11 @@ def test_values_of_other_types() -> None:
     starts, scan, ends, numbers = (np.array(values) for values in ([0, 3], [0], [3], [0]))
     partitions = Partitions(rows, starts, scan, ends, numbers, END_OF_TIME)
     assert matches(find_matches(asked, partitions)) == [(0, 1, (0, 1, 2), True)]
+
+
+def test_candidates_do_not_hide_timeouts() -> None:
+    first = Call("ge", (Navigation("v0", frozenset([0]), first=True), Literal(1)), "boolean")
+    asked = program(pattern("A B"), [first, Bit(1)], ("A", "B"), within=2, timeouts=True)
+    rows = [{"t": 3 * v, "v0": v, "v1": 0, "f": 0.0, "m": 0} for v in (0, 1)]
+    # No row is a B, so no match begins anywhere; but the second row begins a partial one.
+    assert matches(run(asked, whole(rows), find_with_candidates)) == [(1, 1, (0,), False)]
