@@ -16,7 +16,7 @@ LISTING_OPTIONS = frozenset({
 class FileLayout:
     """How the files of a source are read.
 
-    format:    csv or parquet.
+    format:    csv, json or parquet.
     columns:   names and canonical Spark SQL types of the declared columns that files hold, in order.
     wanted:    those of them that something reads; the others are only judged.
     separator: between the values of a CSV line, one character.

@@ -11,6 +11,7 @@ from cepsql.pattern.program import END_OF_TIME
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv import read_csv
 from cepsql.scan.evaluate import evaluate
+from cepsql.scan.json import read_json
 from cepsql.scan.layout import ArrowScan
 from cepsql.scan.murmur import bucket_numbers
 from cepsql.scan.node import Node
@@ -18,7 +19,7 @@ from cepsql.scan.parquet import read_parquet
 from cepsql.scan.types import arrow_type
 from cepsql.scan.zone import Zone
 
-_READERS = {"csv": read_csv, "parquet": read_parquet}
+_READERS = {"csv": read_csv, "json": read_json, "parquet": read_parquet}
 
 
 def read_files(scan: ArrowScan, zone: Zone, buckets: int, paths: Iterable[str | None]) -> Iterator[pa.RecordBatch]:

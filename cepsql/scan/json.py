@@ -1,0 +1,118 @@
+"""JSON lines as Spark reads them: fast where Arrow's reader is known to agree, line by line where it might not."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json
+
+from cepsql.scan.blocks import line_blocks
+from cepsql.scan.chunk import Chunk
+from cepsql.scan.json_line import read_line
+from cepsql.scan.json_value import converter
+from cepsql.scan.layout import FileLayout
+from cepsql.scan.texts import text_values
+from cepsql.scan.types import arrow_type, is_decimal
+from cepsql.scan.zone import Zone
+
+_SMALL = 1 << 15
+_LONGEST = 1000
+"""In shorter lines nothing is beyond Jackson's limits of depth and length."""
+
+_DOUBT = re.compile(rb"[:,\[ \t+-](?:NaN|Inf)|-0[^0-9.eE]")
+"""Numbers that Arrow reads and Spark does not, or with the other sign of zero."""
+
+_EXPONENT = re.compile(rb"[0-9.][eE][+-]?[0-9]")
+"""What Arrow must not meet in a DECIMAL: it does not look at the digits then, and some exponents crash it."""
+
+_TEXTS = ("string", "timestamp", "date")
+
+
+def read_json(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
+    """Yield the rows of a file, a block of lines at a time.
+
+    A row is malformed where Spark's reader in PERMISSIVE mode, reading all columns, gives a corrupt record: what is no
+    object or array of objects, or a value that is none of its column's type. Names are compared letter by letter.
+    Raises OperationalError if the file cannot be read.
+    """
+    for block in line_blocks(path):
+        yield _joined(list(_read_block(block, layout, zone)), layout)
+
+
+def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
+    """Halve a block until Arrow reads it or it is small."""
+    chunk = _by_arrow(block, layout, zone)
+    if chunk is not None:
+        yield chunk
+        return
+    middle = block.find(b"\n", len(block) // 2) + 1
+    if len(block) <= _SMALL or middle == len(block):
+        yield _by_lines(block, layout, zone)
+        return
+    yield from _read_block(block[:middle], layout, zone)
+    yield from _read_block(block[middle:], layout, zone)
+
+
+def _by_arrow(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
+    """Let Arrow read the block; None if it finds anything that it does not understand, or that may differ."""
+    lines = block.count(b"\n")
+    if not _one_object_a_line(block, lines) or _DOUBT.search(block):
+        return None
+    if any(is_decimal(type) for _, type in layout.columns) and _EXPONENT.search(block):
+        return None
+    schema = pa.schema([(name, pa.string() if type in _TEXTS else arrow_type(type)) for name, type in layout.columns])
+    try:
+        if not block.isascii():
+            block.decode()
+        table = json.read_json(
+            pa.BufferReader(block),
+            json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    if table.num_rows != lines:
+        return None
+    columns = {}
+    for name, type in layout.columns:
+        column = table[name].combine_chunks()
+        if type in _TEXTS:
+            column, bad = text_values(column, type, zone)
+            if bad.any():
+                return None
+        elif pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column), min_count=0).as_py():
+            return None
+        columns[name] = column
+    return Chunk({name: columns[name] for name in layout.wanted}, lines)
+
+
+def _one_object_a_line(block: bytes, lines: int) -> bool:
+    """Tell whether as many objects as lines mean one object a line: none can go on where a line begins with a brace."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    if np.diff(ends, prepend=-1).max() > _LONGEST:
+        return False
+    return block.startswith(b"{") and block.count(b"}\n{") == lines - 1 and block.endswith(b"}\n")
+
+
+def _by_lines(block: bytes, layout: FileLayout, zone: Zone) -> Chunk:
+    columns = {name: converter(type, zone) for name, type in layout.columns}
+    rows, malformed = [], 0
+    for line in block[:-1].split(b"\n"):
+        found, wrong = read_line(line, columns)
+        rows += found
+        malformed += wrong
+    arrays = {
+        name: pa.array([row.get(name) for row in rows], arrow_type(type))
+        for name, type in layout.columns
+        if name in layout.wanted
+    }
+    return Chunk(arrays, len(rows), malformed)
+
+
+def _joined(chunks: list[Chunk], layout: FileLayout) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    columns = {name: pa.concat_arrays([chunk.columns[name] for chunk in chunks]) for name in layout.wanted}
+    return Chunk(columns, sum(chunk.rows for chunk in chunks), sum(chunk.malformed for chunk in chunks))

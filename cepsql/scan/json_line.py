@@ -1,0 +1,276 @@
+"""One line of JSON lines as Spark's parser (Jackson, as Spark sets it up) takes it."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+WRONG = object()
+"""Stands for a value that is none of its column's type."""
+
+_DEPTH, _DIGITS, _NAME_BYTES, _TEXT = 1000, 1000, 50_000, 20_000_000
+_ESCAPE = r"\\(?:[\"\\/bfnrt']|u[0-9a-fA-F]{4})"
+_TOKEN = re.compile(
+    rf"""
+    (?P<text>"[^"\\\x00-\x1f]*+(?:{_ESCAPE}[^"\\\x00-\x1f]*+)*+"|'[^'\\\x00-\x1f]*+(?:{_ESCAPE}[^'\\\x00-\x1f]*+)*+')
+    |(?P<float>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++(?:[eE][+-]?[0-9]++)?|[eE][+-]?[0-9]++))
+    |(?P<special>NaN|[+-]?Infinity|[+-]INF)
+    |(?P<integer>-?(?:0|[1-9][0-9]*+))
+    |(?P<true>true)|(?P<false>false)|(?P<null>null)
+    |(?P<nested>[\[{{])""",
+    re.VERBOSE,
+)
+_SPACE = re.compile(r"[ \t\n\r]*")
+_PART = re.compile(r"\\u([0-9a-fA-F]{4})|\\(.)|[^\\]+", re.DOTALL)
+_SINGLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_CLOSERS = {"{": "}", "[": "]"}
+_STRAY = re.compile("[\udc80-\udcff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Malformed(Exception):
+    """The line is no JSON, or no object or array of objects."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A decoded line.
+
+    text:   bytes that are no UTF-8 are low surrogates in it.
+    broken: there are such.
+    raw:    Spark finds the text of values in it.
+    """
+
+    text: str
+    broken: bool = False
+    raw: bool = True
+
+
+def read_line(line: bytes, columns: Mapping[str, Callable[[str, str], object]]) -> tuple[list[dict[str, object]], int]:
+    """Return the rows of a line, values by column name, and how many rows are malformed: one is 0.
+
+    columns: what makes a value of a token's kind and text, or WRONG. The kinds are `text` (unescaped), `integer`,
+             `float`, `special` (NaN and infinities), `true`, `false` and `nested`.
+    The rows are an object's, or those of an array of objects; what follows it counts for nothing. Of names that are
+    there twice the last one counts, and both are judged.
+    """
+    try:
+        return _rows(_decoded(line), columns)
+    except (_Malformed, UnicodeError):
+        return [], 1
+
+
+def _rows(line: _Line, columns: Mapping) -> tuple[list[dict[str, object]], int]:
+    at = _space(line.text, 0)
+    if at == len(line.text):
+        return [], 0
+    if line.text[at] == "{":
+        row, well, _ = _object(line, at + 1, columns, 1)
+        return ([row], 0) if well else ([], 1)
+    if line.text[at] != "[":
+        raise _Malformed
+    rows, good, at = [], True, _space(line.text, at + 1)
+    if line.text.startswith("]", at):
+        return [], 0
+    while True:
+        if not line.text.startswith("{", at):
+            raise _Malformed
+        row, well, at = _object(line, at + 1, columns, 2)
+        rows.append(row)
+        good &= well
+        at = _space(line.text, at)
+        if line.text.startswith("]", at):
+            return (rows, 0) if good else ([], len(rows))
+        at = _space(line.text, _passed(line.text, at, ","))
+
+
+def _object(line: _Line, at: int, columns: Mapping, depth: int) -> tuple[dict[str, object], bool, int]:
+    """Return the values of an object, whether all are of their types, and where it ends; `at` is inside its brace."""
+    text, row, well = line.text, {}, True
+    at = _space(text, at)
+    if text.startswith("}", at):
+        return row, well, at + 1
+    while True:
+        name, at = _name(line, at)
+        begin = at
+        kind, at = _value(line, at, depth)
+        convert = columns.get(name)
+        if convert is not None:
+            value = None if kind == "null" else convert(*_meant(line, kind, begin, at))
+            well &= value is not WRONG
+            row[name] = value
+        at = _space(text, at)
+        if text.startswith("}", at):
+            return row, well, at + 1
+        at = _space(text, _passed(text, at, ","))
+
+
+def _meant(line: _Line, kind: str, begin: int, end: int) -> tuple[str, str]:
+    value = line.text[begin:end]
+    if kind == "text":
+        value = _java_text(_unescaped(value[1:-1], line.broken, strict=True))
+        if len(value) > _TEXT:
+            raise _Malformed
+    elif kind == "nested" and not line.raw:
+        value = ""
+    elif line.broken:
+        value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return kind, value
+
+
+def _name(line: _Line, at: int) -> tuple[str, int]:
+    """Return a name, and where the value after its colon begins."""
+    found = _TOKEN.match(line.text, at)
+    if not found or found.lastgroup != "text":
+        raise _Malformed
+    name = found[0][1:-1]
+    if line.broken or "\\" in name:
+        name = _joined(_unescaped(name, line.broken, strict=True))
+        if _SURROGATE.search(name):
+            raise _Malformed
+    if len(name) > _NAME_BYTES // 4 and len(name.encode()) > _NAME_BYTES:
+        raise _Malformed
+    return name, _space(line.text, _passed(line.text, _space(line.text, found.end()), ":"))
+
+
+def _value(line: _Line, at: int, depth: int) -> tuple[str, int]:
+    """Return the kind of the value that begins at `at`, and where it ends; `depth` arrays and objects are open."""
+    found = _TOKEN.match(line.text, at)
+    if not found:
+        raise _Malformed
+    kind, end = found.lastgroup, found.end()
+    if kind == "nested":
+        return kind, _nested_end(line, at, depth)
+    if kind in ("integer", "float"):
+        if end - at > _DIGITS and sum(map(str.isdigit, found[0])) > _DIGITS:
+            raise _Malformed
+    elif kind == "text" and line.broken:
+        _unescaped(found[0][1:-1], True, strict=found[0][0] == "'")
+    return kind, end
+
+
+def _nested_end(line: _Line, at: int, depth: int) -> int:
+    """Return where the array or object ends that begins at `at`."""
+    text = line.text
+    open = [_CLOSERS[text[at]]]
+    at, empty = _space(text, at + 1), True
+    while open:
+        if depth + len(open) > _DEPTH:
+            raise _Malformed
+        if empty and text.startswith(open[-1], at):
+            open.pop()
+            at += 1
+        else:
+            if open[-1] == "}":
+                _, at = _name(line, at)
+            if text[at : at + 1] in _CLOSERS:
+                open.append(_CLOSERS[text[at]])
+                at, empty = _space(text, at + 1), True
+                continue
+            _, at = _value(line, at, depth)
+        end = _space(text, at)
+        while open and text.startswith(open[-1], end):
+            open.pop()
+            at = end + 1
+            end = _space(text, at)
+        if open:
+            at, empty = _space(text, _passed(text, end, ",")), False
+    return at
+
+
+def _space(text: str, at: int) -> int:
+    return _SPACE.match(text, at).end()
+
+
+def _passed(text: str, at: int, mark: str) -> int:
+    if not text.startswith(mark, at):
+        raise _Malformed
+    return at + 1
+
+
+def _decoded(line: bytes) -> _Line:
+    """Decode a line by the encoding that Jackson guesses from its first bytes."""
+    encoding, skipped = _encoding(line)
+    line = line[skipped:]
+    if encoding != "utf-8":
+        unit = 2 if "16" in encoding else 4
+        return _Line(line[: len(line) // unit * unit].decode(encoding), raw=False)
+    try:
+        return _Line(line.decode())
+    except UnicodeDecodeError:
+        return _Line(line.decode(errors="surrogateescape"), broken=True)
+
+
+def _encoding(line: bytes) -> tuple[str, int]:
+    """Return the encoding and the length of the mark of the byte order."""
+    if len(line) >= 4:
+        for mark, encoding in (
+            (b"\x00\x00\xfe\xff", "utf-32-be"),
+            (b"\xff\xfe\x00\x00", "utf-32-le"),
+            (b"\xfe\xff", "utf-16-be"),
+            (b"\xff\xfe", "utf-16-le"),
+            (b"\xef\xbb\xbf", "utf-8"),
+        ):
+            if line.startswith(mark):
+                return encoding, len(mark)
+        zeros = [not octet for octet in line[:4]]
+        if all(zeros[:3]):
+            return "utf-32-be", 0
+        if all(zeros[1:]):
+            return "utf-32-le", 0
+        if sum(zeros) == 3:
+            raise _Malformed
+    if len(line) >= 2 and not (line[0] and line[1]):
+        return ("utf-16-le" if line[0] else "utf-16-be"), 0
+    return "utf-8", 0
+
+
+def _unescaped(text: str, broken: bool, strict: bool) -> str:
+    """Return what a string between quotes means; surrogates may be alone in it."""
+    if not broken:
+        return text if "\\" not in text else _PART.sub(_part, text)
+    return "".join(_part(part) if part[0][0] == "\\" else _lenient(part[0], strict) for part in _PART.finditer(text))
+
+
+def _part(part: re.Match) -> str:
+    if part[1]:
+        return chr(int(part[1], 16))
+    return _SINGLE.get(part[2], part[2]) if part[2] else part[0]
+
+
+def _lenient(text: str, strict: bool) -> str:
+    """Decode UTF-8 as Jackson does: a character may be longer than need be, or beyond Unicode.
+
+    strict: surrogates must not be encoded.
+    Raises _Malformed if bytes are missing.
+    """
+    if not _STRAY.search(text):
+        return text
+    octets, out, at = text.encode("utf-8", "surrogateescape"), [], 0
+    while at < len(octets):
+        first = octets[at]
+        size = 1 if first < 0x80 else 2 if first >> 5 == 6 else 3 if first >> 4 == 14 else 4 if first >> 3 == 30 else 0
+        more = octets[at + 1 : at + size]
+        if not size or len(more) < size - 1 or any(octet >> 6 != 2 for octet in more):
+            raise _Malformed
+        code = first & (0x7F, 0x1F, 0x0F, 0x07)[size - 1]
+        for octet in more:
+            code = code << 6 | octet & 0x3F
+        if size == 3 and strict and 0xD800 <= code < 0xE000:
+            raise _Malformed
+        if size == 4:
+            code -= 0x10000
+            out.append(chr((0xD800 | code >> 10) & 0xFFFF) + chr(0xDC00 | code & 0x3FF))
+        else:
+            out.append(chr(code))
+        at += size
+    return "".join(out)
+
+
+def _joined(text: str) -> str:
+    """Make characters of pairs of surrogates."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _java_text(text: str) -> str:
+    """Replace surrogates that are alone, as Java does when it encodes a text."""
+    return _joined(text).encode("utf-8", "replace").decode() if _SURROGATE.search(text) else text
