@@ -48,7 +48,7 @@ Query  stream  sym string, half double
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes; the number of matches of every key
     columns that travel: sym, price
     route: regular: every condition reads the row or its neighbours only
-    scan: Spark's: the format json is read by Spark only
+    scan: Spark's: amount of type DECIMAL(10, 2)
     Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 __match_0: A DOWN+ UP+
@@ -404,7 +404,7 @@ Query  stream  sym string, a timestamp
     columns that travel: sym
     rows that travel: those where price > price; of the others only the times do
     route: regular: every condition reads the row or its neighbours only
-    scan: Spark's: the format json is read by Spark only
+    scan: Spark's: amount of type DECIMAL(10, 2)
     Stream ticks  json  watermark ts - 10 seconds
   notice: A compares the row under test with itself, which never differs: in DEFINE, LAST(A.x) is the candidate row and LAST(A.x, 1) the A before it
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
@@ -494,7 +494,7 @@ Query  stream  sector string, hour unknown, n bigint
       event time of matches: rowtime, given out at most 10 minutes after the watermark has reached it
       columns that travel: sym, price
       route: regular: every condition reads the row or its neighbours only
-      scan: Spark's: the format json is read by Spark only
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever

@@ -9,6 +9,7 @@ COLUMNS = (
     "sym STRING, at TIMESTAMP, price DOUBLE, n INT, cost DECIMAL(8,2), tags ARRAY<INT>, twice INT AS 2 * n, "
     "upper STRING AS upper(sym), WATERMARK FOR at AS at - INTERVAL '1' SECOND"
 )
+PLAIN = "sym STRING, at TIMESTAMP, price DOUBLE, WATERMARK FOR at AS at - INTERVAL '1' SECOND"
 
 
 def choice(
@@ -35,6 +36,7 @@ def choice(
     [
         {},
         {"format": "PARQUET"},
+        {"format": "json", "columns": PLAIN, "options": ", maxFilesPerTrigger '1'"},
         {"options": ", header 'true', sep ';', maxFilesPerTrigger '1', pathGlobFilter '*.csv'"},
         {"options": ", delimiter '\\t'"},
         {"keys": "twice"},
@@ -52,7 +54,10 @@ def test_read_by_arrow(asked):
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"format": "json"}, "the format json is read by Spark only"),
+        ({"format": "orc"}, "the format orc is read by Spark only"),
+        ({"format": "json", "columns": PLAIN, "options": ", multiLine 'true'"}, "the option multiLine is Spark's"),
+        ({"format": "json", "columns": PLAIN, "options": ", header 'true'"}, "the option header is Spark's"),
+        ({"format": "json"}, "cost of type DECIMAL(8, 2)"),
         ({"options": ", quote '$'"}, "the option quote is Spark's"),
         ({"options": ", sep '||'"}, "the separator '||'"),
         ({"columns": COLUMNS}, "tags of type ARRAY<INT>"),

@@ -1,5 +1,6 @@
 """A standing query gives the same with either scan, and a checkpoint keeps the one that it was begun with."""
 
+import json
 import os
 import random
 
@@ -39,10 +40,24 @@ def write(folder, number, draw, start):
     path.rename(folder / f"{number}.csv")
 
 
-def played(spark, folder, query, scan):
+def as_json(line):
+    """Write a line of CSV as JSON: what is no number stays text, what is empty is null, what is missing is left out."""
+    names = ("sym", "seconds", "price", "kind", "unread")
+    values = zip(names, line.split(","), strict=False)
+    return json.dumps({name: _value(name, text) for name, text in values})
+
+
+def _value(name, text):
+    try:
+        return {"seconds": int, "price": float}.get(name, str)(text) if text else None
+    except ValueError:
+        return text
+
+
+def played(spark, folder, query, scan, format="csv"):
     """Return the matches, sorted, and the counts of a drained run."""
     engine = cepsql.connect(spark)
-    engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{folder}', maxFilesPerTrigger '2')")
+    engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING {format} OPTIONS (path '{folder}', maxFilesPerTrigger '2')")
     engine.sql(f"SET cepsql.scan = '{scan}'")
     found = engine.sql(query)
     assert (found.scan_obstacle(spark) is None) == (scan == "auto")
@@ -67,6 +82,20 @@ def test_both_scans_agree(spark, tmp_path, name, input):
     read, used, late, malformed, null_time, null_key, matches, _ = found[1]
     assert read == used + late + malformed + null_time
     assert min(used, late, malformed, null_time, null_key, matches) > 0
+
+
+def test_both_scans_agree_on_json_lines(spark, tmp_path):
+    draw = random.Random(8)
+    for number in range(2):
+        write(tmp_path, number, draw, 1000 + 50 * number)
+        path = tmp_path / f"{number}.csv"
+        path.write_text("".join(as_json(line) + "\n" for line in path.read_text().splitlines()) + "{broken\n")
+    query = QUERIES["labels"].format(input="ticks")
+    found, expected = (played(spark, tmp_path, query, scan, "json") for scan in ("auto", "spark"))
+    assert found == expected
+    read, used, late, malformed, null_time, _, matches, _ = found[1]
+    assert read == used + late + malformed + null_time
+    assert min(used, malformed, null_time, matches) > 0
 
 
 def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
