@@ -55,9 +55,9 @@ def test_read_by_arrow(asked):
     ("asked", "reason"),
     [
         ({"format": "orc"}, "the format orc is read by Spark only"),
-        ({"format": "json", "columns": PLAIN, "options": ", multiLine 'true'"}, "the option multiLine is Spark's"),
+        ({"format": "json", "columns": PLAIN, "options": ", multiLine 'true'"}, "the option multiline is Spark's"),
         ({"format": "json", "columns": PLAIN, "options": ", header 'true'"}, "the option header is Spark's"),
-        ({"format": "json"}, "cost of type DECIMAL(8, 2)"),
+        ({"format": "json"}, "cost of type DECIMAL(8,2)"),
         ({"options": ", quote '$'"}, "the option quote is Spark's"),
         ({"options": ", sep '||'"}, "the separator '||'"),
         ({"columns": COLUMNS}, "tags of type ARRAY<INT>"),
