@@ -94,6 +94,8 @@ def session(cores: int) -> SparkSession:
     builder = SparkSession.builder.master(f"local[{cores}]").config("spark.sql.shuffle.partitions", cores)
     builder = builder.config("spark.ui.enabled", False).config("spark.ui.showConsoleProgress", False)
     builder = builder.config("spark.driver.memory", "2g")
+    # As in cepsql's own sessions; under ANSI rules it leaves the reading of files to Spark.
+    builder = builder.config("spark.sql.ansi.enabled", False)
     spark = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
