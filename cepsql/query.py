@@ -9,7 +9,7 @@ from cepsql.analysis.after_match import is_matched
 from cepsql.analysis.explain import explain_logical
 from cepsql.analysis.match_key import Key, asked_partition
 from cepsql.analysis.plan import Plan
-from cepsql.catalog import Source, View
+from cepsql.catalog import Registered, Source, View
 from cepsql.errors import Error, InterfaceError
 from cepsql.pattern.ir import dump
 from cepsql.scan.choose import choose_scan
@@ -139,7 +139,7 @@ class Query:
             discard(folder)
             raise
         sink = RowQueue() if on_rows is None else RowSink(on_rows)
-        remove_uncommitted(self._late_folders(self.plan), folder.spark)
+        remove_uncommitted(self._late_folders(), folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
             asked = asked_partition(self.plan, key)
@@ -154,6 +154,8 @@ class Query:
             secrets=self._secrets(),
             explain=explain if self.plan.matches else None,
             patterns=self.patterns,
+            # One that somebody could go on with must not be ended before its rows are read.
+            in_one_batch=checkpoint is None and self._in_one_batch(),
         )
         self._engine.keep(standing)
         return standing
@@ -199,14 +201,27 @@ class Query:
         plain = [] if matches and not self.plan.stateful else [self.plan.expression.sql()]
         return "; ".join([*matches, *plain, f"buckets {buckets}"])
 
-    def _late_folders(self, plan: Plan) -> list[str]:
-        """Return the folders to which a plan's streams send late rows, those below views too."""
+    def _late_folders(self) -> list[str]:
+        """Return the folders to which the query's streams send late rows."""
         from cepsql.spark.late_rows import late_files
 
-        found = [late_files(relation) for relation in plan.relations.values()]
-        views = [relation for relation in plan.relations.values() if isinstance(relation, View)]
-        below = [folder for view in views for folder in self._late_folders(self._engine.view_plan(view))]
-        return [files.folder for files in found if files is not None] + below
+        found = map(late_files, self._origins(self.plan))
+        return [files.folder for files in found if files is not None]
+
+    def _in_one_batch(self) -> bool:
+        """Tell whether all input that is there goes into one micro-batch."""
+        from cepsql.spark.source import is_read_at_once
+
+        streams = [relation for relation in self._origins(self.plan) if relation.streaming]
+        return all(isinstance(relation, Source) and is_read_at_once(relation) for relation in streams)
+
+    def _origins(self, plan: Plan) -> Iterator[Source | Registered]:
+        """Yield the relations that a plan reads, in place of a view those below it."""
+        for relation in plan.relations.values():
+            if isinstance(relation, View):
+                yield from self._origins(self._engine.view_plan(relation))
+            else:
+                yield relation
 
     def _secrets(self) -> list[str]:
         from cepsql.spark.failures import is_secret

@@ -39,6 +39,7 @@ def start(
     secrets: Iterable[str] = (),
     explain: "Callable[[object], MatchExplanation] | None" = None,
     patterns: str = "",
+    in_one_batch: bool = False,
 ) -> "StandingQuery":
     """Start a streaming frame.
 
@@ -47,9 +48,12 @@ def start(
     secrets: values that no message may show.
     explain: what `StandingQuery.explain_match` calls with a key.
     patterns: its row patterns as text, for warnings.
+    in_one_batch: all input that is there fits one micro-batch, which then may hold the end of the input too.
     Raises the cepsql error that says why Spark cannot run the frame.
     """
-    query = StandingQuery(frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets), explain, patterns)
+    query = StandingQuery(
+        frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets), explain, patterns, in_one_batch
+    )
     query._start()
     return query
 
@@ -71,7 +75,9 @@ class StandingQuery:
         secrets: tuple[str, ...],
         explain: "Callable[[object], MatchExplanation] | None" = None,
         patterns: str = "",
+        in_one_batch: bool = False,
     ):
+        self._in_one_batch = in_one_batch
         self._explain = explain
         self._frame, self._sink, self._checkpoint = frame, sink, checkpoint
         self._drain, self._trigger, self._output_mode, self._secrets = drain, trigger, output_mode, secrets
@@ -168,6 +174,8 @@ class StandingQuery:
 
     def _start(self) -> None:
         try:
+            if self._drain and self._in_one_batch:
+                end_input(self._checkpoint.control)
             self._start_spark()
         except Exception as exception:
             discard(self._checkpoint)
@@ -178,7 +186,7 @@ class StandingQuery:
         """Follow the query to its end, in a thread of its own."""
         try:
             self._follow()
-            if self._drain and not self._stopping.is_set():
+            if self._drain and not self._in_one_batch and not self._stopping.is_set():
                 end_input(self._checkpoint.control)
                 self._start_spark()
                 self._follow()

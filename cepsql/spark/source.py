@@ -24,6 +24,7 @@ _CORRUPT = "__corrupt"
 _RECORD = "__record"
 _SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
 _CORRUPTION_KNOWN = {"csv", "json"}
+_LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 
 
 def read_source(spark: SparkSession, source: Source) -> DataFrame:
@@ -53,6 +54,11 @@ def malformed_known(source: Source) -> bool:
     """Tell whether `read_source` can mark malformed rows."""
     names = {name.lower() for name, _ in source.options}
     return source.format.lower() in _CORRUPTION_KNOWN and not names & {"mode", "columnnameofcorruptrecord"}
+
+
+def is_read_at_once(source: Source) -> bool:
+    """Tell whether a drained stream has all its rows in one micro-batch: files, whose number none limits."""
+    return source.format.lower() in _SCHEMA_ACCEPTED | {"text"} and not _LIMITS & {n.lower() for n, _ in source.options}
 
 
 def _found_columns(spark: SparkSession, source: Source, options: dict[str, str]) -> tuple[ColumnDefinition, ...]:
