@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import canonical, integers, one_chunk, plain_batch
 from cepsql.ordered.counts import Counts
+from cepsql.ordered.narrow import narrow, widen
 from cepsql.ordered.rejected import WHOLE, set_aside
 from cepsql.pattern.program import END_OF_TIME
 
@@ -23,11 +24,10 @@ PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
 BEGINNING = -END_OF_TIME
 """The greatest event time of no row at all."""
 
-MAX_ROWS, MAX_BYTES = 2_000_000, 256 * 2**20
-"""How much a task gathers before it gives out its packets."""
+PIECE_ROWS, PIECE_BYTES = 131_072, 64 * 2**20
+"""How much a task gathers before it gives out packets: the columns of so many rows fit the processor's cache."""
 
-_PIECE_ROWS = 131_072
-_MAGIC, _VERSION = b"CEPP", 2
+_MAGIC, _VERSION = b"CEPP", 3
 _HEADER = struct.Struct("<4sHxxqqqqqqq")
 
 
@@ -51,31 +51,23 @@ class Packet:
 
 
 def pack(
-    batches: Iterable[pa.RecordBatch],
-    buckets: int,
-    max_rows: int = MAX_ROWS,
-    max_bytes: int = MAX_BYTES,
-    alive: tuple[int, ...] | None = None,
+    batches: Iterable[pa.RecordBatch], buckets: int, alive: tuple[int, ...] | None = None, piece_rows: int = PIECE_ROWS
 ) -> Iterator[pa.RecordBatch]:
     """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
 
     batches: a program's columns (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps `malformed` BOOLEAN and
              the struct `whole`, or `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these
              counts as the greatest event time, whatever the rows have.
+    alive:   as `cepsql.pattern.dead_rows` gives it. Of dead rows only the times travel, those of all buckets in the
+             packets of bucket 0, where they tell how many were late.
+    piece_rows: after so many rows, or PIECE_BYTES, packets are given out. A task without any row gives nothing.
     Rows that are malformed or have no event time are counted; where rows have `whole`, that travels apart from the
-    other rows, else they are dropped. A row with t = END_OF_TIME is no row but
-    the sign that nothing follows. A task without any row gives nothing; one with more than `max_rows` or `max_bytes`
-    gives several packets a bucket. Yields batches of PACKET_SCHEMA.
-    alive: as `cepsql.pattern.dead_rows` gives it. Of dead rows only the times travel, those of all buckets in the
-           packets of bucket 0, where they tell how many were late.
+    other rows, else they are dropped. A row with t = END_OF_TIME is no row but the sign that nothing follows.
+    Yields batches of PACKET_SCHEMA.
     """
     task = _Task(buckets, alive)
-    for piece in _pieces(batches):
-        task.add(piece)
-        if task.rows >= max_rows or task.bytes >= max_bytes:
-            yield task.flush()
-    if task.pending:
-        yield task.flush()
+    for piece in _pieces(batches, piece_rows):
+        yield task.packets(piece)
 
 
 def open_packet(data: bytes) -> Packet:
@@ -96,25 +88,16 @@ def open_packet(data: bytes) -> Packet:
 
 
 def _table(data: pa.Buffer) -> pa.Table | None:
-    return pa.ipc.open_stream(data).read_all() if data.size else None
+    return widen(pa.ipc.open_stream(data).read_all()) if data.size else None
 
 
 class _Task:
-    """What a task has gathered since it last gave out packets, and the greatest event time since it began."""
+    """Makes packets, and remembers the greatest event time since the task began."""
 
     def __init__(self, buckets: int, alive: tuple[int, ...] | None):
         self.buckets, self.alive, self.greatest = buckets, alive, BEGINNING
-        self._clear()
 
-    def _clear(self) -> None:
-        self.rows, self.bytes, self.pending = 0, 0, False
-        self.parts: list[list[pa.RecordBatch]] = [[] for _ in range(self.buckets)]
-        self.aside: dict[int, list[pa.RecordBatch]] = {}
-        self.dead: list[np.ndarray] = []
-        self.read, self.malformed, self.null_time, self.null_key = np.zeros((4, self.buckets), np.int64)
-
-    def add(self, piece: pa.RecordBatch) -> None:
-        self.pending = True
+    def packets(self, piece: pa.RecordBatch) -> pa.RecordBatch:
         marked = "bound" in piece.schema.names
         if marked:
             piece = self._take_markers(piece)
@@ -127,25 +110,20 @@ class _Task:
         if "malformed" in piece.schema.names:
             malformed = _flags(piece["malformed"])
         timeless = _flags(pc.is_null(piece["t"])) & ~malformed
-        self.read += self._tally(bucket)
-        self.malformed += self._tally(bucket[malformed])
-        self.null_time += self._tally(bucket[timeless])
-        dropped = malformed | timeless
+        tallies = [self._tally(bucket), self._tally(bucket[malformed]), self._tally(bucket[timeless])]
+        dropped, aside = malformed | timeless, [b""] * self.buckets
         if dropped.any():
             if WHOLE in piece.schema.names:
-                self._set_aside(piece.filter(pa.array(dropped)), bucket[dropped], malformed[dropped])
+                rejected = set_aside(piece.filter(pa.array(dropped))[WHOLE], malformed[dropped])
+                aside = self._sections(rejected, bucket[dropped])
             piece, bucket = piece.filter(pa.array(~dropped)), bucket[~dropped]
-        if len(bucket):
-            if not marked:
-                self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
-            self._split(_canonical_keys(piece.drop_columns([n for n in _EXTRA if n in piece.schema.names])), bucket)
-
-    def _set_aside(self, piece: pa.RecordBatch, bucket: np.ndarray, malformed: np.ndarray) -> None:
-        rejected = set_aside(piece[WHOLE], malformed)
-        for b in np.unique(bucket).tolist():
-            self.aside.setdefault(b, []).append(rejected.filter(pa.array(bucket == b)))
-        self.rows += rejected.num_rows
-        self.bytes += rejected.nbytes
+        piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
+        if len(bucket) and not marked:
+            self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
+        tallies.append(self._tally(bucket[_null_key(piece)]))
+        piece, bucket, dead = self._without_dead(piece, bucket)
+        sections = self._sections(_canonical_keys(piece), bucket)
+        return self._joined(tallies, dead, aside, sections)
 
     def _take_markers(self, piece: pa.RecordBatch) -> pa.RecordBatch:
         markers = piece["bound"].drop_null()
@@ -153,75 +131,57 @@ class _Task:
             self.greatest = max(self.greatest, pc.max(markers).as_py())
         return piece.filter(pc.is_null(piece["bound"]))
 
-    def _split(self, piece: pa.RecordBatch, bucket: np.ndarray) -> None:
-        self.null_key += self._tally(bucket[_null_key(piece)])
-        if self.alive is not None:
-            piece, bucket = self._without_dead(piece, bucket)
-        sizes = self._tally(bucket)
-        order = np.argsort(bucket.astype(np.min_scalar_type(self.buckets - 1)), kind="stable")
-        piece = piece.take(pa.array(order))
-        for b, begin in enumerate(np.cumsum(sizes) - sizes):
-            if sizes[b]:
-                self.parts[b].append(piece.slice(begin, sizes[b]))
-        self.rows += piece.num_rows
-        self.bytes += piece.nbytes
-
-    def _without_dead(self, piece: pa.RecordBatch, bucket: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray]:
+    def _without_dead(self, piece: pa.RecordBatch, bucket: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray, np.ndarray]:
+        """Return the rows that are alive, their buckets, and the times of the others."""
+        if self.alive is None or not len(bucket):
+            return piece, bucket, np.zeros(0, np.int64)
         mask = integers(piece["m"])
         alive = np.logical_or.reduce([mask & bits == bits for bits in self.alive])
-        times = integers(piece["t"])[~alive]
-        self.dead.append(times)
-        self.bytes += times.nbytes
-        return piece.filter(pa.array(alive)), bucket[alive]
+        return piece.filter(pa.array(alive)), bucket[alive], integers(piece["t"])[~alive]
+
+    def _sections(self, rows: pa.RecordBatch, bucket: np.ndarray) -> list[pa.Buffer | bytes]:
+        """Return the rows of each bucket as an Arrow IPC stream, nothing for a bucket without rows."""
+        sizes = self._tally(bucket)
+        order = np.argsort(bucket.astype(np.min_scalar_type(self.buckets - 1)), kind="stable")
+        rows = narrow(rows).take(pa.array(order))
+        begins = np.cumsum(sizes) - sizes
+        return [_stream(rows.slice(b, n)) if n else b"" for b, n in zip(begins.tolist(), sizes.tolist(), strict=True)]
 
     def _tally(self, bucket: np.ndarray) -> np.ndarray:
         return np.bincount(bucket, minlength=self.buckets)
 
-    def flush(self) -> pa.RecordBatch:
-        sink, ends = pa.BufferOutputStream(), [0]
-        for b, parts in enumerate(self.parts):
-            counts = (int(n[b]) for n in (self.read, self.malformed, self.null_time, self.null_key))
-            dead = self.dead if b == 0 else []
-            aside = _section(self.aside[b]) if b in self.aside else b""
-            sink.write(_HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts, sum(map(len, dead)), len(aside)))
-            for times in dead:
-                sink.write(times)
-            sink.write(aside)
-            if parts:
-                _write(sink, parts)
-            ends.append(sink.tell())
-        packets = pa.Array.from_buffers(
-            pa.binary(), self.buckets, [None, pa.py_buffer(np.array(ends, np.int32)), sink.getvalue()]
-        )
-        self._clear()
-        return pa.RecordBatch.from_arrays([pa.array(range(self.buckets), pa.int32()), packets], schema=PACKET_SCHEMA)
+    def _joined(self, tallies: list[np.ndarray], dead: np.ndarray, aside: list, sections: list) -> pa.RecordBatch:
+        packets = []
+        for b, (outside, inside) in enumerate(zip(aside, sections, strict=True)):
+            times = dead.tobytes() if b == 0 else b""
+            counts = (int(tally[b]) for tally in tallies)
+            header = _HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts, len(times) // 8, len(outside))
+            packets.append(b"".join([header, times, outside, inside]))
+        arrays = [pa.array(range(self.buckets), pa.int32()), pa.array(packets, pa.binary())]
+        return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
 
 
 _EXTRA = ("bucket", "malformed", "bound")
 
 
-def _section(batches: list[pa.RecordBatch]) -> pa.Buffer:
+def _stream(rows: pa.RecordBatch) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    _write(sink, batches)
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_batch(rows)
     return sink.getvalue()
 
 
-def _write(sink: pa.NativeFile, batches: list[pa.RecordBatch]) -> None:
-    with pa.ipc.new_stream(sink, batches[0].schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-
-
-def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Gather small batches into larger ones, whose columns still fit the processor's cache."""
-    gathered, rows = [], 0
+def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[pa.RecordBatch]:
+    """Gather small batches into larger ones."""
+    gathered, rows, size = [], 0, 0
     for batch in batches:
         if batch.num_rows:
             gathered.append(plain_batch(batch))
             rows += batch.num_rows
-        if rows >= _PIECE_ROWS:
+            size += batch.nbytes
+        if rows >= piece_rows or size >= PIECE_BYTES:
             yield _concatenated(gathered)
-            gathered, rows = [], 0
+            gathered, rows, size = [], 0, 0
     if gathered:
         yield _concatenated(gathered)
 

@@ -8,9 +8,10 @@ import pyarrow as pa
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import compact
 from cepsql.ordered.counts import Counts
+from cepsql.ordered.narrow import narrow, widen
 from cepsql.ordered.packet import BEGINNING
 
-_MAGIC, _VERSION = b"CEPS", 2
+_MAGIC, _VERSION = b"CEPS", 3
 _COUNTS = len(fields(Counts))
 _HEADER = struct.Struct(f"<4sHxx16sq{_COUNTS}q3q")
 _MAX_BYTES = 2**31 - 64
@@ -65,7 +66,7 @@ def decode(data: bytes, fingerprint: str) -> State:
     tables, begin = [], _HEADER.size
     for size in numbers[_COUNTS:]:
         section = pa.py_buffer(data).slice(begin, size)
-        tables.append(pa.ipc.open_stream(section).read_all() if size else None)
+        tables.append(widen(pa.ipc.open_stream(section).read_all()) if size else None)
         begin += size
     return State(bound, Counts(*numbers[:_COUNTS]), *tables)
 
@@ -73,8 +74,10 @@ def decode(data: bytes, fingerprint: str) -> State:
 def _stream(table: pa.Table | None) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     if table is not None and table.num_rows:
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(compact(table))
+        (whole,) = compact(table).to_batches()
+        rows = narrow(whole)
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_batch(rows)
     return sink.getvalue()
 
 

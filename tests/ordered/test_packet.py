@@ -31,8 +31,8 @@ ROWS = st.builds(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(ROWS, max_size=12), st.integers(1, 4))
-def test_packets_hold_every_row_once(rows, max_rows):
-    packed = packets(rows, 3, max_rows=max_rows)
+def test_packets_hold_every_row_once(rows, piece_rows):
+    packed = packets(rows, 3, piece_rows=piece_rows)
     assert set(packed) == (set(range(3)) if rows else set())
     sums = Counts()
     for bucket, blobs in packed.items():
@@ -55,13 +55,16 @@ def test_packets_hold_every_row_once(rows, max_rows):
     assert sums.read == sum(r["t"] != END_OF_TIME for r in rows)
 
 
-def test_a_task_gives_out_packets_whenever_it_is_full():
-    batches = [pa.RecordBatch.from_pylist([row(i, i % 2) for i in range(200_000)], schema=INPUT_SCHEMA)] * 2
-    assert len(list(pack(iter(batches), 2, max_rows=150_000))) == 2
-    assert len(list(pack(iter(batches), 2, max_bytes=1_000))) == 2
-    (whole,) = pack(iter(batches), 2)
-    assert whole.schema == PACKET_SCHEMA
-    assert [open_packet(p.as_py()).rows.num_rows for p in whole["packet"]] == [200_000, 200_000]
+def test_a_task_gives_out_packets_for_every_piece():
+    batches = [pa.RecordBatch.from_pylist([row(i, i % 2) for i in range(2_000)], schema=INPUT_SCHEMA)] * 3
+    assert [len(sizes) for sizes in (sizes_of(batches, 4_000), sizes_of(batches, 6_000))] == [2, 1]
+    assert sizes_of(batches, 4_000) == [[2_000, 2_000], [1_000, 1_000]]
+
+
+def sizes_of(batches, piece_rows):
+    given = list(pack(iter(batches), 2, piece_rows=piece_rows))
+    assert all(packets.schema == PACKET_SCHEMA for packets in given)
+    return [[open_packet(p.as_py()).rows.num_rows for p in packets["packet"]] for packets in given]
 
 
 def test_rows_keep_their_columns_without_those_for_routing():

@@ -24,7 +24,7 @@ def packets(rows: list[dict], whole: bool = True) -> dict[int, list[bytes]]:
     schema = SCHEMA if whole else INPUT_SCHEMA
     batches = [pa.RecordBatch.from_pylist(rows[i : i + 3], schema=schema) for i in range(0, len(rows), 3)]
     packed: dict[int, list[bytes]] = {}
-    for batch in pack(batches, BUCKETS, max_rows=4):
+    for batch in pack(batches, BUCKETS, piece_rows=4):
         for row in batch.to_pylist():
             packed.setdefault(row["bucket"], []).append(row["packet"])
     return packed

@@ -21,7 +21,7 @@ def test_a_state_without_rows_is_small():
     assert len(encode(State(2**62, Counts(2**40), TABLE.slice(0, 0)), FINGERPRINT)) < 200
 
 
-@pytest.mark.parametrize("data", [b"\x80\x04pickle", encode(STATE, FINGERPRINT).replace(b"CEPS\x02", b"CEPS\x01")])
+@pytest.mark.parametrize("data", [b"\x80\x04pickle", encode(STATE, FINGERPRINT).replace(b"CEPS\x03", b"CEPS\x01")])
 def test_another_format_is_refused(data):
     with pytest.raises(OperationalError, match="format") as caught:
         decode(data, FINGERPRINT)
