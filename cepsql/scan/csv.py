@@ -1,6 +1,6 @@
 """CSV as Spark reads it: fast where Arrow's reader is known to agree, value by value where it might not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -88,16 +88,17 @@ def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
         return False
     if kinds & set(INTEGERS) and (b"x" in block or b"X" in block) and (b"0x" in block or b"0X" in block):
         return True
+    spaces = [space for space in " \t" if space != layout.separator and space.encode() in block]
+    if not spaces:
+        return False
     octets = np.frombuffer(block, np.uint8)
-    edges = (ord("\n"), ord('"'), ord(layout.separator))
-    for space in (b" ", b"\t"):
-        if space.decode() == layout.separator or space not in block:
-            continue
-        places = np.flatnonzero(octets == ord(space))
-        before, after = octets[places - 1], octets[places + 1]
-        if places[0] == 0 or any((before == edge).any() or (after == edge).any() for edge in edges):
-            return True
-    return False
+    edge = _any_of(octets, ("\n", '"', layout.separator))
+    space = _any_of(octets, spaces)
+    return bool(space[0] or (space[1:] & edge[:-1]).any() or (space[:-1] & edge[1:]).any())
+
+
+def _any_of(octets: np.ndarray, characters: Iterable[str]) -> np.ndarray:
+    return np.logical_or.reduce([octets == ord(character) for character in characters])
 
 
 def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
