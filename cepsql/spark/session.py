@@ -69,6 +69,8 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.shuffle.partitions": str(cores),
+        # Files make as many tasks as there are cores; with the default, as many and a last one with what is left over.
+        "spark.sql.files.maxPartitionBytes": str(2**30),
         # Every batch rewrites the rows of our state that changed: a hundred old versions would fill a disk.
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",

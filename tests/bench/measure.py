@@ -14,8 +14,6 @@ matches        how many rows the query gave, null if the pipeline finds none
 
 import argparse
 import json
-import os
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,6 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
 from report import CEPSQL, CEPSQL_SPARK_SCAN, PASS_THROUGH, PER_KEY
 
+import cepsql
 from queries import QUERIES
 
 LISTENER_SECONDS = 30
@@ -88,17 +87,9 @@ def main() -> None:
 
 
 def session(cores: int) -> SparkSession:
-    """Return a session on this machine, with as many shuffle partitions as cores and the UI off."""
-    # Spark's workers would take the first python3 on the path.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(f"local[{cores}]").config("spark.sql.shuffle.partitions", cores)
-    builder = builder.config("spark.ui.enabled", False).config("spark.ui.showConsoleProgress", False)
-    builder = builder.config("spark.driver.memory", "2g")
-    # As in cepsql's own sessions; under ANSI rules it leaves the reading of files to Spark.
-    builder = builder.config("spark.sql.ansi.enabled", False)
-    spark = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
+    """Return a session as cepsql makes it, on this machine, with as many shuffle partitions as cores."""
+    conf = {"spark.sql.shuffle.partitions": str(cores), "spark.sql.session.timeZone": "UTC"}
+    return cepsql.connect(master=f"local[{cores}]", conf=conf).spark
 
 
 def _timed(pipeline: Pipeline, spark: SparkSession, files: Path, times: BatchTimes) -> dict:
