@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cepsql.analysis.match_explanation import MatchExplanation
     from cepsql.engine import Engine
+    from cepsql.spark.buckets import Buckets
     from cepsql.spark.query import StandingQuery
 
 JOB_TAG = "cepsql"
@@ -69,22 +70,31 @@ class Query:
         return [(field.name, field.dataType.simpleString()) for field in self.df.schema.fields]
 
     def build(
-        self, control: str | None = None, replaced: "dict[str, DataFrame] | None" = None, scan: str = "spark"
+        self,
+        control: str | None = None,
+        replaced: "dict[str, DataFrame] | None" = None,
+        scan: str = "spark",
+        buckets: "Buckets | None" = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`."""
         from cepsql.spark.build import build
 
-        buckets = self._engine.settings.get("cepsql.buckets")
         return build(
             self._engine.spark,
             self.plan,
             self._engine.view_plan,
             control,
-            buckets and int(buckets),
+            buckets or self._buckets(),
             replaced,
             self._engine.search_limits,
             scan,
         )
+
+    def _buckets(self) -> "Buckets":
+        from cepsql.spark.buckets import session_buckets
+
+        count = self._engine.settings.get("cepsql.buckets")
+        return session_buckets(self._engine.spark, count and int(count))
 
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
@@ -132,9 +142,9 @@ class Query:
         from cepsql.spark.sink import RowSink
 
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
-        folder = open_checkpoint(checkpoint, self.fingerprint(), drain, reader)
+        folder = open_checkpoint(checkpoint, self.fingerprint(), drain, reader, self._buckets())
         try:
-            frame = self.build(folder.control, scan=folder.scan)
+            frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
         except BaseException:
             discard(folder)
             raise

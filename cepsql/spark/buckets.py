@@ -1,18 +1,39 @@
-"""Bucket numbers that Spark's hash partitioning spreads evenly over its partitions."""
+"""How the keys of a match are spread: over buckets, and these evenly over the partitions of Spark's shuffle."""
 
 import struct
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
 
 _MASK = 0xFFFFFFFF
 
 
-def balanced_buckets(buckets: int, partitions: int) -> list[int]:
+@dataclass(frozen=True)
+class Buckets:
+    """`count` groups of keys on so many shuffle partitions; with other numbers the state of a key would not be found.
+
+    Spark itself keeps the number of shuffle partitions in a checkpoint, whatever the session says later.
+    """
+
+    count: int
+    partitions: int
+
+
+def session_buckets(spark: SparkSession, count: int | None = None) -> Buckets:
+    """Return `count` buckets, by default one for each of the session's shuffle partitions."""
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
+    return Buckets(count or partitions, partitions)
+
+
+def balanced_buckets(buckets: Buckets) -> list[int]:
     """Return one INT for each bucket such that grouping by it fills the partitions evenly.
 
     Spark sends a group to partition pmod(hash(value), partitions); the numbers 0, 1, 2 ... would leave some empty.
     """
-    room = [(buckets + partitions - 1 - i) // partitions for i in range(partitions)]
+    partitions = buckets.partitions
+    room = [(buckets.count + partitions - 1 - i) // partitions for i in range(partitions)]
     chosen, value = [], 0
-    while len(chosen) < buckets:
+    while len(chosen) < buckets.count:
         partition = spark_hash(value) % partitions
         if room[partition]:
             room[partition] -= 1

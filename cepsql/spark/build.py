@@ -20,6 +20,7 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.scan.choose import choose_scan
 from cepsql.spark.arrow_scan import scan_packets
 from cepsql.spark.bounds import BOUND, with_match_watermark
+from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
@@ -52,7 +53,7 @@ def build(
     plan: Plan,
     view_plan: Callable[[View], Plan],
     control: str | None = None,
-    buckets: int | None = None,
+    buckets: Buckets | None = None,
     replaced: dict[str, DataFrame] | None = None,
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
     scan: str = SPARK_SCAN,
@@ -61,7 +62,7 @@ def build(
 
     view_plan: plans a view's query.
     control:   folder through which the input of a match over a stream can be ended.
-    buckets:   groups that the keys of a match are spread over; default one a shuffle partition.
+    buckets:   how the keys of a match over a stream are spread; default `session_buckets`.
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     limits:    gives a program the limits of its search.
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.

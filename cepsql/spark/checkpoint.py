@@ -4,14 +4,15 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from urllib.parse import urlparse
 
 from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.spark.buckets import Buckets
 from cepsql.spark.control import is_ended
 
-FORMAT = 1
+FORMAT = 2
 
 ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 """Who reads the files of a stream: what a checkpoint knows of them differs, so it stays as it was begun."""
@@ -25,6 +26,7 @@ class Checkpoint:
     fingerprint: str
     temporary: bool = False
     scan: str = SPARK_SCAN
+    buckets: Buckets | None = None
 
     @property
     def spark(self) -> str:
@@ -38,12 +40,16 @@ class Checkpoint:
 
 
 def open_checkpoint(
-    folder: str | Path | None, fingerprint: str, drain: bool = False, scan: str = SPARK_SCAN
+    folder: str | Path | None,
+    fingerprint: str,
+    drain: bool = False,
+    scan: str = SPARK_SCAN,
+    buckets: Buckets | None = None,
 ) -> Checkpoint:
     """Open or make the checkpoint of the query with that fingerprint; None makes a temporary one.
 
     drain: the query is to be drained, so a checkpoint whose drain was cut short will do: it is brought to its end.
-    scan:  ARROW_SCAN or SPARK_SCAN for a new checkpoint; an old one keeps its own.
+    scan, buckets: of a new checkpoint (ARROW_SCAN or SPARK_SCAN); an old one keeps its own.
     Raises OperationalError if the folder belongs to another query, another version of cepsql, no query at all, or one
     whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
     """
@@ -54,11 +60,11 @@ def open_checkpoint(
         if urlparse(str(folder)).scheme:
             raise NotSupportedError(f"checkpoint folder {folder} is not a path of a local or mounted file system")
         path = Path(folder).expanduser().absolute()
-    checkpoint = Checkpoint(path, fingerprint, temporary, scan)
+    checkpoint = Checkpoint(path, fingerprint, temporary, scan, buckets)
     if (path / "plan.json").exists():
         plan = json.loads((path / "plan.json").read_text())
         _verify(checkpoint, plan, drain)
-        checkpoint = replace(checkpoint, scan=plan.get("scan", SPARK_SCAN))
+        checkpoint = replace(checkpoint, scan=plan["scan"], buckets=plan["buckets"] and Buckets(**plan["buckets"]))
     elif path.is_dir() and any(path.iterdir()):
         raise OperationalError(f"{path} holds other files and no checkpoint of cepsql", hint="name a folder of its own")
     else:
@@ -92,7 +98,13 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
 
 
 def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
-    plan = {"format": FORMAT, "fingerprint": checkpoint.fingerprint, "finished": finished, "scan": checkpoint.scan}
+    plan = {
+        "format": FORMAT,
+        "fingerprint": checkpoint.fingerprint,
+        "finished": finished,
+        "scan": checkpoint.scan,
+        "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
+    }
     new = checkpoint.folder / "plan.json.new"
     new.write_text(json.dumps(plan) + "\n")
     os.replace(new, checkpoint.folder / "plan.json")

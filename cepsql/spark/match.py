@@ -20,7 +20,7 @@ from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.program import Column as ProgramColumn
 from cepsql.spark.bounds import BOUND, unpack_bounded
-from cepsql.spark.buckets import balanced_buckets
+from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.rows import match_schema, program_columns
 from cepsql.spark.source import MALFORMED, WHOLE
@@ -40,7 +40,7 @@ def match_stream(
     delay: int,
     observation: str,
     control: str | None = None,
-    buckets: int | None = None,
+    buckets: Buckets | None = None,
     late: LateFiles | None = None,
     hold: int | None = None,
     read: Callable[[int], DataFrame] | None = None,
@@ -52,7 +52,7 @@ def match_stream(
                  checkpoint began with `total_` before their names, and `bound`, the event time in microseconds up to
                  which rows were released.
     control:     folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
-    buckets:     groups that keys are spread over, fixed for the life of a checkpoint; default one a shuffle partition.
+    buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     late:        where rows that are not used are written; the frame then has `__whole`.
     hold:        of the program (`cepsql.ordered.hold`), where something follows that needs to know how far the matches
                  are: then rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
@@ -61,17 +61,16 @@ def match_stream(
     far the frame is; then `delay` must be 0.
     """
     spark = frame.sparkSession
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
-    buckets = buckets or partitions
+    buckets = buckets or session_buckets(spark)
     whole = [f"{WHOLE} AS whole"] if late is not None else []
-    rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets), *whole)
+    rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets.count), *whole)
     if control is not None and read is None:
         end = spark.readStream.text(control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
         rows = rows.unionByName(end, allowMissingColumns=True)
-    numbers = ", ".join(map(str, balanced_buckets(buckets, partitions)))
+    numbers = ", ".join(map(str, balanced_buckets(buckets)))
     # A late row must be whole in the table of late rows, so none may be left out before.
     alive = dead_rows(program) if late is None else None
-    packets = rows.mapInArrow(partial(_pack, buckets, alive), PACKET_DDL) if read is None else read(buckets)
+    packets = rows.mapInArrow(partial(_pack, buckets.count, alive), PACKET_DDL) if read is None else read(buckets.count)
     packets = packets.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     batches = packets.groupBy("bucket").applyInPandasWithState(
         partial(_advance, program, delay, late), _output_ddl(), "state BINARY", "append", GroupStateTimeout.NoTimeout

@@ -21,6 +21,7 @@ from cepsql.pattern.program import (
     Navigation,
 )
 from cepsql.spark.arrow import to_arrow
+from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import open_checkpoint
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.query import start
@@ -111,7 +112,7 @@ def test_batch_by_batch(spark, tmp_path, expected, restarts):
     folder.mkdir()
     checkpoint = open_checkpoint(tmp_path / "checkpoint", PROGRAM.fingerprint())
     frame = match_stream(
-        read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control, buckets=3
+        read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control, Buckets(3, 2)
     )
     outputs = []
     with Replay(frame, checkpoint) as replay:
