@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-
 _SECRET = r"[`'\"]?[\w.-]*(?:password|passwd|secret|token|credential|key)[\w.-]*[`'\"]?"
 _SECRET_OPTION = re.compile(rf"(\b(?:SET\s+{_SECRET}\s*=\s*|{_SECRET}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
 
