@@ -22,6 +22,7 @@ from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.query import JOB_TAG, Query
+from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -337,6 +338,4 @@ def _kind(relation: Relation) -> str:
 
 
 def _shown(key: str, value: str | None) -> str | None:
-    from cepsql.spark.failures import is_secret
-
     return "*****" if value is not None and is_secret(key) else value

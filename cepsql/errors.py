@@ -2,12 +2,10 @@
 
 import difflib
 import enum
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_SECRET = r"[`'\"]?[\w.-]*(?:password|passwd|secret|token|credential|key)[\w.-]*[`'\"]?"
-_SECRET_OPTION = re.compile(rf"(\b(?:SET\s+{_SECRET}\s*=\s*|{_SECRET}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
+from cepsql.secrets import without_secret_options
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def render(error: Error) -> str:
     """
     lines = [error.message]
     if error.line is not None and error.text is not None:
-        source = _without_secrets(error.text).split("\n")[error.line - 1]
+        source = without_secret_options(error.text).split("\n")[error.line - 1]
         begin = error.column - 1
         width = max(1, min(error.span.end - error.span.start, len(source) - begin))
         label = f"  line {error.line}: "
@@ -125,11 +123,6 @@ def render(error: Error) -> str:
     if error.hint:
         lines.append(f"  hint: {error.hint}")
     return "\n".join(lines)
-
-
-def _without_secrets(text: str) -> str:
-    """Return the text with stars in place of the values of secret options, as many as they have characters."""
-    return _SECRET_OPTION.sub(lambda found: found[1] + re.sub(r"[^\n]", "*", found[2]), text)
 
 
 def suggestion(name: str, known: Iterable[str], what: str = "known") -> str:

@@ -3,16 +3,18 @@
 import contextlib
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepsql.analysis.after_match import is_matched
 from cepsql.analysis.explain import explain_logical
-from cepsql.analysis.match_key import Key, asked_partition
+from cepsql.analysis.match_key import AskedPartition, Key, asked_partition
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import Registered, Source, View
 from cepsql.errors import Error, InterfaceError
 from cepsql.pattern.ir import dump
 from cepsql.scan.choose import choose_scan
+from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,6 +58,18 @@ class Query:
     def patterns(self) -> str:
         """The row patterns as text, separated by semicolons."""
         return "; ".join(dump(match.program.pattern) for match in self.plan.matches)
+
+    @property
+    def origins(self) -> list[Source | Registered]:
+        """The relations that the query reads, each once; in place of a view those below it."""
+        plans, found = [self.plan], {}
+        while plans:
+            for relation in plans.pop().relations.values():
+                if isinstance(relation, View):
+                    plans.append(self._engine.view_plan(relation))
+                else:
+                    found[relation.name.lower()] = relation
+        return list(found.values())
 
     @property
     def df(self) -> "DataFrame":
@@ -137,7 +151,7 @@ class Query:
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
-        from cepsql.spark.query import start
+        from cepsql.spark.query import StartOptions, start
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
 
@@ -152,21 +166,18 @@ class Query:
         remove_uncommitted(self._late_folders(), folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
-            asked = asked_partition(self.plan, key)
-            return explain_held(self._engine.spark, self.plan, asked, self._engine.view_plan, folder.spark)
+            return explain_held(self._engine.spark, self.plan, self._asked(key), self._engine.view_plan, folder.spark)
 
-        standing = start(
-            frame,
-            sink,
-            folder,
-            drain,
-            trigger or "0 seconds",
-            secrets=self._secrets(),
-            explain=explain if self.plan.matches else None,
-            patterns=self.patterns,
+        options = StartOptions(
+            drain=drain,
+            trigger=trigger or "0 seconds",
             # One that somebody could go on with must not be ended before its rows are read.
             in_one_batch=checkpoint is None and self._in_one_batch(),
+            secrets=self._secrets(),
+            patterns=self.patterns,
+            explain=explain if self.plan.matches else None,
         )
+        standing = start(frame, sink, folder, options)
         self._engine.keep(standing)
         return standing
 
@@ -188,8 +199,8 @@ class Query:
             return reason
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
-        obstacles = (files_obstacle(choice.source, choice.scan) for choice in choices)
-        return session_obstacle(spark) or next(filter(None, obstacles), None)
+        obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)
+        return next(filter(None, obstacles), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":
         """Explain which matches the partition of a key has in the rows that are there now, and why no others.
@@ -198,7 +209,7 @@ class Query:
              BY. Of several MATCH_RECOGNIZE, the one that reads no other is explained.
         Raises ProgrammingError if the key does not fit or no row has it, and what running the query would raise.
         """
-        asked = asked_partition(self.plan, key)
+        asked = self._asked(key)
         from cepsql.spark.explain_match import explain_query
 
         with self._tagged() as spark:
@@ -211,33 +222,29 @@ class Query:
         plain = [] if matches and not self.plan.stateful else [self.plan.expression.sql()]
         return "; ".join([*matches, *plain, f"buckets {buckets}"])
 
+    def _asked(self, key: Key) -> AskedPartition:
+        """Return the partition of a key, with the match within the limits that SET gives its search."""
+        asked = asked_partition(self.plan, key)
+        program = self._engine.search_limits(asked.match.program)
+        return replace(asked, match=replace(asked.match, program=program))
+
     def _late_folders(self) -> list[str]:
         """Return the folders to which the query's streams send late rows."""
         from cepsql.spark.late_rows import late_files
 
-        found = map(late_files, self._origins(self.plan))
+        found = map(late_files, self.origins)
         return [files.folder for files in found if files is not None]
 
     def _in_one_batch(self) -> bool:
         """Tell whether all input that is there goes into one micro-batch."""
         from cepsql.spark.source import is_read_at_once
 
-        streams = [relation for relation in self._origins(self.plan) if relation.streaming]
+        streams = [relation for relation in self.origins if relation.streaming]
         return all(isinstance(relation, Source) and is_read_at_once(relation) for relation in streams)
 
-    def _origins(self, plan: Plan) -> Iterator[Source | Registered]:
-        """Yield the relations that a plan reads, in place of a view those below it."""
-        for relation in plan.relations.values():
-            if isinstance(relation, View):
-                yield from self._origins(self._engine.view_plan(relation))
-            else:
-                yield relation
-
-    def _secrets(self) -> list[str]:
-        from cepsql.spark.failures import is_secret
-
-        options = [o for r in self.plan.relations.values() if isinstance(r, Source) for o in r.options]
-        return [value for name, value in options if is_secret(name)]
+    def _secrets(self) -> tuple[str, ...]:
+        options = [option for origin in self.origins if isinstance(origin, Source) for option in origin.options]
+        return tuple(value for name, value in options if is_secret(name))
 
     def explain_spark(self) -> str:
         """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""

@@ -81,7 +81,7 @@ def _played(
         query = result
     if not isinstance(query, Query) or not query.streaming:
         raise InterfaceError("play() needs a text whose last statement is a query over a stream")
-    sources = [r for r in _relations(query, engine) if isinstance(r, Source) and r.streaming]
+    sources = [r for r in query.origins if isinstance(r, Source) and r.streaming]
     seen = _play(query, engine, sources, [_by_stream(batch, sources) for batch in batches], folder, restart)
     tables = [relation.name for relation in engine.catalog if isinstance(relation, Source) and relation.late_of]
     return Played(seen, {name: _rows(engine.sql(f"SELECT * FROM {name}").arrow()) for name in tables})
@@ -114,18 +114,6 @@ def _play(
                 replay.restart()
         seen.append(_rows(replay.end()))
     return seen
-
-
-def _relations(query: Query, engine: "Engine") -> list:
-    """Return all relations below a query, those of its views too."""
-    found, plans = [], [query.plan]
-    while plans:
-        for relation in plans.pop().relations.values():
-            if hasattr(relation, "sql"):
-                plans.append(engine.view_plan(relation))
-            else:
-                found.append(relation)
-    return found
 
 
 def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dict[str, Batch]:

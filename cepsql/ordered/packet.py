@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import canonical, integers, one_chunk, plain_batch
 from cepsql.ordered.counts import Counts
-from cepsql.ordered.narrow import narrow, widen
 from cepsql.ordered.rejected import WHOLE, set_aside
+from cepsql.ordered.row_bytes import narrow, read_rows, write_rows
 from cepsql.pattern.program import END_OF_TIME
 
 PACKET_DDL = "bucket INT, packet BINARY"
@@ -84,11 +84,7 @@ def open_packet(data: bytes) -> Packet:
     counts = Counts(read=read, malformed=malformed, null_time=null_time, null_key=null_key)
     times = np.frombuffer(data, np.int64, dead, _HEADER.size)
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
-    return Packet(greatest, counts, _table(body.slice(aside)), times, _table(body.slice(0, aside)))
-
-
-def _table(data: pa.Buffer) -> pa.Table | None:
-    return widen(pa.ipc.open_stream(data).read_all()) if data.size else None
+    return Packet(greatest, counts, read_rows(body.slice(aside)), times, read_rows(body.slice(0, aside)))
 
 
 class _Task:
@@ -139,13 +135,14 @@ class _Task:
         alive = np.logical_or.reduce([mask & bits == bits for bits in self.alive])
         return piece.filter(pa.array(alive)), bucket[alive], integers(piece["t"])[~alive]
 
-    def _sections(self, rows: pa.RecordBatch, bucket: np.ndarray) -> list[pa.Buffer | bytes]:
+    def _sections(self, rows: pa.RecordBatch, bucket: np.ndarray) -> list[pa.Buffer]:
         """Return the rows of each bucket as an Arrow IPC stream, nothing for a bucket without rows."""
         sizes = self._tally(bucket)
         order = np.argsort(bucket.astype(np.min_scalar_type(self.buckets - 1)), kind="stable")
+        # Narrow columns are sorted faster than wide ones.
         rows = narrow(rows).take(pa.array(order))
         begins = np.cumsum(sizes) - sizes
-        return [_stream(rows.slice(b, n)) if n else b"" for b, n in zip(begins.tolist(), sizes.tolist(), strict=True)]
+        return [write_rows(rows.slice(b, n)) for b, n in zip(begins.tolist(), sizes.tolist(), strict=True)]
 
     def _tally(self, bucket: np.ndarray) -> np.ndarray:
         return np.bincount(bucket, minlength=self.buckets)
@@ -162,13 +159,6 @@ class _Task:
 
 
 _EXTRA = ("bucket", "malformed", "bound")
-
-
-def _stream(rows: pa.RecordBatch) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)
-    return sink.getvalue()
 
 
 def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[pa.RecordBatch]:

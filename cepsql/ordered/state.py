@@ -8,8 +8,8 @@ import pyarrow as pa
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import compact
 from cepsql.ordered.counts import Counts
-from cepsql.ordered.narrow import narrow, widen
 from cepsql.ordered.packet import BEGINNING
+from cepsql.ordered.row_bytes import read_rows, write_rows
 
 _MAGIC, _VERSION = b"CEPS", 3
 _COUNTS = len(fields(Counts))
@@ -42,7 +42,7 @@ def encode(state: State, fingerprint: str) -> bytes:
 
     Raises OperationalError if it outgrows what Spark keeps in one value (2 GiB).
     """
-    sections = [_stream(table) for table in (state.held, state.waiting, state.numbers)]
+    sections = [_section(table) for table in (state.held, state.waiting, state.numbers)]
     sizes = [section.size for section in sections]
     if _HEADER.size + sum(sizes) > _MAX_BYTES:
         raise OperationalError(
@@ -66,19 +66,16 @@ def decode(data: bytes, fingerprint: str) -> State:
     tables, begin = [], _HEADER.size
     for size in numbers[_COUNTS:]:
         section = pa.py_buffer(data).slice(begin, size)
-        tables.append(widen(pa.ipc.open_stream(section).read_all()) if size else None)
+        tables.append(read_rows(section))
         begin += size
     return State(bound, Counts(*numbers[:_COUNTS]), *tables)
 
 
-def _stream(table: pa.Table | None) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    if table is not None and table.num_rows:
-        (whole,) = compact(table).to_batches()
-        rows = narrow(whole)
-        with pa.ipc.new_stream(sink, rows.schema) as writer:
-            writer.write_batch(rows)
-    return sink.getvalue()
+def _section(table: pa.Table | None) -> pa.Buffer:
+    if table is None or not table.num_rows:
+        return pa.py_buffer(b"")
+    (rows,) = compact(table).to_batches()
+    return write_rows(rows)
 
 
 def _unusable(message: str) -> OperationalError:

@@ -45,3 +45,8 @@ class ArrowScan:
     values: tuple[tuple[str, Node], ...]
     predicates: tuple[Node, ...]
     alive: tuple[int, ...] | None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All expressions that are evaluated."""
+        return (*(node for _, node in self.values), *self.predicates, *(() if self.where is None else (self.where,)))

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
+from cepsql.scan.ansi import ansi_obstacle
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.read import read_files
@@ -23,12 +24,12 @@ _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
 """The schema of Spark's source of whole files; their content is read only where it is selected."""
 
 _EXPECTED = {
-    "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
 }
+_ANSI = "spark.sql.ansi.enabled"
 _LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy"
 _INSPECTED_FILES = 100
 
@@ -45,12 +46,15 @@ def scan_packets(spark: SparkSession, source: Source, scan: ArrowScan, buckets: 
     return paths.mapInArrow(partial(_packed, scan, session_zone(spark), buckets), PACKET_DDL)
 
 
-def session_obstacle(spark: SparkSession) -> str | None:
-    """Return the setting under which this session reads otherwise than the Arrow scan, None if there is none."""
+def session_obstacle(spark: SparkSession, scan: ArrowScan) -> str | None:
+    """Return the setting under which this session reads otherwise than an Arrow scan, None if there is none."""
     for key, expected in _EXPECTED.items():
         if spark.conf.get(key).lower() != expected.lower():
             return f"{key} is {spark.conf.get(key)}"
-    return f"{_LEGACY_TIMES} is LEGACY" if spark.conf.get(_LEGACY_TIMES).upper() == "LEGACY" else None
+    if spark.conf.get(_LEGACY_TIMES).upper() == "LEGACY":
+        return f"{_LEGACY_TIMES} is LEGACY"
+    checked = ansi_obstacle(scan.nodes) if spark.conf.get(_ANSI).lower() == "true" else None
+    return checked and f"{_ANSI} is true, which concerns {checked}"
 
 
 def files_obstacle(source: Source, scan: ArrowScan) -> str | None:

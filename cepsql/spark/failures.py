@@ -17,13 +17,8 @@ from pyspark.errors import (
 
 from cepsql import errors
 from cepsql.errors import DataError, Error, InternalError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.secrets import redact
 
-_SECRET_NAME = re.compile(r"password|passwd|secret|token|credential|key", re.IGNORECASE)
-_SECRET_TEXT = re.compile(
-    r"""((?:password|passwd|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)\s*)"""
-    r"""("[^"]*"|'[^']*'|[^\s,;&)}\]]+)""",
-    re.IGNORECASE,
-)
 _OWN_ERROR = re.compile(r"^cepsql\.errors\.(\w+): (.*(?:\n  .*)*)", re.MULTILINE)
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)", re.MULTILINE)
 _HINT = "\n  hint: "
@@ -46,18 +41,6 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
             return _redacted(own, _trace(exception), secrets)
     kind, message = _classify(chain, texts)
     return _redacted(kind(message), _trace(exception), secrets)
-
-
-def is_secret(option: str) -> bool:
-    """Tell whether the value of an option of that name must not be shown."""
-    return bool(_SECRET_NAME.search(option))
-
-
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Replace the secret values, and what follows a name such as `password=`, by ***."""
-    for secret in filter(None, secrets):
-        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
-    return _SECRET_TEXT.sub(r"\1***", text)
 
 
 def _causes(exception: BaseException) -> Iterator[BaseException]:

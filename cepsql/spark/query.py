@@ -2,8 +2,8 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,31 +29,34 @@ if TYPE_CHECKING:
 _LAST_EVENTS_SECONDS = 10
 
 
+@dataclass(frozen=True)
+class StartOptions:
+    """How a streaming frame is run.
+
+    drain:    take the input that is there, end the input through the checkpoint's control folder, decide all that is
+              held, and finish; else go on with a batch every `trigger` (0 seconds: as soon as there are rows).
+    in_one_batch: all input that is there fits one micro-batch, which then may hold the end of the input too.
+    secrets:  values that no message may show.
+    patterns: the query's row patterns as text, for warnings.
+    explain:  what `StandingQuery.explain_match` calls with a key.
+    """
+
+    drain: bool = False
+    trigger: str = "0 seconds"
+    in_one_batch: bool = False
+    secrets: tuple[str, ...] = ()
+    patterns: str = ""
+    explain: "Callable[[object], MatchExplanation] | None" = None
+
+
 def start(
-    frame: DataFrame,
-    sink: Sink,
-    checkpoint: Checkpoint,
-    drain: bool = False,
-    trigger: str = "0 seconds",
-    output_mode: str = "append",
-    secrets: Iterable[str] = (),
-    explain: "Callable[[object], MatchExplanation] | None" = None,
-    patterns: str = "",
-    in_one_batch: bool = False,
+    frame: DataFrame, sink: Sink, checkpoint: Checkpoint, options: StartOptions = StartOptions()
 ) -> "StandingQuery":
     """Start a streaming frame.
 
-    drain:   take the input that is there, end the input through the checkpoint's control folder, decide all that is
-             held, and finish; else go on with a batch every `trigger` (0 seconds: as soon as there are rows).
-    secrets: values that no message may show.
-    explain: what `StandingQuery.explain_match` calls with a key.
-    patterns: its row patterns as text, for warnings.
-    in_one_batch: all input that is there fits one micro-batch, which then may hold the end of the input too.
-    Raises the cepsql error that says why Spark cannot run the frame.
+    Raises the cepsql error that says why Spark cannot run it.
     """
-    query = StandingQuery(
-        frame, sink, checkpoint, drain, trigger, output_mode, tuple(secrets), explain, patterns, in_one_batch
-    )
+    query = StandingQuery(frame, sink, checkpoint, options)
     query._start()
     return query
 
@@ -64,27 +67,12 @@ class StandingQuery:
     As a context manager it is stopped at the end of the block.
     """
 
-    def __init__(
-        self,
-        frame: DataFrame,
-        sink: Sink,
-        checkpoint: Checkpoint,
-        drain: bool,
-        trigger: str,
-        output_mode: str,
-        secrets: tuple[str, ...],
-        explain: "Callable[[object], MatchExplanation] | None" = None,
-        patterns: str = "",
-        in_one_batch: bool = False,
-    ):
-        self._in_one_batch = in_one_batch
-        self._explain = explain
-        self._frame, self._sink, self._checkpoint = frame, sink, checkpoint
-        self._drain, self._trigger, self._output_mode, self._secrets = drain, trigger, output_mode, secrets
+    def __init__(self, frame: DataFrame, sink: Sink, checkpoint: Checkpoint, options: StartOptions):
+        self._frame, self._sink, self._checkpoint, self._options = frame, sink, checkpoint, options
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self._error: Error | None = None
         self._query: StreamingQuery
-        self._watch = Watch(patterns)
+        self._watch = Watch(options.patterns)
 
     def __enter__(self) -> "StandingQuery":
         return self
@@ -146,9 +134,9 @@ class StandingQuery:
         Raises InterfaceError if the query has no MATCH_RECOGNIZE or its checkpoint was temporary and is gone,
         OperationalError before the first batch has ended, ProgrammingError if nothing of the key is held.
         """
-        if self._explain is None or not Path(self._checkpoint.spark).exists():
+        if self._options.explain is None or not Path(self._checkpoint.spark).exists():
             raise InterfaceError("the query has no state that could be explained", hint="start it with checkpoint=...")
-        return self._explain(key)
+        return self._options.explain(key)
 
     def process_available(self) -> None:
         """Wait until all input that is there now has been processed; for tests and replays.
@@ -174,7 +162,7 @@ class StandingQuery:
 
     def _start(self) -> None:
         try:
-            if self._drain and self._in_one_batch:
+            if self._options.drain and self._options.in_one_batch:
                 end_input(self._checkpoint.control)
             self._start_spark()
         except Exception as exception:
@@ -186,11 +174,11 @@ class StandingQuery:
         """Follow the query to its end, in a thread of its own."""
         try:
             self._follow()
-            if self._drain and not self._in_one_batch and not self._stopping.is_set():
+            if self._options.drain and not self._options.in_one_batch and not self._stopping.is_set():
                 end_input(self._checkpoint.control)
                 self._start_spark()
                 self._follow()
-            if self._drain and not self._stopping.is_set():
+            if self._options.drain and not self._stopping.is_set():
                 finish(self._checkpoint)
         except Exception as exception:
             if not self._stopping.is_set():
@@ -202,9 +190,9 @@ class StandingQuery:
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
         watch(self._frame.sparkSession, name, self._watch)
-        writer = self._frame.writeStream.queryName(name).outputMode(self._output_mode)
+        writer = self._frame.writeStream.queryName(name).outputMode("append")
         writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
-        timing = {"availableNow": True} if self._drain else {"processingTime": self._trigger}
+        timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
         with self._lock, stage_settings(self._frame.sparkSession, unchecked=_is_unchecked(self._frame)):
             self._query = writer.trigger(**timing).start()
 
@@ -226,7 +214,7 @@ class StandingQuery:
 
     def _translated(self, exception: BaseException) -> Error:
         cause = self._sink.error if isinstance(self._sink.error, Error) else exception
-        return translate_failure(cause, self._secrets)
+        return translate_failure(cause, self._options.secrets)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from cepsql.spark.checkpoint import Checkpoint
 from cepsql.spark.control import end_input
-from cepsql.spark.query import StandingQuery, start
+from cepsql.spark.query import StandingQuery, StartOptions, start
 from cepsql.spark.sink import RowSink
 
 
@@ -72,4 +72,4 @@ class Replay:
 
     def _start(self) -> StandingQuery:
         sink = RowSink(lambda table, _: self._tables.append(table))
-        return start(self._frame, sink, self._checkpoint, patterns=self._patterns)
+        return start(self._frame, sink, self._checkpoint, StartOptions(patterns=self._patterns))

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
-from cepsql.spark.failures import is_secret, translate_failure
+from cepsql.secrets import is_secret
+from cepsql.spark.failures import translate_failure
 
 MALFORMED = "__malformed"
 """BOOLEAN column that marks rows that could not be read as declared."""

@@ -3,6 +3,7 @@
 import pytest
 
 import cepsql
+from cepsql.scan.ansi import ansi_obstacle
 from cepsql.scan.choose import choose_scan
 
 COLUMNS = (
@@ -73,6 +74,22 @@ def test_read_by_arrow(asked):
 )
 def test_read_by_spark(asked, reason):
     assert choice(**asked).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("asked", "checked"),
+    [
+        ({"define": "price * 2 > 50.5 OR price / 3 < 1", "measures": "MAX(A.n) AS n"}, None),
+        ({"define": "n + 1 > 3"}, "a sum of type INT"),
+        ({"define": "price / n > 3"}, "a division"),
+        ({"define": "price % n > 3"}, "a remainder"),
+        ({"define": "n > 3 AND CAST(price AS INT) = 3"}, "DOUBLE as INT"),
+        ({"keys": "twice"}, "a product of type INT"),
+        ({"input": "(SELECT * FROM ticks WHERE ABS(n) > 1)"}, "ABS of type INT"),
+    ],
+)
+def test_what_ansi_mode_checks(asked, checked):
+    assert ansi_obstacle(choice(**asked).scan.nodes) == checked
 
 
 def test_only_what_is_read_is_wanted():

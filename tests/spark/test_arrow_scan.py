@@ -11,6 +11,7 @@ import pytest
 from csv_samples import csv_lines
 from values import plain, plain_sql, plain_values
 
+from cepsql.scan.ansi import ansi_obstacle
 from cepsql.scan.csv import read_csv
 from cepsql.scan.evaluate import evaluate
 from cepsql.scan.expression import compile_expression
@@ -118,7 +119,8 @@ VALUES = {
 EXPRESSIONS = Path(__file__).with_name("expressions.txt").read_text().splitlines()
 
 
-def test_expressions(spark, zone):
+@pytest.mark.parametrize("ansi", [False, True])
+def test_expressions(spark, zone, ansi):
     draw = random.Random(11)
     rows = 400
     columns = {name: [draw.choice(values) for _ in range(rows)] for name, (_, values) in VALUES.items()}
@@ -127,18 +129,24 @@ def test_expressions(spark, zone):
     raw = ", ".join(
         f"{n} {'bigint' if t == 'timestamp' else 'int' if t == 'date' else t}" for n, (t, _) in VALUES.items()
     )
-    frame = spark.createDataFrame(list(zip(*columns.values(), strict=True)), raw)
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", spark.conf.get("spark.sql.session.timeZone"))
+    session.conf.set("spark.sql.ansi.enabled", ansi)
+    frame = session.createDataFrame(list(zip(*columns.values(), strict=True)), raw)
     frame = frame.selectExpr(
         *(c for c in columns if c not in "te"), "timestamp_micros(t) AS t", "date_from_unix_date(e) AS e"
     )
     known = {name: Read(name, type) for name, (type, _) in VALUES.items()}
-    nodes = [compile_expression(sql, known) for sql in EXPRESSIONS]
-    names = [f"x{i}" for i in range(len(EXPRESSIONS))]
-    answer = frame.selectExpr(*(f"({sql}) AS {name}" for sql, name in zip(EXPRESSIONS, names, strict=True)))
+    compiled = {sql: compile_expression(sql, known) for sql in EXPRESSIONS}
+    if ansi:
+        compiled = {sql: node for sql, node in compiled.items() if ansi_obstacle([node]) is None}
+        assert len(compiled) > len(EXPRESSIONS) / 2
+    names = [f"x{i}" for i in range(len(compiled))]
+    answer = frame.selectExpr(*(f"({sql}) AS {name}" for sql, name in zip(compiled, names, strict=True)))
     types = [field.dataType.simpleString() for field in answer.schema.fields]
-    assert [node.type for node in nodes] == types
+    assert [node.type for node in compiled.values()] == types
     expected = answer.selectExpr(*map(plain_sql, names, types)).collect()
-    for i, (sql, node) in enumerate(zip(EXPRESSIONS, nodes, strict=True)):
+    for i, (sql, node) in enumerate(compiled.items()):
         found = evaluate(node, arrays, rows, zone)
         assert found.type == arrow_type(node.type), sql
         assert plain_values(found) == [plain(row[i]) for row in expected], sql

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from cepsql.catalog import Watermark
 from cepsql.spark.checkpoint import open_checkpoint
 from cepsql.spark.control import with_watermark
-from cepsql.spark.query import start
+from cepsql.spark.query import StartOptions, start
 from cepsql.spark.replay import replay_source, write_batch
 from cepsql.spark.sink import RowSink
 from cepsql.spark.source import observe_source
@@ -23,7 +23,7 @@ def test_a_drained_window_is_complete(spark, tmp_path):
     timed = with_watermark(frame, Watermark("ts", 60_000_000), checkpoint.control)
     sums = timed.where("n > 0").groupBy(F.window("ts", "10 minutes")).sum("n")
     tables = []
-    with start(sums, RowSink(lambda table, _: tables.append(table)), checkpoint, drain=True) as query:
+    with start(sums, RowSink(lambda table, _: tables.append(table)), checkpoint, StartOptions(drain=True)) as query:
         assert query.await_(600)
         progress = query.progress
     assert sorted(row["sum(n)"] for table in tables for row in table.to_pylist()) == [3, 7]

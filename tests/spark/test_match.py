@@ -24,7 +24,7 @@ from cepsql.spark.arrow import to_arrow
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import open_checkpoint
 from cepsql.spark.match import match_stream, match_table
-from cepsql.spark.query import start
+from cepsql.spark.query import StartOptions, start
 from cepsql.spark.replay import Replay, replay_source, write_batch
 from cepsql.spark.rows import event_time
 from cepsql.spark.sink import RowSink
@@ -146,7 +146,7 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     frame = match_stream(read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control)
     tables = []
-    with start(frame, RowSink(lambda table, _: tables.append(table)), checkpoint, drain=True) as query:
+    with start(frame, RowSink(lambda table, _: tables.append(table)), checkpoint, StartOptions(drain=True)) as query:
         assert query.await_(600)
     assert (query.status, query.progress.matches, query.progress.rows_out) == ("finished", 2, 2)
     assert {row["k0"] for table in tables for row in table.to_pylist()} == {"x"}

@@ -66,17 +66,27 @@ def played(spark, folder, query, scan, format="csv"):
     return sorted(map(repr, rows)), counts(standing.progress)
 
 
+def in_mode(spark, ansi):
+    """Return a session in ANSI mode, or one without it."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", spark.conf.get("spark.sql.session.timeZone"))
+    session.conf.set("spark.sql.ansi.enabled", ansi)
+    return session
+
+
 def counts(progress: Progress):
     names = ("read", "used", "late", "malformed", "null_time", "null_key")
     return [getattr(progress, f"rows_{name}") for name in names] + [progress.matches, progress.batches]
 
 
+@pytest.mark.parametrize("ansi", [False, True])
 @pytest.mark.parametrize(("name", "input"), list(zip(QUERIES, INPUTS, strict=True)))
-def test_both_scans_agree(spark, tmp_path, name, input):
+def test_both_scans_agree(spark, tmp_path, name, input, ansi):
     draw = random.Random(name + input)
     for number in range(4):
         write(tmp_path, number, draw, 1000 + 50 * number)
     query = QUERIES[name].format(input=input)
+    spark = in_mode(spark, ansi)
     found, expected = (played(spark, tmp_path, query, scan) for scan in ("auto", "spark"))
     assert found == expected
     read, used, late, malformed, null_time, null_key, matches, _ = found[1]
@@ -116,3 +126,11 @@ def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
     engine.sql(f"CREATE OR REPLACE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{folder}', quote '$')")
     with pytest.raises(OperationalError, match="begun with the Arrow scan, which cannot go on: the option quote"):
         engine.sql(QUERIES["dead"].format(input="ticks")).start(checkpoint=checkpoint)
+
+
+def test_ansi_mode_is_in_the_way_of_what_it_checks(spark, tmp_path):
+    write(tmp_path, 0, random.Random(1), 1000)
+    engine = cepsql.connect(in_mode(spark, True))
+    engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{tmp_path}')")
+    found = engine.sql(QUERIES["labels"].format(input="(SELECT sym, dear, at, kind, 1 / price AS price FROM ticks)"))
+    assert found.scan_obstacle(engine.spark) == "spark.sql.ansi.enabled is true, which concerns a division"

@@ -1,4 +1,4 @@
-"""Whole numbers in as few bytes as their range needs, for packets and states."""
+"""Rows as bytes, for packets and states: an Arrow IPC stream with whole numbers in as few bytes as they need."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -6,6 +6,21 @@ import pyarrow.compute as pc
 _LOW, _TYPE = b"low", b"type"
 _TYPES = {str(type_): type_ for type_ in (pa.int64(), pa.int32())}
 _NARROW = (pa.uint8(), pa.uint16(), pa.uint32())
+
+
+def write_rows(batch: pa.RecordBatch) -> pa.Buffer:
+    """Return the rows as bytes, none for no rows."""
+    sink = pa.BufferOutputStream()
+    if batch.num_rows:
+        rows = narrow(batch)
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_batch(rows)
+    return sink.getvalue()
+
+
+def read_rows(data: pa.Buffer) -> pa.Table | None:
+    """Return the rows that `write_rows` took, None if there were none; they share the memory of `data`."""
+    return widen(pa.ipc.open_stream(data).read_all()) if data.size else None
 
 
 def narrow(batch: pa.RecordBatch) -> pa.RecordBatch:

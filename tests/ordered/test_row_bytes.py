@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.ordered.narrow import narrow, widen
+from cepsql.ordered.row_bytes import narrow, read_rows, widen, write_rows
 
 EDGES = [-(2**63), -(2**31), 0, 254, 255, 256, 65_535, 65_536, 2**31 - 1, 2**32 - 1, 2**32, 2**62, 2**63 - 1]
 LONGS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3) | st.sampled_from(EDGES)
@@ -21,7 +21,10 @@ def test_every_row_comes_back(rows):
     batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(types.items()))
     narrowed = narrow(batch)
     assert narrowed.nbytes <= batch.nbytes
-    assert widen(pa.Table.from_batches([narrowed])).equals(pa.Table.from_batches([batch]), check_metadata=True)
+    expected = pa.Table.from_batches([batch])
+    assert widen(pa.Table.from_batches([narrowed])).equals(expected, check_metadata=True)
+    found = read_rows(write_rows(batch))
+    assert found.equals(expected, check_metadata=True) if rows else found is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,31 @@
+"""What in options and texts is secret, and how it is kept from being shown."""
+
+import re
+from collections.abc import Iterable
+
+_WORDS = "password|passwd|secret|token|credential|key"
+_NAME = re.compile(_WORDS, re.IGNORECASE)
+_ASSIGNED = re.compile(
+    r"""((?:password|passwd|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)\s*)"""
+    r"""("[^"]*"|'[^']*'|[^\s,;&)}\]]+)""",
+    re.IGNORECASE,
+)
+_QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:{_WORDS})[\w.-]*[`'\"]?"
+_OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
+
+
+def is_secret(option: str) -> bool:
+    """Tell whether the value of an option of that name must not be shown."""
+    return bool(_NAME.search(option))
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """Replace the secret values, and what follows a name such as `password=`, by ***."""
+    for secret in filter(None, secrets):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+    return _ASSIGNED.sub(r"\1***", text)
+
+
+def without_secret_options(statement: str) -> str:
+    """Return a statement with stars in place of the values of secret options, as many as they have characters."""
+    return _OPTION.sub(lambda found: found[1] + re.sub(r"[^\n]", "*", found[2]), statement)
