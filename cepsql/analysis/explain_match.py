@@ -31,6 +31,7 @@ from cepsql.pattern.trace import Attempt, Trace, Trial, trace, trace_attempt
 from cepsql.pattern.vector import test_rows
 from cepsql.render import canonical_zone, cells
 
+_FAILED = (Outcome.NONE, Outcome.TIMEOUT, Outcome.GIVEN_UP)
 _TOLD = 3
 """How many failed attempts are told."""
 
@@ -96,7 +97,7 @@ class _Explainer:
             return result
         traced = trace(program, self.partition)
         attempts = [attempt for attempt in traced.attempts if not attempt.jumped]
-        failed = self.furthest([a for a in attempts if a.outcome in (Outcome.NONE, Outcome.TIMEOUT)])
+        failed = self.furthest([a for a in attempts if a.outcome in _FAILED])
         waits = next((a for a in attempts if a.outcome is Outcome.UNDECIDED), None)
         jumped = [a for a in traced.attempts if a.jumped and a.outcome is Outcome.MATCH and a.labels]
         matches, misplaced = self.matches()
@@ -184,7 +185,7 @@ class _Explainer:
         called = self.called(attempt.labels)
         rows = tuple(self.row(row, name) for row, name in zip(range(begin, end), called, strict=True))
         tried = attempt.stop in ("row", "future") and end < self.rows.num_rows
-        readable = end < self.rows.num_rows and attempt.stop != "future"
+        readable = end < self.rows.num_rows and attempt.stop not in ("future", "steps")
         deadline = None
         if self.program.within is not None:
             deadline = self.time(self.rows["t"][begin].as_py() + self.program.within)

@@ -61,7 +61,7 @@ class ExplainedAttempt:
 
     rows:     the rows that it took, with their variables.
     next:     the row that it could not take, or may not; None if there is none.
-    stop:     "row", "within", "end", "future", "^" or "$", as in `cepsql.pattern.trace.Attempt`.
+    stop:     "row", "within", "end", "future", "^", "$" or "steps", as in `cepsql.pattern.trace.Attempt`.
     awaited:  the variables that could come next.
     trials:   those of them that were tried on the row `next`.
     deadline: the first time that is too late by WITHIN; None without WITHIN.
@@ -265,6 +265,8 @@ def _reason(attempt: ExplainedAttempt) -> str:
             reason = "^ holds only before the first row of the partition"
         case "$":
             reason = "$ holds only after the last row of the partition"
+        case "steps":
+            reason = "given up: there are more ways to match than SET cepsql.step_budget allows to try"
         case _ if attempt.next is not None:
             reason = f"whether row {attempt.next.number} is {awaited} depends on a later row"
         case _:

@@ -3,10 +3,9 @@
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 
-from cepsql.errors import OperationalError
-from cepsql.pattern import ir
+from cepsql.pattern.budget import Budget
 from cepsql.pattern.found import FoundBuilder
-from cepsql.pattern.program import END_OF_TIME, STEP_BUDGET, MatchProgram
+from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search import UNKNOWN, Outcome
 from cepsql.pattern.search_plan import search_plan
@@ -33,7 +32,7 @@ class Attempt:
               furthest, the most preferred of those. An undecided attempt's path is the one that waits.
     stop:     why that path ended: "row" (no variable takes the next row), "within" (the next row is past the deadline),
               "end" (the partition has no further row), "future" (rows to come decide), "^" or "$" (the anchor does not
-              hold); None for a match.
+              hold); "steps" if the attempt was given up; None for a match.
     trials:   the variables that could come next on that path, with the verdict on the next row if that was read.
     fallback: the labels of the less preferred match that an undecided attempt gives if nothing better comes, or None.
     jumped:   AFTER MATCH SKIP passed over its start, so that it was not made: this is how it would have ended.
@@ -59,14 +58,14 @@ class Trace:
     held: tuple[int, ...]
 
 
-def trace(program: MatchProgram, partition: Partitions, budget: int = STEP_BUDGET) -> Trace:
+def trace(program: MatchProgram, partition: Partitions) -> Trace:
     """Search one partition as `find_matches` does, and tell what every attempt did.
 
     The attempts that matched are the matches of `find_matches`. What has failed once is not explored again, so that of
-    the attempts that fail only those that came furthest are told in full; see `trace_attempt`.
-    Raises OperationalError as `find_matches` does.
+    the attempts that fail only those that came furthest are told in full; see `trace_attempt`. An attempt is given up
+    when it takes too many steps, of which fewer are needed here than where nothing is remembered.
     """
-    tracer = _Tracer(program, partition, budget)
+    tracer = _Tracer(program, partition)
     builder = FoundBuilder(partition)
     attempts: list[Attempt] = []
     start, number = int(partition.scan[0]), int(partition.numbers[0]) + 1
@@ -76,12 +75,12 @@ def trace(program: MatchProgram, partition: Partitions, budget: int = STEP_BUDGE
         if attempt.outcome is Outcome.UNDECIDED:
             break
         after = start + 1
-        if attempt.outcome is not Outcome.NONE:
+        if attempt.outcome not in (Outcome.NONE, Outcome.GIVEN_UP):
             number += 1
         if attempt.outcome is Outcome.MATCH and attempt.labels:
             after = start + builder.skipped(program, list(attempt.labels))
         for row in range(start + 1, after):
-            if tracer.jumped_steps < budget:
+            if tracer.jumped_steps < program.step_budget:
                 attempts.append(tracer.attempt(row, number, jumped=True))
         if after > start + 1:
             tracer.failed.clear()
@@ -89,20 +88,18 @@ def trace(program: MatchProgram, partition: Partitions, budget: int = STEP_BUDGE
     return Trace(tuple(attempts), tuple(tracer.tried), tuple(tracer.held))
 
 
-def trace_attempt(
-    program: MatchProgram, partition: Partitions, start: int, number: int, budget: int = STEP_BUDGET
-) -> Attempt:
-    """Tell in full what the attempt from one row of a partition does; arguments and errors as for `trace`."""
-    return _Tracer(program, partition, budget).attempt(start, number)
+def trace_attempt(program: MatchProgram, partition: Partitions, start: int, number: int) -> Attempt:
+    """Tell in full what the attempt from one row of a partition does."""
+    return _Tracer(program, partition).attempt(start, number)
 
 
 class _Tracer:
     """The search of one partition; see `cepsql.pattern.search.Search`, whose paths these are."""
 
-    def __init__(self, program: MatchProgram, partition: Partitions, budget: int):
+    def __init__(self, program: MatchProgram, partition: Partitions):
         rows = partition.rows
         self.plan = plan = search_plan(program, rows)
-        self.program, self.budget = program, budget
+        self.program, self.budget = program, Budget(program.step_budget)
         self.low, self.high = int(partition.starts[0]), int(partition.ends[0])
         self.bound = partition.bound
         tests = test_rows(program, partition)
@@ -183,15 +180,13 @@ class _Run:
         tracer, plan, start = self.tracer, self.tracer.plan, self.start
         instructions, fail = plan.code.instructions, len(plan.code.instructions)
         limit, closed = tracer.reach(start)
-        allowed = tracer.budget + (fail + 1) * (limit - start + 1)
+        allowed = tracer.budget.allowed((fail + 1) * (limit - start + 1))
         pc, row, loops, registers, stack = 0, start, 0, plan.steps.begin(start, number), []
         while True:
             self.steps += 1
             if self.steps > allowed:
-                raise OperationalError(
-                    f"the pattern {ir.dump(tracer.program.pattern)} took more than {tracer.budget} steps from one row",
-                    hint="limit the match with WITHIN, or read less of the match in DEFINE",
-                )
+                tracer.budget.give_up(allowed)
+                return self.ended(number, Outcome.GIVEN_UP, replace(self.furthest or _Path((), ""), stop="steps"))
             if (plan.flat[pc] or plan.deep[pc]) and self.known_to_fail(pc, row, loops, registers):
                 pc = fail
             if pc == fail:

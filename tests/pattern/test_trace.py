@@ -3,15 +3,13 @@
 from dataclasses import replace
 
 import oracle
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from notation import matches, partition, pattern, program, whole
 from strategies import NAMES, bits, conditions, patterns, rows
 
-from cepsql.errors import OperationalError
 from cepsql.pattern.matcher import find_matches
-from cepsql.pattern.program import END_OF_TIME, Bit
+from cepsql.pattern.program import END_OF_TIME, Bit, Call, Classifier, Literal
 from cepsql.pattern.search import Outcome
 from cepsql.pattern.trace import Attempt, trace, trace_attempt
 
@@ -120,8 +118,16 @@ def test_every_row_of_a_free_variable_is_told() -> None:
 
 
 def test_an_endless_search_is_given_up() -> None:
-    asked = program(pattern("(A | B)+ C"), [None, None, Bit(0)])
+    asked = program(pattern("(A | B)+ C"), [None, None, Bit(0)], step_budget=100)
     seen = whole([{"t": t, "m": 0} for t in range(30)])
-    assert {a.outcome for a in trace(asked, seen, budget=100).attempts} == {Outcome.NONE}
-    with pytest.raises(OperationalError, match="more than -1000 steps"):
-        trace_attempt(asked, seen, 0, 1, budget=-1_000)
+    assert {a.outcome for a in trace(asked, seen).attempts} == {Outcome.NONE}
+    # What follows depends on how every row was called.
+    back = Call("eq", (Classifier(None, True), Literal("C")), "boolean")
+    history = Call("ne", (Classifier(frozenset({0, 1}), False, 0, -40), Literal("A")), "boolean")
+    asked = replace(asked, conditions=(None, None, Call("and", (back, history), "boolean")))
+    seen = whole([{"t": t, "m": 0} for t in range(60)])
+    attempts = trace(asked, seen).attempts
+    assert (attempts[0].outcome, attempts[0].stop, len(attempts[0].labels)) == (Outcome.GIVEN_UP, "steps", 60)
+    assert [attempt.start for attempt in attempts] == list(range(60))
+    assert attempts[-1].outcome is Outcome.NONE
+    assert {attempt.number for attempt in attempts} == {1}

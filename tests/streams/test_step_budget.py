@@ -31,3 +31,5 @@ def test_step_budget(spark, caplog):
     query = engine.sql(table + "SET cepsql.step_budget = 5000;" + sql[sql.index("SELECT") :])
     with pytest.raises(OperationalError, match=SAID):
         query.collect()
+    (best, *_) = query.explain_match("bad").failed
+    assert (best.stop, len(best.rows)) == ("steps", 30)
