@@ -1,6 +1,6 @@
 """CSV as Spark reads it: fast where Arrow's reader is known to agree, value by value where it might not."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -92,13 +92,14 @@ def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
     if not spaces:
         return False
     octets = np.frombuffer(block, np.uint8)
-    edge = _any_of(octets, ("\n", '"', layout.separator))
-    space = _any_of(octets, spaces)
-    return bool(space[0] or (space[1:] & edge[:-1]).any() or (space[:-1] & edge[1:]).any())
-
-
-def _any_of(octets: np.ndarray, characters: Iterable[str]) -> np.ndarray:
-    return np.logical_or.reduce([octets == ord(character) for character in characters])
+    edge = np.zeros(256, bool)
+    edge[[ord("\n"), ord('"'), ord(layout.separator)]] = True
+    for space in spaces:
+        places = np.flatnonzero(octets == ord(space))
+        # Each block ends with a line feed.
+        if places[0] == 0 or edge[octets[places - 1]].any() or edge[octets[places + 1]].any():
+            return True
+    return False
 
 
 def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:

@@ -18,6 +18,7 @@ from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.read import read_files
 from cepsql.scan.zone import Zone
 from cepsql.spark.source import located_options
+from cepsql.spark.worker import settle
 from cepsql.spark.zone import session_zone
 
 _PATHS = "path STRING, modificationTime TIMESTAMP, length LONG, content BINARY"
@@ -78,5 +79,6 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
 
 
 def _packed(scan: ArrowScan, zone: Zone, buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
     paths = (path for batch in batches for path in batch["path"].to_pylist())
     return pack(read_files(scan, zone, buckets, paths), buckets, alive=scan.alive)

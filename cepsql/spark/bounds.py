@@ -15,6 +15,7 @@ from cepsql.ordered.packet import BEGINNING
 from cepsql.pattern.program import END_OF_TIME
 from cepsql.spark.control import ABOVE_WATERMARK
 from cepsql.spark.source import quoted
+from cepsql.spark.worker import settle
 
 _LAST_MICROS = 9_214_646_400_000_000
 """2262-01-01, later than every row and early enough for pandas."""
@@ -59,6 +60,7 @@ def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
 
 
 def _unpack(schema: pa.Schema, hold: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
     bound = BEGINNING
     for batch in batches:
         for reached, data in zip(batch["bound"].to_pylist(), batch["output"], strict=True):

@@ -24,6 +24,7 @@ from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.rows import match_schema, program_columns
 from cepsql.spark.source import MALFORMED, WHOLE
+from cepsql.spark.worker import settle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,6 +139,7 @@ def _order_key(sql: str, name: str) -> tuple[Column, Column]:
 
 
 def _pack(buckets: int, alive: tuple[int, ...] | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
     return pack(batches, buckets, alive=alive)
 
 
@@ -152,6 +154,7 @@ def _advance(
     """Take one batch of one bucket: a row of counts, then as many rows of output as its size needs."""
     import pandas as pd
 
+    settle()
     packets = [packet for frame in frames for packet in frame["packet"]]
     advanced = advance(program, delay, state.get[0] if state.exists else None, packets)
     if late is not None and advanced.rejected is not None:
@@ -177,6 +180,7 @@ def _serialized(output: pa.Table) -> Iterator[bytes]:
 
 
 def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
     for batch in batches:
         for data in batch["output"]:
             yield from pa.ipc.open_stream(data.as_buffer())

@@ -6,6 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import (
     QueryProgressEvent,
     QueryStartedEvent,
@@ -36,6 +37,7 @@ _COUNTED = {
     "timeless": "matches_null_time",
 }
 
+_LAST_EVENTS_SECONDS = 10
 _OF_MATCHES = ("matches", "timeouts", "misplaced", "given_up")
 
 
@@ -88,13 +90,29 @@ class Watch:
         self.ended = threading.Event()
         self._patterns = patterns
         self._begun: frozenset[str] = frozenset()
+        self._last: int | None = None
+        self._lock = threading.Lock()
 
     def add(self, event: StreamingQueryProgress) -> None:
-        """Add a batch, and warn of what it could not do as written."""
-        fresh = {name for name, row in event.observedMetrics.items() if row.asDict().get("total_read") is not None}
-        self.progress = add_batch(self.progress, event, fresh - self._begun)
-        self._begun |= fresh
-        warn(event, self._patterns)
+        """Add a batch, unless it was added before, and warn of what it could not do as written."""
+        with self._lock:
+            if self._last is not None and event.batchId <= self._last:
+                return
+            self._last = event.batchId
+            fresh = {name for name, row in event.observedMetrics.items() if row.asDict().get("total_read") is not None}
+            self.progress = add_batch(self.progress, event, fresh - self._begun)
+            self._begun |= fresh
+            warn(event, self._patterns)
+
+    def complete(self, query: StreamingQuery, limit: int) -> None:
+        """Add the batches of a run that has ended of which no event has come yet: events come some tenths of a second
+        late. Spark itself remembers the last `limit` batches; only if that is too few, wait for the events.
+        """
+        recent = query.recentProgress
+        if len(recent) >= limit and (self._last is None or recent[0].batchId > self._last + 1):
+            self.ended.wait(_LAST_EVENTS_SECONDS)
+        for event in recent:
+            self.add(event)
 
 
 def watch(spark: SparkSession, name: str, found: Watch) -> None:

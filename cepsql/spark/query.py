@@ -1,5 +1,6 @@
 """A standing query while it runs: start, status, progress, stop."""
 
+import contextlib
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -25,8 +26,6 @@ from cepsql.spark.sink import Sink
 
 if TYPE_CHECKING:
     from cepsql.analysis.match_explanation import MatchExplanation
-
-_LAST_EVENTS_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -197,13 +196,16 @@ class StandingQuery:
             self._query = writer.trigger(**timing).start()
 
     def _follow(self) -> None:
-        """Wait until Spark's query has ended and its last event has come; raise what it failed with."""
+        """Wait until Spark's query has ended, and complete the progress; raise what it failed with."""
         if self._stopping.is_set():
             self._stop_spark()
         try:
             self._query.awaitTermination()
         finally:
-            self._watch.ended.wait(_LAST_EVENTS_SECONDS)
+            # The session may be gone.
+            with contextlib.suppress(PySparkException, Py4JError, OSError):
+                limit = self._frame.sparkSession.conf.get("spark.sql.streaming.numRecentProgressUpdates")
+                self._watch.complete(self._query, int(limit))
 
     def _stop_spark(self) -> None:
         try:

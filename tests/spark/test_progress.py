@@ -1,5 +1,6 @@
 """Totals of a standing query from what Spark observes in its batches."""
 
+import threading
 from types import SimpleNamespace
 
 from pyspark.sql import Row
@@ -9,9 +10,9 @@ from cepsql.spark.progress import BELOW_MATCH, Watch
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
 
-def event(**observed) -> SimpleNamespace:
+def event(batch=7, **observed) -> SimpleNamespace:
     rows = {name: Row(**values) for name, values in observed.items()}
-    return SimpleNamespace(batchId=7, batchDuration=500, processedRowsPerSecond=None, observedMetrics=rows)
+    return SimpleNamespace(batchId=batch, batchDuration=500, processedRowsPerSecond=None, observedMetrics=rows)
 
 
 def stage(numbers: list, totals: list, bound: int | None = 3) -> dict:
@@ -26,19 +27,19 @@ def counted(watch: Watch) -> tuple[int, ...]:
 
 def test_a_plain_query():
     watch = Watch()
-    for _ in range(2):
-        watch.add(event(a={"read": 5, "malformed": 1}, b={"read": 2, "malformed": None}))
+    for batch in range(2):
+        watch.add(event(batch, a={"read": 5, "malformed": 1}, b={"read": 2, "malformed": None}))
     assert counted(watch) == (14, 12, 0, 2, 0)
     assert (watch.progress.batches, watch.progress.seconds, watch.progress.watermark) == (2, 1.0, None)
 
 
 def test_counts_go_on_from_the_checkpoint():
     watch = Watch()
-    watch.add(event(m=stage([None] * 10, [None] * 10, None)))
+    watch.add(event(0, m=stage([None] * 10, [None] * 10, None)))
     assert counted(watch) == (0, 0, 0, 0, 0)
-    watch.add(event(m=stage([4, 1, 1, 1, 1, 0, 0, 0, 0, 0], [40, 10, 11, 12, 7, 0, 5, 0, 0, 0])))
+    watch.add(event(1, m=stage([4, 1, 1, 1, 1, 0, 0, 0, 0, 0], [40, 10, 11, 12, 7, 0, 5, 0, 0, 0])))
     assert counted(watch) == (40, 10, 11, 12, 7)
-    watch.add(event(m=stage([4, 1, 1, 1, 1, 0, 2, 0, 0, 0], [44, 11, 12, 13, 8, 0, 7, 0, 0, 0])))
+    watch.add(event(2, m=stage([4, 1, 1, 1, 1, 0, 2, 0, 0, 0], [44, 11, 12, 13, 8, 0, 7, 0, 0, 0])))
     assert counted(watch) == (44, 11, 12, 13, 8)
     assert (watch.progress.matches, watch.progress.watermark) == (7, 3)
 
@@ -48,6 +49,30 @@ def test_a_row_below_a_subquery_is_counted_once():
     below = {f"{BELOW_MATCH}_1": {"read": 9, "malformed": 2}}
     watch.add(event(**below, m=stage([5, 3, 1, 0, 1] + [0] * 5, [5, 3, 1, 0, 1] + [0] * 5)))
     assert counted(watch) == (7, 3, 1, 2, 1)
+
+
+def test_a_batch_counts_once_whoever_tells_of_it():
+    watch = Watch()
+    batches = [event(number, a={"read": 10**number}) for number in range(4)]
+    watch.add(batches[0])
+    watch.complete(SimpleNamespace(recentProgress=batches[:3]), 100)
+    for late in batches:
+        watch.add(late)
+    assert (counted(watch)[0], watch.progress.batches) == (1111, 4)
+
+
+def test_batches_that_spark_has_forgotten_are_awaited():
+    watch = Watch()
+    batches = [event(number, a={"read": 10**number}) for number in range(4)]
+    watch.add(batches[0])
+
+    def events():
+        watch.add(batches[1])
+        watch.ended.set()
+
+    threading.Timer(0.2, events).start()
+    watch.complete(SimpleNamespace(recentProgress=batches[2:]), 2)
+    assert counted(watch)[0] == 1111
 
 
 def test_what_was_given_up_is_told(caplog):
