@@ -48,19 +48,20 @@ class Ratio:
 
 
 def ratios(measurements: list[Measurement]) -> list[Ratio]:
-    """Compare cepsql with every other system, and with itself on the fewest keys."""
+    """Compare cepsql, with either scan, with every other system, and with itself on the fewest keys."""
     found = []
-    ours = [m for m in measurements if m.system == CEPSQL]
-    for mine in ours:
-        peers = [m for m in measurements if m.system != CEPSQL and m.keys == mine.keys]
-        named = [(m.system, m) for m in peers if m.query in (None, mine.query)]
-        fewest = min((m for m in ours if m.query == mine.query), key=lambda m: m.keys)
-        if fewest.keys < mine.keys:
-            named.append((f"cepsql, {fewest.keys:,} keys", fewest))
-        found += [
-            Ratio(CEPSQL, name, mine.query, mine.keys, mine.rows_per_second / other.rows_per_second)
-            for name, other in named
-        ]
+    for system in (CEPSQL, CEPSQL_SPARK_SCAN):
+        ours = [m for m in measurements if m.system == system]
+        others = [m for m in measurements if m.system not in (CEPSQL, system)]
+        for mine in ours:
+            peers = [(m.system, m) for m in others if m.keys == mine.keys and m.query in (None, mine.query)]
+            fewest = min((m for m in ours if m.query == mine.query), key=lambda m: m.keys)
+            if fewest.keys < mine.keys:
+                peers.append((f"{system}, {fewest.keys:,} keys", fewest))
+            found += [
+                Ratio(system, name, mine.query, mine.keys, mine.rows_per_second / other.rows_per_second)
+                for name, other in peers
+            ]
     return found
 
 
