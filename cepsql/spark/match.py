@@ -61,24 +61,16 @@ def match_stream(
     A BOOLEAN column `__malformed` of the frame marks rows that are only counted. A column BOUND marks rows that say how
     far the frame is; then `delay` must be 0.
     """
-    spark = frame.sparkSession
-    buckets = buckets or session_buckets(spark)
-    whole = [f"{WHOLE} AS whole"] if late is not None else []
-    rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets.count), *whole)
-    if control is not None and read is None:
-        end = spark.readStream.text(control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
-        rows = rows.unionByName(end, allowMissingColumns=True)
+    buckets = buckets or session_buckets(frame.sparkSession)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
-    # A late row must be whole in the table of late rows, so none may be left out before.
-    alive = dead_rows(program) if late is None else None
-    packets = rows.mapInArrow(partial(_pack, buckets.count, alive), PACKET_DDL) if read is None else read(buckets.count)
+    packets = _packets(frame, program, control, buckets.count, late) if read is None else read(buckets.count)
     packets = packets.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     batches = packets.groupBy("bucket").applyInPandasWithState(
         partial(_advance, program, delay, late), _output_ddl(), "state BINARY", "append", GroupStateTimeout.NoTimeout
     )
-    counted = [F.sum(name).alias(name) for name in (*COUNTS, *TOTALS)]
+    counted = [F.expr(f"sum({name}) AS {name}") for name in (*COUNTS, *TOTALS)]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
-    observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"))
+    observed = batches.select("*").observe(observation, *counted, F.expr("max(bound) AS bound"))
     schema = match_schema(frame, program)
     if hold is not None:
         return unpack_bounded(observed, schema, hold)
@@ -113,6 +105,20 @@ def sorted_rows(
     spread = rows.repartition(*keys) if keys else rows.repartition(1)
     ordered = spread.sortWithinPartitions(*keys, *(key for _, key in ordering), *ties)
     return ordered.drop(*(f"__order{i}" for i in range(len(order))))
+
+
+def _packets(
+    frame: DataFrame, program: MatchProgram, control: str | None, buckets: int, late: LateFiles | None
+) -> DataFrame:
+    """Return the rows of a stream in packets."""
+    whole = [f"{WHOLE} AS whole"] if late is not None else []
+    rows = frame.selectExpr(*program_columns(frame, program), *_routing(frame, program, buckets), *whole)
+    if control is not None:
+        end = frame.sparkSession.readStream.text(control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
+        rows = rows.unionByName(end, allowMissingColumns=True)
+    # A late row must be whole in the table of late rows, so none may be left out before.
+    alive = dead_rows(program) if late is None else None
+    return rows.mapInArrow(partial(_pack, buckets, alive), PACKET_DDL)
 
 
 def _routing(frame: DataFrame, program: MatchProgram, buckets: int) -> list[str]:
