@@ -21,7 +21,9 @@ def spark():
         conf={
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "America/New_York",
-            # Tests are many short queries: the JVM's second compiler and its parallel collector only cost time.
+            # Tests are many short queries: compiling each as a whole (but see tests/spark), the JVM's second compiler
+            # and its parallel collector only cost time.
+            "spark.sql.codegen.wholeStage": "false",
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         },
     )

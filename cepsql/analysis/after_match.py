@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from cepsql.analysis.carry import join_kind
+from cepsql.analysis.markers import join_kind
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import event_time, flat_name
 from cepsql.analysis.time_bound import equates_sides, missing_bounds

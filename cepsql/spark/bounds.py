@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructType, TimestampType
 
-from cepsql.analysis.carry import BOUND
+from cepsql.analysis.markers import BOUND
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
 from cepsql.ordered.packet import BEGINNING

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from cepsql.analysis.after_match import is_matched
-from cepsql.analysis.carried import carry
+from cepsql.analysis.hidden_column import carry_column
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
@@ -200,7 +200,7 @@ class _Builder:
             if name not in views:
                 frame = frames[name] if name in frames else self._relation(plan.relations[name], wanted, whole)
                 if WHOLE in frame.columns:
-                    query = carry(query, name, WHOLE)
+                    query = carry_column(query, name, WHOLE)
                 views[name] = f"__cepsql_{next(_numbers)}"
                 frame.createOrReplaceTempView(views[name])
         sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)

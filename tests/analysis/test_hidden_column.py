@@ -3,7 +3,7 @@
 import pytest
 from sqlglot import parse_one
 
-from cepsql.analysis.carried import carry
+from cepsql.analysis.hidden_column import carry_column
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import DIALECT
 
@@ -24,7 +24,7 @@ CASES = {
 @pytest.mark.parametrize("text", CASES)
 def test_carry(text):
     query = parse_one(text, dialect=DIALECT)
-    assert carry(query, "s", "h").sql(dialect=DIALECT) == CASES[text]
+    assert carry_column(query, "s", "h").sql(dialect=DIALECT) == CASES[text]
     assert query.sql(dialect=DIALECT) == text
 
 
@@ -37,4 +37,4 @@ def test_carry(text):
 )
 def test_where_it_does_not_pass(text):
     with pytest.raises(NotSupportedError, match="LATE ROWS INTO"):
-        carry(parse_one(text, dialect=DIALECT), "s", "h")
+        carry_column(parse_one(text, dialect=DIALECT), "s", "h")

@@ -6,7 +6,7 @@ from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.errors import NotSupportedError
 
 
-def carry(query: exp.Query, name: str, column: str) -> exp.Query:
+def carry_column(query: exp.Query, name: str, column: str) -> exp.Query:
     """Return a copy of the query that also gives `column` of the relation `name`, which it reads once.
 
     Projections, filters, joins, subqueries and CTEs may stand between; a star that covers the relation passes the
