@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from cepsql.analysis.after_match import check_after_matches, is_matched
-from cepsql.analysis.markers import carry_markers, inline_ctes
 from cepsql.analysis.event_time import missing_event_time
+from cepsql.analysis.markers import carry_markers, inline_ctes
 from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import (
