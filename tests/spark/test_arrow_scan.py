@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from csv_samples import csv_lines
+from sessions import in_mode
 from values import plain, plain_sql, plain_values
 
 from cepsql.scan.ansi import ansi_obstacle
@@ -129,10 +130,7 @@ def test_expressions(spark, zone, ansi):
     raw = ", ".join(
         f"{n} {'bigint' if t == 'timestamp' else 'int' if t == 'date' else t}" for n, (t, _) in VALUES.items()
     )
-    session = spark.newSession()
-    session.conf.set("spark.sql.session.timeZone", spark.conf.get("spark.sql.session.timeZone"))
-    session.conf.set("spark.sql.ansi.enabled", ansi)
-    frame = session.createDataFrame(list(zip(*columns.values(), strict=True)), raw)
+    frame = in_mode(spark, ansi).createDataFrame(list(zip(*columns.values(), strict=True)), raw)
     frame = frame.selectExpr(
         *(c for c in columns if c not in "te"), "timestamp_micros(t) AS t", "date_from_unix_date(e) AS e"
     )

@@ -5,6 +5,7 @@ import os
 import random
 
 import pytest
+from sessions import in_mode
 
 import cepsql
 from cepsql.errors import OperationalError
@@ -64,14 +65,6 @@ def played(spark, folder, query, scan, format="csv"):
     with found.start(drain=True) as standing:
         rows = [row for table in standing.rows() for row in table.to_pylist()]
     return sorted(map(repr, rows)), counts(standing.progress)
-
-
-def in_mode(spark, ansi):
-    """Return a session in ANSI mode, or one without it."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.session.timeZone", spark.conf.get("spark.sql.session.timeZone"))
-    session.conf.set("spark.sql.ansi.enabled", ansi)
-    return session
 
 
 def counts(progress: Progress):
