@@ -163,7 +163,8 @@ class Query:
             discard(folder)
             raise
         sink = RowQueue() if on_rows is None else RowSink(on_rows)
-        remove_uncommitted(self._late_folders(), folder.spark)
+        origins = self.origins
+        remove_uncommitted(_late_folders(origins), folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
             return explain_held(self._engine.spark, self.plan, self._asked(key), self._engine.view_plan, folder.spark)
@@ -172,8 +173,8 @@ class Query:
             drain=drain,
             trigger=trigger or "0 seconds",
             # One that somebody could go on with must not be ended before its rows are read.
-            in_one_batch=checkpoint is None and self._in_one_batch(),
-            secrets=self._secrets(),
+            in_one_batch=checkpoint is None and _in_one_batch(origins),
+            secrets=_secrets(origins),
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
         )
@@ -228,24 +229,6 @@ class Query:
         program = self._engine.search_limits(asked.match.program)
         return replace(asked, match=replace(asked.match, program=program))
 
-    def _late_folders(self) -> list[str]:
-        """Return the folders to which the query's streams send late rows."""
-        from cepsql.spark.late_rows import late_files
-
-        found = map(late_files, self.origins)
-        return [files.folder for files in found if files is not None]
-
-    def _in_one_batch(self) -> bool:
-        """Tell whether all input that is there goes into one micro-batch."""
-        from cepsql.spark.source import is_read_at_once
-
-        streams = [relation for relation in self.origins if relation.streaming]
-        return all(isinstance(relation, Source) and is_read_at_once(relation) for relation in streams)
-
-    def _secrets(self) -> tuple[str, ...]:
-        options = [option for origin in self.origins if isinstance(origin, Source) for option in origin.options]
-        return tuple(value for name, value in options if is_secret(name))
-
     def explain_spark(self) -> str:
         """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
         text = io.StringIO()
@@ -279,3 +262,23 @@ class Query:
             yield spark
         finally:
             spark.removeTag(JOB_TAG)
+
+
+def _late_folders(origins: list[Source | Registered]) -> list[str]:
+    """Return the folders to which streams send late rows."""
+    from cepsql.spark.late_rows import late_files
+
+    return [files.folder for files in map(late_files, origins) if files is not None]
+
+
+def _in_one_batch(origins: list[Source | Registered]) -> bool:
+    """Tell whether all input that is there goes into one micro-batch."""
+    from cepsql.spark.source import is_read_at_once
+
+    streams = [origin for origin in origins if origin.streaming]
+    return all(isinstance(origin, Source) and is_read_at_once(origin) for origin in streams)
+
+
+def _secrets(origins: list[Source | Registered]) -> tuple[str, ...]:
+    options = [option for origin in origins if isinstance(origin, Source) for option in origin.options]
+    return tuple(value for name, value in options if is_secret(name))
