@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cepsql.analysis.explain import explain_logical, explain_pattern, explain_rewritten
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters
-from cepsql.analysis.picture import picture
 from cepsql.analysis.plan import Plan, plan_query
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermark
 from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, suggestion
+from cepsql.explain.picture import picture
+from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram

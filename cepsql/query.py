@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepsql.analysis.after_match import is_matched
-from cepsql.analysis.explain import explain_logical
-from cepsql.analysis.match_key import AskedPartition, Key, asked_partition
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import Registered, Source, View
 from cepsql.errors import Error, InterfaceError
+from cepsql.explain.match_key import AskedPartition, Key, asked_partition
+from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
 from cepsql.scan.choose import choose_scan
 from cepsql.secrets import is_secret
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from cepsql.analysis.match_explanation import MatchExplanation
     from cepsql.engine import Engine
+    from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.query import StandingQuery
 

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from cepsql.analysis.condition_parts import ConditionParts, condition_parts
-from cepsql.analysis.explain_match import explain_match
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.match_explanation import MatchExplanation
-from cepsql.analysis.match_key import AskedPartition
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import View
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.explain.condition_parts import ConditionParts, condition_parts
+from cepsql.explain.explain_match import explain_match
+from cepsql.explain.match_explanation import MatchExplanation
+from cepsql.explain.match_key import AskedPartition
 from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.key_rows import KeyRows, held_rows, sort_batches, state_of_key
 from cepsql.ordered.packet import open_packet, pack

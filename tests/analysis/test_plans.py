@@ -6,7 +6,7 @@ import pytest
 from catalog import engine
 from golden import check, params
 
-from cepsql.analysis.explain import explain_logical, explain_pattern, explain_rewritten
+from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 
 SECTIONS = {"rewritten": explain_rewritten, "logical": explain_logical, "pattern": explain_pattern}
 HERE = Path(__file__).parent

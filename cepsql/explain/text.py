@@ -5,8 +5,8 @@ from sqlglot import exp
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
-from cepsql.analysis.railroad import draw, legend
 from cepsql.catalog import Relation, Source, View
+from cepsql.explain.railroad import draw, legend
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.reach import reach
 from cepsql.pattern.by_position import by_position, needs_match
