@@ -207,7 +207,7 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> No
                 relation = next((r for key, r in relations.items() if flat_name(key) == source.name.lower()), None)
                 if relation is None:
                     return
-                columns[name.lower()] = [c.name for c in relation.columns]
+                columns[name.lower()] = _column_names(source, relation)
             elif isinstance(source, Scope) and isinstance(source.expression, exp.Query):
                 columns[name.lower()] = [e.alias_or_name for e in source.expression.selects]
         if scope.is_correlated_subquery or isinstance(scope.expression, exp.SetOperation):
@@ -217,6 +217,13 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> No
             if isinstance(column.this, exp.Star):
                 continue
             _check_column(column, columns, everything)
+
+
+def _column_names(table: exp.Table, relation: Properties) -> list[str]:
+    """Return the names of a relation's columns where it stands: an alias may give others."""
+    alias = table.args.get("alias")
+    renamed = alias.columns if alias is not None else []
+    return [column.name for column in renamed or relation.columns]
 
 
 def _check_column(column: exp.Column, columns: dict[str, list[str]], everything: list[str]) -> None:
@@ -257,10 +264,17 @@ def event_time(scope: Scope | None, relations: dict[str, Properties], unions: bo
         if isinstance(source, Scope):
             below = event_time(source, relations, unions)
         elif isinstance(source, exp.Table) and source.name.lower() in relations:
-            below = relations[source.name.lower()].watermark
+            below = _time_of_table(source, relations[source.name.lower()])
         if below is not None and below.column.lower() == source_column.name.lower():
             return Watermark(selected.alias_or_name, below.delay)
     return None
+
+
+def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
+    mark, names = relation.watermark, [column.name.lower() for column in relation.columns]
+    if mark is None or mark.column.lower() not in names:
+        return mark
+    return Watermark(_column_names(table, relation)[names.index(mark.column.lower())], mark.delay)
 
 
 def _time_of_union(scope: Scope, relations: dict[str, Properties]) -> Watermark | None:
