@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cepsql.analysis.canonical import describe_clause, describe_pattern, digest
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.list_aggregates import ListAggregate
@@ -19,6 +20,9 @@ from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
 from cepsql.pattern.program import Column, Complete, MatchId, MatchProgram, OrderColumn, Scalar
+
+STATE_VERSION = 1
+"""Of what a match keeps of rows; to be raised when the columns that travel for a clause change."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,8 @@ def plan_match(
         strict=not streaming,
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
+        state_id=digest({"state": STATE_VERSION, "clause": describe_clause(clause), "streaming": streaming})[:16],
+        pattern_id=digest(describe_pattern(clause)),
     )
     if streaming:
         _refuse_endless(clause, program)

@@ -78,7 +78,7 @@ def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpo
     if not len(mine):
         key = wanted.asked() or "the only partition"
         raise ProgrammingError(f"nothing is held of {key}", hint="its rows, if there were any, are all decided")
-    found = held_rows(program, decode(mine[0].as_buffer(), program.fingerprint()), wanted.key, _ties(match))
+    found = held_rows(program, decode(mine[0].as_buffer(), program.state_id), wanted.key, _ties(match))
     parts = condition_parts(match, plan.query.sql)
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
 
@@ -101,9 +101,9 @@ def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.Recor
     """Yield the states of the buckets that hold rows of a key, without the rows of others."""
     for batch in batches:
         for data in batch["state"]:
-            state = state_of_key(program, decode(data.as_buffer(), program.fingerprint()), key)
+            state = state_of_key(program, decode(data.as_buffer(), program.state_id), key)
             if state is not None:
-                found = pa.array([encode(state, program.fingerprint())], pa.binary())
+                found = pa.array([encode(state, program.state_id)], pa.binary())
                 yield pa.RecordBatch.from_arrays([found], ["state"])
 
 
