@@ -104,7 +104,7 @@ def plan_match(
         strict=not streaming,
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
-        state_id=digest({"state": STATE_VERSION, "clause": describe_clause(clause), "streaming": streaming})[:16],
+        state_id=_state_id(clause, keys, order_columns, traveling),
         pattern_id=digest(describe_pattern(clause)),
     )
     if streaming:
@@ -112,6 +112,13 @@ def plan_match(
     notices = _notices(clause, scope, program, streaming)
     mark = watermark if streaming else None
     return MatchPlan(clause, program, time, order, output, mark, notices, scope, traveling, tuple(atoms.aggregates))
+
+
+def _state_id(
+    clause: MatchClause, keys: tuple[Column, ...], order: tuple[OrderColumn, ...], traveling: Traveling
+) -> str:
+    columns = [column.sql for column in (*keys, *order, *traveling.values)]
+    return digest([STATE_VERSION, describe_clause(clause), columns, traveling.predicates])[:16]
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
