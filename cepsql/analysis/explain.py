@@ -8,7 +8,7 @@ from cepsql.analysis.plan import Plan
 from cepsql.analysis.railroad import draw, legend
 from cepsql.catalog import Relation, Source, View
 from cepsql.language.tokens import DIALECT
-from cepsql.ordered.reach import reach
+from cepsql.matching.reach import reach
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code

@@ -19,8 +19,8 @@ from cepsql.analysis.match_explanation import (
     MatchExplanation,
 )
 from cepsql.analysis.positions import text_of
+from cepsql.matching.lookahead import hold_for_next
 from cepsql.ordered.key_rows import KeyRows
-from cepsql.ordered.lookahead import hold_for_next
 from cepsql.pattern.conditions import split
 from cepsql.pattern.ir import dump
 from cepsql.pattern.matcher import find_matches

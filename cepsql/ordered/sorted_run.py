@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.matching.row_ids import with_row_ids
 from cepsql.ordered.columns import canonical, one_chunk, plain_batch, stack
 from cepsql.ordered.keys import key_changes
 from cepsql.ordered.match_rows import OrderedFunction, match_rows
-from cepsql.ordered.row_ids import with_row_ids
 from cepsql.pattern.program import END_OF_TIME, MatchProgram
 from cepsql.pattern.rows import Partitions
 

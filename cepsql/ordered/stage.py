@@ -7,15 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.matching.reach import reach
+from cepsql.matching.row_ids import with_row_ids
 from cepsql.ordered.columns import check_types, stack
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.held import context_sizes, divide, open_held, retain, to_scan
 from cepsql.ordered.match_numbers import asks_for_number, read_numbers, write_numbers
 from cepsql.ordered.match_rows import OrderedFunction, Scanned, match_rows
 from cepsql.ordered.packet import BEGINNING, Packet, open_packet
-from cepsql.ordered.reach import reach
 from cepsql.ordered.rejected import rejected_rows, without_whole
-from cepsql.ordered.row_ids import with_row_ids
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.state import State, decode, encode
 from cepsql.pattern.output import asks_for_unmatched

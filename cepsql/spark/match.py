@@ -55,7 +55,7 @@ def match_stream(
     control:     folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     late:        where rows that are not used are written; the frame then has `__whole`.
-    hold:        of the program (`cepsql.ordered.hold`), where something follows that needs to know how far the matches
+    hold:        of the program (`cepsql.matching.hold`), where something follows that needs to know how far the matches
                  are: then rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
     read:        makes the packets for so many buckets without Spark's rows, of which only the types are then used.
     A BOOLEAN column `__malformed` of the frame marks rows that are only counted. A column BOUND marks rows that say how

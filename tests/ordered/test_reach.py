@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import PROGRAM
 
-from cepsql.ordered.reach import least_distances, reach
+from cepsql.matching.reach import least_distances, reach
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Permute, Repeat, Variable, variables
 from cepsql.pattern.program import Call, Classifier, Literal, Measure, Navigation
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import NAMES, bits, conditions, patterns
 
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.ordered.hold import fixed_length, hold
+from cepsql.matching.hold import fixed_length, hold
 from cepsql.ordered.packet import BEGINNING, pack
 from cepsql.ordered.stage import advance
 from cepsql.pattern import ir
