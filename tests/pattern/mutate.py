@@ -2,11 +2,11 @@
 
     python tests/pattern/mutate.py [--count 60] [--seed 1] [--examples 60] [--files search.py stage.py]
 
-Each mutation changes one spot of cepsql/pattern, cepsql/matching or cepsql/ordered: `<` becomes `<=`, `and` becomes `or`, `+ 1` is
-dropped, `min` becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made in a copy of
-the package in a temporary folder, and the tests of its folder run there until the first one fails. One line a
-mutation says which test that was; a mutation that survives is either equivalent to the original or shows that a test
-is missing. Exits with 1 if any survives. Spots are drawn with the seed, as many from a file as it has lines for.
+Each mutation changes one spot of cepsql/pattern, cepsql/matching or cepsql/ordered: `<` becomes `<=`, `and` becomes
+`or`, `+ 1` is dropped, `min` becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made
+in a copy of the package in a temporary folder, and the tests of its folder run there until the first one fails. One
+line a mutation says which test that was; a mutation that survives is either equivalent to the original or shows that a
+test is missing. Exits with 1 if any survives. Spots are drawn with the seed, as many from a file as it has lines for.
 """
 
 import argparse

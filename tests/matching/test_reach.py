@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ordered_samples import PROGRAM
+from matching_samples import PROGRAM
 
 from cepsql.matching.reach import least_distances, reach
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Permute, Repeat, Variable, variables
