@@ -16,10 +16,11 @@ from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
+from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
-from cepsql.pattern.program import Column, Complete, MatchId, MatchProgram, OrderColumn, Scalar
+from cepsql.pattern.program import Complete, MatchId, MatchProgram, Scalar
 
 STATE_VERSION = 1
 """Of what a match keeps of rows; to be raised when the columns that travel for a clause change."""

@@ -5,7 +5,7 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.language.tokens import DIALECT
-from cepsql.ordered.reach import reach
+from cepsql.matching.reach import reach
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code

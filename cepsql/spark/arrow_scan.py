@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
+from cepsql.pattern.dead_rows import AliveRows
 from cepsql.scan.ansi import ansi_obstacle
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
@@ -81,4 +82,5 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
 def _packed(scan: ArrowScan, zone: Zone, buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
     paths = (path for batch in batches for path in batch["path"].to_pylist())
-    return pack(read_files(scan, zone, buckets, paths), buckets, alive=scan.alive)
+    reduction = None if scan.alive is None else AliveRows(scan.alive)
+    return pack(read_files(scan, zone, buckets, paths), buckets, reduction=reduction)

@@ -25,12 +25,12 @@ from cepsql.spark.failures import translate_failure
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stream, match_table
-from cepsql.spark.progress import BELOW_MATCH, CHAINED
+from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
 
 MATCH_OBSERVATION = "cepsql_match"
-"""What the observations of match operators begin with, but of those over the matches of others (`CHAINED`)."""
+"""What the observations of match operators begin with."""
 
 SOURCE_OBSERVATION = "cepsql_source"
 """What the observations of plain streams begin with."""
@@ -123,7 +123,7 @@ class _Builder:
             rows,
             program,
             0 if node.chained else match.watermark.delay,
-            self._observation(node),
+            self._observation(),
             None if node.chained else self.control,
             self.buckets,
             late=self._late_files(node) if WHOLE in rows.columns else None,
@@ -140,10 +140,9 @@ class _Builder:
         except Exception as failure:
             raise translate_failure(failure) from failure
 
-    def _observation(self, node: Match) -> str:
+    def _observation(self) -> str:
         self.stages += 1
-        name = CHAINED if node.chained else MATCH_OBSERVATION
-        return name if self.stages == 1 else f"{name}_{self.stages}"
+        return MATCH_OBSERVATION if self.stages == 1 else f"{MATCH_OBSERVATION}_{self.stages}"
 
     def _file_reader(self, node: Match) -> Callable[[int], DataFrame] | None:
         """Return what reads the files of a match with Arrow, None if Spark is to read them."""

@@ -8,18 +8,9 @@ import pytest
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.ordered.row_layout import Column
 from cepsql.pattern.ir import Concat, Repeat, Variable
-from cepsql.pattern.program import (
-    Aggregate,
-    Bit,
-    Classifier,
-    Column,
-    Complete,
-    MatchNumber,
-    MatchProgram,
-    Measure,
-    Navigation,
-)
+from cepsql.pattern.program import Aggregate, Bit, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import open_checkpoint
