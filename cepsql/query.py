@@ -11,7 +11,7 @@ from cepsql.analysis.explain import explain_logical
 from cepsql.analysis.match_key import AskedPartition, Key, asked_partition
 from cepsql.analysis.plan import Plan
 from cepsql.catalog import Registered, Source, View
-from cepsql.errors import Error, InterfaceError
+from cepsql.errors import InterfaceError
 from cepsql.pattern.ir import dump
 from cepsql.scan.choose import choose_scan
 from cepsql.secrets import is_secret
@@ -90,19 +90,21 @@ class Query:
         scan: str = "spark",
         buckets: "Buckets | None" = None,
     ) -> "DataFrame":
-        """Build the DataFrame anew; see `cepsql.spark.build.build`."""
+        """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
+        from cepsql.spark.failures import translated_failures
 
-        return build(
-            self._engine.spark,
-            self.plan,
-            self._engine.view_plan,
-            control,
-            buckets or self._buckets(),
-            replaced,
-            self._engine.search_limits,
-            scan,
-        )
+        with translated_failures(self.plan.query.sql):
+            return build(
+                self._engine.spark,
+                self.plan,
+                self._engine.view_plan,
+                control,
+                buckets or self._buckets(),
+                replaced,
+                self._engine.search_limits,
+                scan,
+            )
 
     def _buckets(self) -> "Buckets":
         from cepsql.spark.buckets import session_buckets
@@ -231,8 +233,10 @@ class Query:
 
     def explain_spark(self) -> str:
         """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
+        from cepsql.spark.failures import translated_failures
+
         text = io.StringIO()
-        with contextlib.redirect_stdout(text):
+        with translated_failures(self.plan.query.sql), contextlib.redirect_stdout(text):
             self.df.explain(mode="extended" if self.streaming else "formatted")
         if not self.streaming:
             return text.getvalue().rstrip()
@@ -242,16 +246,11 @@ class Query:
     def _run(self, action):
         if self.streaming:
             raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
-        from cepsql.spark.failures import translate_failure
+        from cepsql.spark.failures import translated_failures
         from cepsql.spark.settings import stage_settings
 
-        try:
-            with self._tagged() as spark, stage_settings(spark):
-                return action()
-        except Error:
-            raise
-        except Exception as failure:
-            raise translate_failure(failure) from failure
+        with translated_failures(self.plan.query.sql), self._tagged() as spark, stage_settings(spark):
+            return action()
 
     @contextlib.contextmanager
     def _tagged(self) -> "Iterator[SparkSession]":

@@ -4,10 +4,10 @@ from sqlglot import exp
 
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.railroad import draw, legend
 from cepsql.catalog import Relation, Source, View
-from cepsql.language.tokens import DIALECT
 from cepsql.ordered.reach import reach
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
@@ -41,10 +41,10 @@ def explain_rewritten(plan: Plan) -> str:
     lines = []
     for match in plan.matches:
         lines.append(f"{match.clause.name} reads")
-        lines.append(f"  {match.input.sql(dialect=DIALECT)}")
+        lines.append(f"  {sql_of(match.input)}")
         lines.append(f"{match.clause.name} gives")
         lines += [f"  {column.sql} AS {column.name}" for column in match.output]
-    lines.append(plan.expression.sql(dialect=DIALECT))
+    lines.append(sql_of(plan.expression))
     return "\n".join(lines)
 
 

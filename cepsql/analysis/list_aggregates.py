@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall
 from cepsql.analysis.aggregates import aggregate_variables, refuse_window_function
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.scope import MatchScope
 from cepsql.analysis.traveling import Traveling
-from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import Aggregate
 
 ELEMENT = "__element"
@@ -75,9 +75,9 @@ def lower_list_aggregate(
         # A list all the same: there are as many elements as rows.
         travels(exp.Literal.number(1))
     condition = list_of(call.filter)[0] if call.filter is not None else None
-    sql = function.sql(dialect=DIALECT)
+    sql = sql_of(function)
     if order is not None:
-        sql += f" WITHIN GROUP ({order.sql(dialect=DIALECT).strip()})"
+        sql += f" WITHIN GROUP ({sql_of(order).strip()})"
     return atoms.aggregate(variables, final, tuple(lists), condition, sql, call.nulls, call.distinct)
 
 

@@ -9,13 +9,13 @@ from cepsql.analysis.event_time import match_event_time
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.list_aggregates import ListAggregate
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, variable_hint
 from cepsql.analysis.traveling import Traveling
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name
-from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
@@ -89,6 +89,12 @@ def plan_match(
         # What orders rows also tells them apart.
         for item in clause.order_by:
             traveling.value(scope.row_sql(item.this))
+    if not atoms.measures and not keys:
+        # Arrow tells how many matches there are by their columns, and the output may be constants.
+        atoms.column(Complete())
+    if not (keys or time or traveling.values or traveling.predicates):
+        # So it does for rows.
+        traveling.value("TRUE")
     program = MatchProgram(
         pattern=clause.pattern,
         variables=scope.variables,
@@ -308,7 +314,7 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
                 measure.name.span,
                 "give the measure another name",
             )
-        _add(OutputColumn(name, lowered.sql(dialect=DIALECT), kind), measure.name.span, output, spans)
+        _add(OutputColumn(name, sql_of(lowered), kind), measure.name.span, output, spans)
     if clause.rows.all:
         everything = [exp.column(name, quoted=True) for name, _ in scope.columns.values()]
         _add_row_values(everything, scope, traveling, atoms, output, spans)
@@ -323,7 +329,7 @@ def _add_row_values(
         name = scope.columns[scope.resolve(column)[1].name.lower()][0]
         if name.lower() not in spans:
             value = lower_row_value(column, scope, traveling, atoms)
-            _add(OutputColumn(name, value.sql(dialect=DIALECT), scope.type_of(column)), span_of(column), output, spans)
+            _add(OutputColumn(name, sql_of(value), scope.type_of(column)), span_of(column), output, spans)
 
 
 def _add(column: OutputColumn, span: Span | None, output: list, spans: dict) -> None:
@@ -355,4 +361,4 @@ def _notices(clause: MatchClause, scope: MatchScope, program: MatchProgram, stre
 
 
 def _quoted(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
+    return sql_of(exp.to_identifier(name, quoted=True))

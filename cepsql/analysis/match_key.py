@@ -7,12 +7,12 @@ from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.parameters import literal
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.catalog import View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
-from cepsql.language.tokens import DIALECT
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
 """A key as statements and programs give it: SQL, values by column name, values in order, or the only value."""
@@ -34,7 +34,7 @@ def asked_partition(plan: Plan, key: Key) -> AskedPartition:
     """
     try:
         match = _explained_match(plan)
-        return AskedPartition(match, tuple(value.sql(dialect=DIALECT) for value in _constants(match, key)))
+        return AskedPartition(match, tuple(sql_of(value) for value in _constants(match, key)))
     except Error as error:
         error.text = error.text or plan.query.sql
         raise

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
-from sqlglot.optimizer.annotate_types import annotate_types
-from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
-from sqlglot.schema import MappingSchema
 
+from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.catalog import ColumnDefinition, Relation, Watermark
 from cepsql.errors import ProgrammingError, suggestion
-from cepsql.language.tokens import DIALECT
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -90,29 +87,16 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
     flat = flatten_names(query)
-    schema = MappingSchema(
-        {
-            flat_name(name): {c.name: _known_type(c.type) for c in relation.columns}
-            for name, relation in relations.items()
-        },
-        dialect=DIALECT,
-    )
+    schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
     try:
-        qualified = qualify(
-            flat,
-            schema=schema,
-            dialect=DIALECT,
-            validate_qualify_columns=False,
-            quote_identifiers=False,
-            identify=False,
-        )
+        known = qualified(flat, schema)
     except OptimizeError as error:
         raise _qualify_error(query, str(error).split("\n")[0], relations) from None
-    _check_columns(qualified, relations)
-    annotate_types(qualified, schema=schema, dialect=DIALECT)
-    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in qualified.selects)
+    _check_columns(known, relations)
+    annotate(known, schema)
+    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in known.selects)
     flat_relations = {flat_name(name): relation for name, relation in relations.items()}
-    return Resolved(columns, relations, event_time(build_scope(qualified), flat_relations), qualified)
+    return Resolved(columns, relations, event_time(build_scope(known), flat_relations), known)
 
 
 def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:
@@ -181,13 +165,9 @@ def flat_name(name: str) -> str:
     return name.replace(".", "__")
 
 
-def _known_type(name: str) -> str:
-    return "unknown" if name.lower().startswith("void") else name
-
-
 def _type_name(expression: exp.Expr) -> str:
     kind = expression.type
-    name = kind.sql(dialect=DIALECT).lower() if kind is not None else "unknown"
+    name = sql_of(kind).lower() if kind is not None else "unknown"
     return "unknown" if name in ("null", "") else name
 
 
@@ -230,23 +210,34 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
         raise ProgrammingError(f"{where} no column {name}", span_of(column.this), suggestion(name, known, "columns"))
 
 
-def event_time(scope: Scope | None, relations: dict[str, Relation]) -> Watermark | None:
+def event_time(
+    scope: Scope | None, relations: dict[str, Relation], known: dict[int, Watermark | None] | None = None
+) -> Watermark | None:
     """Follow the event-time column of the query's stream to the output; None if it is computed or gone.
 
     relations: by flat name, as `flatten_names` gives them.
+    known:     what was found of scopes before, by their id: a CTE may be read many times.
     """
+    known = {} if known is None else known
     if scope is None or not isinstance(scope.expression, exp.Select):
         return None
+    if id(scope) not in known:
+        known[id(scope)] = _selected_time(scope, relations, known)
+    return known[id(scope)]
+
+
+def _selected_time(
+    scope: Scope, relations: dict[str, Relation], known: dict[int, Watermark | None]
+) -> Watermark | None:
     for selected in scope.expression.selects:
-        source_column = selected.unalias()
-        if not isinstance(source_column, exp.Column):
+        column = selected.unalias()
+        if not isinstance(column, exp.Column):
             continue
-        source = scope.sources.get(source_column.table)
-        below = None
+        source, below = scope.sources.get(column.table), None
         if isinstance(source, Scope):
-            below = event_time(source, relations)
+            below = event_time(source, relations, known)
         elif isinstance(source, exp.Table) and source.name.lower() in relations:
             below = relations[source.name.lower()].watermark
-        if below is not None and below.column.lower() == source_column.name.lower():
+        if below is not None and below.column.lower() == column.name.lower():
             return Watermark(selected.alias_or_name, below.delay)
     return None

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
-from sqlglot.errors import OptimizeError
-from sqlglot.optimizer.annotate_types import annotate_types
-from sqlglot.schema import MappingSchema
+from sqlglot.errors import SqlglotError
 
 from cepsql.analysis.aggregate_calls import is_aggregate, of_result_type
+from cepsql.analysis.plain_sql import annotate, schema_of, sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import NAVIGATION
 from cepsql.language.tokens import DIALECT
 
@@ -121,15 +120,16 @@ class MatchScope:
                 typed = exp.cast(exp.null(), kind, dialect=DIALECT)
                 plain = typed if call is plain else plain
                 call.replace(typed)
-        schema = MappingSchema({"__t": dict(self.columns.values())}, dialect=DIALECT)
+        schema = schema_of({"__t": self.columns.values()})
         query = exp.select(exp.alias_(plain, "e")).from_("__t")
         for column in query.find_all(exp.Column):
             column.set("table", exp.to_identifier("__t"))
         try:
-            typed = annotate_types(query, schema=schema, dialect=DIALECT).expressions[0].type
-        except (OptimizeError, KeyError, TypeError, AttributeError):
+            annotate(query, schema)
+        except (Error, SqlglotError):
             return "unknown"
-        name = "unknown" if typed is None else typed.sql(dialect=DIALECT).lower()
+        typed = query.expressions[0].type
+        name = "unknown" if typed is None else sql_of(typed).lower()
         return name if name not in ("null", "") else "unknown"
 
     def row_expression(self, expression: exp.Expr) -> exp.Expr:
@@ -153,7 +153,7 @@ class MatchScope:
 
     def row_sql(self, expression: exp.Expr) -> str:
         """Return the Spark SQL of an expression that reads one row, over the columns of the input."""
-        return self.row_expression(expression).sql(dialect=DIALECT)
+        return sql_of(self.row_expression(expression))
 
 
 def navigation_name(node: exp.Expr) -> str | None:
@@ -164,7 +164,7 @@ def navigation_name(node: exp.Expr) -> str | None:
 def spoken_function(node: exp.Expr) -> str:
     """Return the name of a call as Spark SQL has it, or the word or sign of an operation."""
     if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
-        return node.sql(dialect=DIALECT).split("(")[0].strip("`").upper()
+        return sql_of(node).split("(")[0].strip("`").upper()
     return _SIGNS.get(type(node), node.key.upper())
 
 

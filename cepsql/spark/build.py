@@ -11,11 +11,11 @@ from sqlglot import exp
 from cepsql.analysis.after_match import is_matched
 from cepsql.analysis.hidden_column import carry_column
 from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.errors import OperationalError
-from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import MatchProgram
 from cepsql.scan.choose import choose_scan
 from cepsql.spark.arrow_scan import scan_packets
@@ -203,7 +203,7 @@ class _Builder:
                     query = carry_column(query, name, WHOLE)
                 views[name] = f"__cepsql_{next(_numbers)}"
                 frame.createOrReplaceTempView(views[name])
-        sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)
+        sql = sql_of(flatten_names(query, views.__getitem__))
         try:
             return self.spark.sql(sql)
         except Exception as failure:
