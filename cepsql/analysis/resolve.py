@@ -9,11 +9,12 @@ from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 
 from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.catalog import ColumnDefinition, Relation, Watermark
+from cepsql.analysis.properties import Properties
+from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import ProgrammingError, suggestion
 
-Lookup = Callable[[exp.Table], Relation]
-"""Finds the relation that a table name means, or raises ProgrammingError."""
+Lookup = Callable[[exp.Table], Properties]
+"""Tells what is known of the rows that a table name means, or raises ProgrammingError."""
 
 # sqlglot cannot tell all names inside these; Spark checks them.
 _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
@@ -25,14 +26,16 @@ class Resolved:
 
     columns:   name and Spark type ("unknown" where sqlglot cannot tell).
     relations: by lower-case name as written.
-    watermark: the output column that is the event time of the one stream below, and its delay; None if there is none.
+    watermark: the output column that is the event time of the streams below, and its delay; None if there is none.
+    merged:    it is that of several streams, by UNION ALL.
     qualified: the query with the table of every column and without stars.
     """
 
     columns: tuple[ColumnDefinition, ...]
-    relations: dict[str, Relation]
+    relations: dict[str, Properties]
     watermark: Watermark | None
     qualified: exp.Query
+    merged: bool = False
 
     @property
     def streaming(self) -> bool:
@@ -96,7 +99,10 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     annotate(known, schema)
     columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in known.selects)
     flat_relations = {flat_name(name): relation for name, relation in relations.items()}
-    return Resolved(columns, relations, event_time(build_scope(known), flat_relations), known)
+    scope = build_scope(known)
+    time = event_time(scope, flat_relations)
+    merged = time is not None and event_time(scope, flat_relations, unions=False) is None
+    return Resolved(columns, relations, time, known, merged)
 
 
 def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:
@@ -134,7 +140,7 @@ def used_ctes(query: exp.Query) -> exp.Query:
     return copy
 
 
-def _qualify_error(query: exp.Query, message: str, relations: dict[str, Relation]) -> ProgrammingError:
+def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properties]) -> ProgrammingError:
     prefix = "Unknown column: "
     if message.startswith(prefix):
         name = message.removeprefix(prefix).lower()
@@ -149,7 +155,7 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Relation
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
 
 
-def _check_alias(table: exp.Table, relation: Relation) -> None:
+def _check_alias(table: exp.Table, relation: Properties) -> None:
     alias = table.args.get("alias")
     named = alias.columns if alias is not None else []
     if named and len(named) != len(relation.columns):
@@ -171,7 +177,7 @@ def _type_name(expression: exp.Expr) -> str:
     return "unknown" if name in ("null", "") else name
 
 
-def _check_columns(qualified: exp.Query, relations: dict[str, Relation]) -> None:
+def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> None:
     if qualified.find(*_OPAQUE):
         return
     for scope in traverse_scope(qualified):
@@ -210,34 +216,59 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
         raise ProgrammingError(f"{where} no column {name}", span_of(column.this), suggestion(name, known, "columns"))
 
 
-def event_time(
-    scope: Scope | None, relations: dict[str, Relation], known: dict[int, Watermark | None] | None = None
-) -> Watermark | None:
-    """Follow the event-time column of the query's stream to the output; None if it is computed or gone.
+def event_time(scope: Scope | None, relations: dict[str, Properties], unions: bool = True) -> Watermark | None:
+    """Follow the event-time column of the query's streams to the output; None if it is computed or gone.
 
     relations: by flat name, as `flatten_names` gives them.
-    known:     what was found of scopes before, by their id: a CTE may be read many times.
+    unions:    over a UNION ALL it is the column that is the event time of every branch, with the longest delay.
     """
-    known = {} if known is None else known
-    if scope is None or not isinstance(scope.expression, exp.Select):
+    return _EventTimes(relations, unions).of(scope)
+
+
+class _EventTimes:
+    """The event times of scopes, each looked for once: a CTE may be read many times."""
+
+    def __init__(self, relations: dict[str, Properties], unions: bool):
+        self.relations, self.unions = relations, unions
+        self.known: dict[int, Watermark | None] = {}
+
+    def of(self, scope: Scope | None) -> Watermark | None:
+        if scope is None:
+            return None
+        if id(scope) not in self.known:
+            self.known[id(scope)] = self._find(scope)
+        return self.known[id(scope)]
+
+    def _find(self, scope: Scope) -> Watermark | None:
+        if isinstance(scope.expression, exp.SetOperation):
+            return self._of_union(scope) if self.unions else None
+        if not isinstance(scope.expression, exp.Select):
+            return None
+        for selected in scope.expression.selects:
+            column = selected.unalias()
+            if not isinstance(column, exp.Column):
+                continue
+            source, below = scope.sources.get(column.table), None
+            if isinstance(source, Scope):
+                below = self.of(source)
+            elif isinstance(source, exp.Table) and source.name.lower() in self.relations:
+                below = self.relations[source.name.lower()].watermark
+            if below is not None and below.column.lower() == column.name.lower():
+                return Watermark(selected.alias_or_name, below.delay)
         return None
-    if id(scope) not in known:
-        known[id(scope)] = _selected_time(scope, relations, known)
-    return known[id(scope)]
+
+    def _of_union(self, scope: Scope) -> Watermark | None:
+        union = scope.expression
+        if not isinstance(union, exp.Union) or union.args.get("distinct"):
+            return None
+        found = [(branch, self.of(branch)) for branch in scope.set_operation_scopes]
+        if not found or any(time is None for _, time in found):
+            return None
+        places = {_names(branch).index(time.column.lower()) for branch, time in found}
+        if len(places) > 1:
+            return None
+        return Watermark(found[0][0].expression.named_selects[places.pop()], max(time.delay for _, time in found))
 
 
-def _selected_time(
-    scope: Scope, relations: dict[str, Relation], known: dict[int, Watermark | None]
-) -> Watermark | None:
-    for selected in scope.expression.selects:
-        column = selected.unalias()
-        if not isinstance(column, exp.Column):
-            continue
-        source, below = scope.sources.get(column.table), None
-        if isinstance(source, Scope):
-            below = event_time(source, relations, known)
-        elif isinstance(source, exp.Table) and source.name.lower() in relations:
-            below = relations[source.name.lower()].watermark
-        if below is not None and below.column.lower() == column.name.lower():
-            return Watermark(selected.alias_or_name, below.delay)
-    return None
+def _names(scope: Scope) -> list[str]:
+    return [name.lower() for name in scope.expression.named_selects]
