@@ -65,6 +65,8 @@ def _takes(name: str, kind: str) -> bool:
 def check_aggregate(call: AggregateCall, scope: MatchScope) -> None:
     """Raise ProgrammingError for what may not stand in an aggregate call."""
     place = span_of(call.function, scope.place)
+    if call.distinct and not call.arguments:
+        raise ProgrammingError("an expression is missing after DISTINCT", place)
     parts = [
         *call.arguments,
         *([call.filter] if call.filter is not None else []),

@@ -144,14 +144,17 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properti
     prefix = "Unknown column: "
     if message.startswith(prefix):
         name = message.removeprefix(prefix).lower()
-        column = next((c for c in query.find_all(exp.Column) if c.name.lower() == name), query)
-        table = next((t for t in query.find_all(exp.Table) if t.alias_or_name == column.table), None)
+        # Of `a.b.c` it may be the first part.
+        named = [part for c in query.find_all(exp.Column) for part in c.parts if part.name.lower() == name]
+        column = next((part.parent for part in named if part.parent.this is part), None)
+        place = span_of(column or named[0]) if named else span_of(query)
+        table = next((t for t in query.find_all(exp.Table) if column and t.alias_or_name == column.table), None)
         relation = relations.get(table_name(table)) if table is not None and column.table else None
         if relation is not None:
             known = suggestion(name, [c.name for c in relation.columns], "columns")
-            return ProgrammingError(f"{column.table} has no column {name}", span_of(column), known)
+            return ProgrammingError(f"{column.table} has no column {name}", place, known)
         known = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
-        return ProgrammingError(f"there is no column {name}", span_of(column), suggestion(name, known, "columns"))
+        return ProgrammingError(f"there is no column {name}", place, suggestion(name, known, "columns"))
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
 
 

@@ -32,6 +32,9 @@ class RowRef:
 MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT", "MATCH_ID")
 """Calls that ask for the match itself."""
 
+MAX_OFFSET = 2**31 - 1
+"""How many rows FIRST, LAST, PREV and NEXT can go, at most."""
+
 _TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean", "string"), strict=True))
 
 LAST_ROW = RowRef()
@@ -240,10 +243,13 @@ def _argument_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
                 span_of(call, scope.place),
                 "only PREV and NEXT may hold FIRST or LAST, directly",
             )
-        if nested == "CLASSIFIER" or is_aggregate(node):
-            raise NotSupportedError(
-                f"{spoken} over a computed CLASSIFIER or aggregate is not supported", span_of(call, scope.place)
-            )
+        if nested in MATCH_FUNCTIONS or is_aggregate(node):
+            what = f"a computed {nested}" if nested in MATCH_FUNCTIONS else "an aggregate"
+            raise NotSupportedError(f"{spoken} over {what} is not supported", span_of(call, scope.place))
+    if argument.find(exp.Column) is None:
+        raise ProgrammingError(
+            f"{spoken} needs a column to read", span_of(call, scope.place), f"{spoken}(x), or {spoken}(CLASSIFIER())"
+        )
     return RowRef(one_variable(argument, scope, spoken))
 
 
@@ -252,7 +258,8 @@ def classifier_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
     if not call.expressions:
         return LAST_ROW
     argument = call.expressions[0]
-    variables = scope.find_variables(argument.this) if isinstance(argument, exp.Column) else None
+    name = argument.this if isinstance(argument, exp.Column) and len(argument.parts) == 1 else None
+    variables = scope.find_variables(name) if isinstance(name, exp.Identifier) else None
     if variables is None or len(call.expressions) > 1:
         raise ProgrammingError(
             "CLASSIFIER takes one pattern variable or union of them",
@@ -298,6 +305,10 @@ def _offset(call: exp.Anonymous, default: int, scope: MatchScope) -> int:
         return default
     offset = call.expressions[1]
     if isinstance(offset, exp.Literal) and not offset.is_string and offset.this.isdigit():
+        if int(offset.this) > MAX_OFFSET:
+            raise ProgrammingError(
+                f"the offset of {spoken} is above {MAX_OFFSET}", span_of(offset, span_of(call, scope.place))
+            )
         return int(offset.this)
     raise ProgrammingError(
         f"the offset of {spoken} must be a constant whole number, 0 or more", span_of(call, scope.place)

@@ -66,7 +66,7 @@ def translated_failures(sql: str = "") -> Iterator[None]:
 def _place(exception: PySparkException, sql: str) -> Span | None:
     """Return where a text has the piece of SQL, or else the function, that Spark complains of."""
     pieces = [context.fragment() for context in exception.getQueryContext()]
-    routine = (exception.getMessageParameters() or {}).get("routineName", "").strip("`")
+    routine = _unknown_routine(exception)
     patterns = [r"\s*".join(map(re.escape, re.findall(r"\w+|\S", piece))) for piece in pieces]
     if routine:
         patterns.append(rf"\b{re.escape(routine)}(?=\s*\()")
@@ -122,7 +122,16 @@ def _classify(chain: list[BaseException], texts: list[str]) -> tuple[type[Error]
         ((link, text) for link, text in zip(reversed(chain), reversed(texts), strict=True) if text.strip()),
         (chain[0], type(chain[0]).__name__),
     )
+    if routine := _unknown_routine(link):
+        return ProgrammingError, f"there is no function {routine}"
     return _kind(link, _condition(text), text), _first_line(text)
+
+
+def _unknown_routine(exception: BaseException) -> str | None:
+    """Return the function that Spark does not know, None where it complains of something else."""
+    if not isinstance(exception, PySparkException) or exception.getCondition() != "UNRESOLVED_ROUTINE":
+        return None
+    return (exception.getMessageParameters() or {}).get("routineName", "").replace("`", "") or None
 
 
 def _condition(text: str) -> str:
