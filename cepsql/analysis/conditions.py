@@ -205,11 +205,12 @@ class _Lowering:
             return self.lower(semantics_argument(node, self.scope), positive)
         if name == "MATCH_NUMBER":
             return MatchNumber()
-        if name == "CLASSIFIER" or (name and any(navigation_name(n) == "CLASSIFIER" for n in node.walk())):
-            return self._classifier(node)
         call = aggregate_call(node)
         if call is not None:
             return lower_condition_aggregate(call, self.scope, self.traveling)
+        reads = name in ("CLASSIFIER", FIRST, LAST, "PREV", "NEXT")
+        if reads and any(navigation_name(n) == "CLASSIFIER" for n in node.walk()):
+            return self._classifier(node)
         operation = _BINARY.get(type(node))
         if operation in ("and", "or"):
             return self._call(operation, [self.lower(node.left, positive), self.lower(node.right, positive)], "boolean")

@@ -274,8 +274,12 @@ def one_variable(expression: exp.Expr, scope: MatchScope, call: str) -> frozense
 
     Raises ProgrammingError if they belong to different ones.
     """
-    found = {scope.resolve(c)[0] for c in expression.find_all(exp.Column) if not isinstance(c.this, exp.Star)}
-    found |= {_star_variables(c, scope) for c in expression.find_all(exp.Column) if isinstance(c.this, exp.Star)}
+    found: set[frozenset[int] | None] = set()
+    for node in expression.walk(prune=lambda node: navigation_name(node) == "CLASSIFIER"):
+        if navigation_name(node) == "CLASSIFIER":
+            found.add(classifier_row(node, scope).variables)
+        elif isinstance(node, exp.Column):
+            found.add(_star_variables(node, scope) if isinstance(node.this, exp.Star) else scope.resolve(node)[0])
     if len(found) > 1:
         raise ProgrammingError(
             f"{call} reads rows of one pattern variable, not of several",

@@ -31,13 +31,19 @@ def test_match(spark, expression, clause) -> None:
         lambda: query.columns,
         lambda: query.collect(),
         lambda: query.arrow(),
-        lambda: query.explain_match(),
         lambda: play(f"{STREAM} SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts {said})", [], spark=spark),
         lambda: engine.sql(f"{STREAM} SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts {said})").start(),
         lambda: match_recognize(spark.sql(f"SELECT * FROM {ROWS}"), f"ORDER BY a {said}"),
     ):
         if query is not None or "query" not in action.__code__.co_freevars:
             _refused(action)
+
+
+def test_explain_match(spark) -> None:
+    for expression in WRONG[:3]:
+        clause = f"ORDER BY a MEASURES 1 AS x PATTERN (A+) DEFINE A AS {expression} = b"
+        query = cepsql.connect(spark).sql(f"SELECT * FROM {ROWS} MATCH_RECOGNIZE ({clause})")
+        _refused(query.explain_match)
 
 
 def _plans(engine, said: str) -> bool:
