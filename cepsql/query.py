@@ -11,8 +11,9 @@ from cepsql.errors import InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
+from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan
+from cepsql.plan.scans import choose_scan, stage_obstacle
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Query:
         from cepsql.spark.sink import RowSink
 
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
-        folder = open_checkpoint(checkpoint, self.fingerprint(), drain, reader, self._buckets())
+        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets())
         try:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
         except BaseException:
@@ -185,10 +186,10 @@ class Query:
             return "no match over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":
             return "cepsql.scan is spark"
-        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
-        reason = next((choice.reason for choice in choices if choice.scan is None), None)
+        reason = next(filter(None, map(stage_obstacle, stages)), None)
         if reason or spark is None:
             return reason
+        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
         obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)
@@ -207,11 +208,12 @@ class Query:
         with self._tagged() as spark:
             return explain_query(spark, self.plan, asked)
 
-    def fingerprint(self) -> str:
-        """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""
-        buckets = self._engine.settings.get("cepsql.buckets", "")
-        matches = [f"{stage.match.program.fingerprint()} {stage.match.watermark}" for stage in self.plan.stages]
-        return "; ".join([*matches, self.plan.logical.query.sql(), f"buckets {buckets}"])
+    def identity(self) -> dict:
+        """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
+        from cepsql.spark.frames import frame_identity
+        from cepsql.spark.settings import meaning_settings
+
+        return describe_plan(self.plan, meaning_settings(self._engine.spark), frame_identity)
 
     def _asked(self, key: Key) -> AskedPartition:
         """Return the partition of a key, with the match within the limits that SET gives its search."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cepsql.analysis.canonical import describe_clause, describe_pattern, digest
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.list_aggregates import ListAggregate
@@ -16,10 +17,14 @@ from cepsql.analysis.traveling import Traveling
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name
+from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
-from cepsql.pattern.program import Column, Complete, MatchId, MatchProgram, OrderColumn, Scalar
+from cepsql.pattern.program import Complete, MatchId, MatchProgram, Scalar
+
+STATE_VERSION = 1
+"""Of what a match keeps of rows; to be raised when the columns that travel for a clause change."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,8 @@ def plan_match(
         strict=not streaming,
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
+        state_id=_state_id(clause, keys, order_columns, traveling),
+        pattern_id=digest(describe_pattern(clause)),
     )
     if streaming:
         _refuse_endless(clause, program)
@@ -117,6 +124,13 @@ def plan_match(
     return MatchPlan(
         clause, program, event_time, order, output, mark, notices, scope, traveling, tuple(atoms.aggregates)
     )
+
+
+def _state_id(
+    clause: MatchClause, keys: tuple[Column, ...], order: tuple[OrderColumn, ...], traveling: Traveling
+) -> str:
+    columns = [column.sql for column in (*keys, *order, *traveling.values)]
+    return digest([STATE_VERSION, describe_clause(clause), columns, traveling.predicates])[:16]
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

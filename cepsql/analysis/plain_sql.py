@@ -15,12 +15,12 @@ from cepsql.language.guard import guarded, not_understood
 from cepsql.language.tokens import DIALECT
 
 
-def sql_of(expression: exp.Expr) -> str:
-    """Return an expression as Spark SQL.
+def sql_of(expression: exp.Expr, comments: bool = True) -> str:
+    """Return an expression as Spark SQL, with the comments in it or without.
 
     Raises ProgrammingError at the innermost call that cannot be written.
     """
-    return _asked(expression, lambda tree: tree.sql(dialect=DIALECT))
+    return _asked(expression, lambda tree: tree.sql(dialect=DIALECT, comments=comments))
 
 
 def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:

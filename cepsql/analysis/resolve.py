@@ -190,7 +190,7 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> No
                 relation = next((r for key, r in relations.items() if flat_name(key) == source.name.lower()), None)
                 if relation is None:
                     return
-                columns[name.lower()] = [c.name for c in relation.columns]
+                columns[name.lower()] = _column_names(source, relation)
             elif isinstance(source, Scope) and isinstance(source.expression, exp.Query):
                 columns[name.lower()] = [e.alias_or_name for e in source.expression.selects]
         if scope.is_correlated_subquery or isinstance(scope.expression, exp.SetOperation):
@@ -200,6 +200,13 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> No
             if isinstance(column.this, exp.Star):
                 continue
             _check_column(column, columns, everything)
+
+
+def _column_names(table: exp.Table, relation: Properties) -> list[str]:
+    """Return the names of a relation's columns where it stands: an alias may give others."""
+    alias = table.args.get("alias")
+    renamed = alias.columns if alias is not None else []
+    return [column.name for column in renamed or relation.columns]
 
 
 def _check_column(column: exp.Column, columns: dict[str, list[str]], everything: list[str]) -> None:
@@ -255,7 +262,7 @@ class _EventTimes:
             if isinstance(source, Scope):
                 below = self.of(source)
             elif isinstance(source, exp.Table) and source.name.lower() in self.relations:
-                below = self.relations[source.name.lower()].watermark
+                below = _time_of_table(source, self.relations[source.name.lower()])
             if below is not None and below.column.lower() == column.name.lower():
                 return Watermark(selected.alias_or_name, below.delay)
         return None
@@ -271,6 +278,13 @@ class _EventTimes:
         if len(places) > 1:
             return None
         return Watermark(found[0][0].expression.named_selects[places.pop()], max(time.delay for _, time in found))
+
+
+def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
+    mark, names = relation.watermark, [column.name.lower() for column in relation.columns]
+    if mark is None or mark.column.lower() not in names:
+        return mark
+    return Watermark(_column_names(table, relation)[names.index(mark.column.lower())], mark.delay)
 
 
 def _names(scope: Scope) -> list[str]:

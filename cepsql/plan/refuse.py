@@ -10,16 +10,16 @@ from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Match, Node, Sql, walk
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
-from cepsql.plan.union import union_branches
 
 
 def refuse_match_input(clause: MatchClause, below: Sql) -> None:
     """Raise NotSupportedError for an input of a match over streams that the match cannot read in order."""
-    streams = {name for name, node in below.inputs.items() if node.properties.streaming}
-    branches = union_branches(below.query)
-    for query in branches or [inline_ctes(below.query)]:
+    branches = input_branches(below)
+    for branch in branches:
+        streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
+        query = inline_ctes(branch.query)
         _refuse_input(clause, query, streams)
-        if branches and not _reads(query, streams):
+        if not streams:
             raise NotSupportedError(
                 "a union of streams and tables before MATCH_RECOGNIZE is not supported",
                 span_of(query, clause.span),

@@ -10,12 +10,12 @@ _ROW_BY_ROW = {"expressions", "from_", "where", "kind", "hint"}
 def union_branches(query: exp.Query) -> list[exp.Query] | None:
     """Return the branches of a query that is a UNION ALL, or a SELECT of one, row by row; None for other queries.
 
-    Together the branches give the rows of the query; each has the columns of the first branch by name, but may have
-    types of its own.
+    query: without stars in the branches. Together these give the rows of the query; each has the columns of the first
+    branch by name, but may have types of its own.
 
     >>> from sqlglot import parse_one
     >>> [b.sql() for b in union_branches(parse_one("SELECT * FROM (SELECT a FROM s UNION ALL SELECT b FROM t) AS u"))]
-    ['SELECT * FROM (SELECT a FROM s) AS u(a)', 'SELECT * FROM (SELECT b FROM t) AS u(a)']
+    ['SELECT * FROM (SELECT a FROM s) AS u', 'SELECT * FROM (SELECT b AS "a" FROM t) AS u']
     """
     return _branches(inline_ctes(query))
 
@@ -45,15 +45,21 @@ def _of_union(union: exp.Union) -> list[exp.Query] | None:
 
 def _named_alike(branches: list[exp.Query], source: exp.Subquery) -> list[exp.Subquery]:
     """Return the branches as subqueries in place of the one that holds the union, with one name for each column."""
-    alias = source.args.get("alias")
-    name = alias.this.copy() if alias is not None and alias.this is not None else exp.to_identifier("__union")
-    names = [column.copy() for column in alias.columns] if alias is not None else []
-    names = names or [exp.to_identifier(column, quoted=True) for column in branches[0].named_selects]
-    found = []
-    for branch in branches:
-        columns = [column.copy() for column in names]
-        found.append(exp.Subquery(this=branch, alias=exp.TableAlias(this=name.copy(), columns=columns)))
-    return found
+    alias = source.args.get("alias") or exp.TableAlias(this=exp.to_identifier("__union"))
+    names = [exp.to_identifier(name, quoted=True) for name in branches[0].named_selects]
+    return [exp.Subquery(this=_renamed(branch, names), alias=alias.copy()) for branch in branches]
+
+
+def _renamed(branch: exp.Query, names: list[exp.Identifier]) -> exp.Query:
+    if [name.this for name in names] == branch.named_selects:
+        return branch
+    if not isinstance(branch, exp.Select):
+        alias = exp.TableAlias(this=exp.to_identifier("__branch"), columns=[name.copy() for name in names])
+        return exp.select("*").from_(exp.Subquery(this=branch, alias=alias))
+    copy = branch.copy()
+    pairs = zip(branch.expressions, names, strict=True)
+    copy.set("expressions", [exp.alias_(value.unalias().copy(), name.copy()) for value, name in pairs])
+    return copy
 
 
 def _over(query: exp.Select, branch: exp.Subquery) -> exp.Select:

@@ -20,7 +20,7 @@ def with_markers(node: Node, place: Span | None = None) -> Node:
 
     place: of the clause that reads them, for errors.
     """
-    if isinstance(node, Read) or not node.properties.ordered:
+    if isinstance(node, Read) or not node.properties.ordered or getattr(node, "markers", False):
         return node
     if isinstance(node, Match):
         return replace(node, markers=True)
