@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import flatten_names
 from cepsql.catalog import Registered, Source
 from cepsql.errors import OperationalError
-from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, reads
@@ -179,7 +179,7 @@ class _Builder:
                 query = carry_column(query, name, WHOLE)
             views[name] = f"__cepsql_{next(_numbers)}"
             frame.createOrReplaceTempView(views[name])
-        sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)
+        sql = sql_of(flatten_names(query, views.__getitem__))
         try:
             return self.spark.sql(sql)
         except Exception as failure:
