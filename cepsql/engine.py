@@ -115,8 +115,9 @@ class Engine:
         from cepsql.spark.frames import frame_columns, frame_watermark
 
         columns = frame_columns(frame)
-        mark = frame_watermark(frame)
-        if watermark is not None:
+        if watermark is None:
+            mark = frame_watermark(frame)
+        else:
             column, delay = watermark
             if column.lower() not in (c.name.lower() for c in columns):
                 known = suggestion(column, [c.name for c in columns], "columns")

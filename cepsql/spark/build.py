@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from cepsql.analysis.after_match import is_matched
 from cepsql.analysis.hidden_column import carry_column
+from cepsql.analysis.markers import inline_ctes
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plan import Plan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
@@ -191,25 +192,28 @@ class _Builder:
     ) -> DataFrame:
         """Run plain SQL over relations and matches, each under a temporary view of a name of its own.
 
+        Whatever a query over streams names twice is read twice, and its rows count twice.
+
         wanted: how views over matches of a stream are wanted.
         whole:  a match reads the rows: pass on the column `__whole` that a stream with a table of late rows has.
         """
-        views: dict[str, str] = {}
+        query = inline_ctes(query) if self.streaming else query
+        views: dict[str, list[str]] = {}
         for table in catalog_tables(query):
             name = table_name(table)
-            if name not in views:
-                frame = frames[name] if name in frames else self._relation(plan.relations[name], wanted, whole)
-                if WHOLE in frame.columns:
-                    query = carry_column(query, name, WHOLE)
-                views[name] = f"__cepsql_{next(_numbers)}"
-                frame.createOrReplaceTempView(views[name])
-        sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)
+            frame = frames[name] if name in frames else self._relation(plan.relations[name], wanted, whole)
+            if WHOLE in frame.columns:
+                query = carry_column(query, name, WHOLE)
+            views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
+            frame.createOrReplaceTempView(views[name][-1])
+        unused = {name: iter(names) for name, names in views.items()}
+        sql = flatten_names(query, lambda name: next(unused[name])).sql(dialect=DIALECT)
         try:
             return self.spark.sql(sql)
         except Exception as failure:
             raise translate_failure(failure) from failure
         finally:
-            for view in views.values():
+            for view in itertools.chain(*views.values()):
                 self.spark.catalog.dropTempView(view)
 
     def _relation(self, relation: Relation, wanted: Wanted, whole: bool) -> DataFrame:

@@ -1,18 +1,74 @@
 """What a DataFrame that a program made tells of itself."""
 
+from collections.abc import Iterator
+
 from pyspark.sql import DataFrame
 
 from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.errors import ProgrammingError
+
+_DELAY = "spark.watermarkDelayMs"
 
 
 def frame_watermark(frame: DataFrame) -> Watermark | None:
-    """Return what withWatermark said of a streaming frame: Spark marks the column so."""
-    for field in frame.schema.fields if frame.isStreaming else ():
-        if "spark.watermarkDelayMs" in field.metadata:
-            return Watermark(field.name, int(field.metadata["spark.watermarkDelayMs"]) * 1000)
+    """Return what withWatermark said of a streaming frame: Spark marks the column so.
+
+    Of several streams that a union puts into one column, the one that may come latest decides.
+    Raises ProgrammingError if one of them has no watermark, for then nothing tells how late its rows may be.
+    """
+    for number, field in enumerate(frame.schema.fields if frame.isStreaming else ()):
+        if _DELAY in field.metadata:
+            delays = list(_delays(frame, number)) or [int(field.metadata[_DELAY])]
+            if None in delays:
+                raise ProgrammingError(
+                    f"one of the streams in {field.name} has no watermark",
+                    hint=f'say how late its rows may be: register(name, frame, watermark=("{field.name}", "1 minute"))',
+                )
+            return Watermark(field.name, max(delays) * 1000)
     return None
 
 
 def frame_columns(frame: DataFrame) -> tuple[ColumnDefinition, ...]:
     """Return the columns of a frame with their Spark types."""
     return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+
+
+def _delays(frame: DataFrame, number: int) -> Iterator[int | None]:
+    """Yield the delay in milliseconds of each stream in a column, None for one without; nothing if it is not known."""
+    if hasattr(frame, "_jdf"):
+        plan = frame._jdf.queryExecution().analyzed()
+        yield from _flowing(plan, plan.output().apply(number).exprId())
+
+
+def _flowing(plan, column) -> Iterator[int | None]:
+    """Yield the delays of the streams whose times flow into the column of that id in a plan of Spark's."""
+    kind = plan.nodeName()
+    if kind == "EventTimeWatermark" and plan.eventTime().toAttribute().exprId().equals(column):
+        yield plan.output().apply(_ids(plan.output()).index(column)).metadata().getLong(_DELAY)
+        return
+    if kind == "Union":
+        number = _ids(plan.output()).index(column)
+        for i in range(plan.children().size()):
+            child = plan.children().apply(i)
+            yield from list(_flowing(child, child.output().apply(number).exprId())) or [None]
+        return
+    if kind == "Project":
+        column = _source_of(plan.projectList(), column)
+    for i in range(plan.children().size()):
+        child = plan.children().apply(i)
+        if column in _ids(child.output()):
+            yield from _flowing(child, column)
+
+
+def _source_of(expressions, column):
+    """Return the id of the column that a projection gives under this one's id, the id itself if it is computed."""
+    for i in range(expressions.size()):
+        expression = expressions.apply(i)
+        if expression.exprId().equals(column) and expression.nodeName() == "Alias":
+            named = expression.child()
+            return named.exprId() if named.nodeName() == "AttributeReference" else column
+    return column
+
+
+def _ids(attributes) -> list:
+    return [attributes.apply(i).exprId() for i in range(attributes.size())]
