@@ -59,7 +59,7 @@ def sort_batches(
         late += [packet.rows.filter(pc.less_equal(packet.rows["t"], bound)) for packet in _with_rows(packets)]
         advanced = advance(program, delay, state, packets, _keep_all)
         state, bound, timeless = advanced.state, advanced.bound, timeless + advanced.counts.null_time
-    kept = State() if state is None else decode(state, program.fingerprint())
+    kept = State() if state is None else decode(state, program.state_id)
     held = None if kept.held is None else _without_marks(kept.held)
     late = [table for table in late if table.num_rows]
     tables = [table for table in (held, kept.waiting, *late) if table is not None]

@@ -60,7 +60,7 @@ def advance(
     were split into batches and packets.
     Raises OperationalError if the state is not of this program, of these column types, or of this version.
     """
-    fingerprint = program.fingerprint()
+    fingerprint = program.state_id
     before = State() if state is None else decode(state, fingerprint)
     opened = [open_packet(packet) for packet in packets]
     bound = max(before.bound, _bound(opened, delay))

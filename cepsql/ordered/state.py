@@ -61,7 +61,7 @@ def decode(data: bytes, fingerprint: str) -> State:
     if (magic, version) != (_MAGIC, _VERSION):
         raise _unusable(f"the stored state has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}")
     _, _, written, bound, *numbers = _HEADER.unpack_from(data)
-    if written != fingerprint.encode():
+    if written.rstrip(b"\0") != fingerprint.encode():
         raise _unusable("the stored state belongs to another text of the query")
     tables, begin = [], _HEADER.size
     for size in numbers[_COUNTS:]:

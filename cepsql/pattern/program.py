@@ -14,7 +14,7 @@ integer days, DECIMAL is decimal.Decimal, NULL is None.
 """
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cepsql.pattern.ir import Pattern
 
@@ -172,6 +172,8 @@ class MatchProgram:
                 ("unmatched"), as `empty` says.
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
+    state_id:   tells stored state of this program from that of others.
+    pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
     """
 
     pattern: Pattern
@@ -191,18 +193,12 @@ class MatchProgram:
     all_rows: bool = False
     empty: str = "show"
     step_budget: int = field(default=STEP_BUDGET, repr=False)
+    state_id: str = field(default="", repr=False)
+    pattern_id: str = field(default="", repr=False)
 
-    def fingerprint(self) -> str:
-        """Return a hash that changes whenever stored state could mean something else.
-
-        So it leaves out what repr leaves out: how strict the search is, and how long it may take.
-        """
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
-
-    def identity(self) -> str:
-        """Return a hash of what the program matches, the same whether it does so over a stream or over a table."""
-        ids = tuple(measure.source for measure in self.measures if isinstance(measure.source, MatchId))
-        return hashlib.sha256(repr(replace(self, order=(), measures=ids[:1])).encode()).hexdigest()
+    def cache_key(self) -> str:
+        """Return a text that tells apart, in a process, what Python takes as equal, like the constants 1 and 1.0."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
 def leaves(expression: Scalar | None):

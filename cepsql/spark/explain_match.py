@@ -1,25 +1,25 @@
 """Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from cepsql.analysis.condition_parts import ConditionParts, condition_parts
-from cepsql.analysis.explain_match import explain_match
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.match_explanation import MatchExplanation
-from cepsql.analysis.match_key import AskedPartition
-from cepsql.analysis.plan import Plan
-from cepsql.catalog import View
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.explain.condition_parts import ConditionParts, condition_parts
+from cepsql.explain.explain_match import explain_match
+from cepsql.explain.match_explanation import MatchExplanation
+from cepsql.explain.match_key import AskedPartition
 from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.key_rows import KeyRows, held_rows, sort_batches, state_of_key
 from cepsql.ordered.packet import open_packet, pack
 from cepsql.ordered.state import decode, encode
 from cepsql.pattern.program import MatchProgram
+from cepsql.plan.nodes import SparkWatermark, walk
+from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.build import match_input
@@ -38,7 +38,6 @@ def explain_query(
     spark: SparkSession,
     plan: Plan,
     asked: AskedPartition,
-    view_plan: Callable[[View], Plan],
     replaced: dict[str, DataFrame] | None = None,
 ) -> MatchExplanation:
     """Explain what a match of a query found in a partition, in the rows that are there now.
@@ -50,7 +49,7 @@ def explain_query(
     match = asked.match
     try:
         parts = condition_parts(match, plan.query.sql)
-        wanted = _Partition(match_input(spark, plan, match, view_plan, replaced), asked)
+        wanted = _Partition(match_input(spark, plan, match, replaced), asked)
         with stage_settings(spark):
             found = _from_stream(wanted, parts) if match.streaming else _from_table(wanted, parts)
     except Exception as failure:
@@ -58,9 +57,7 @@ def explain_query(
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
 
 
-def explain_held(
-    spark: SparkSession, plan: Plan, asked: AskedPartition, view_plan: Callable[[View], Plan], checkpoint: str
-) -> MatchExplanation:
+def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpoint: str) -> MatchExplanation:
     """Explain what a standing query with this Spark checkpoint holds of a partition: rows that are not decided yet.
 
     What was decided is gone from the state, and so are values that only conditions on single rows read.
@@ -68,7 +65,7 @@ def explain_held(
     """
     match, program = asked.match, asked.match.program
     try:
-        wanted = _Partition(match_input(spark, plan, match, view_plan), asked)
+        wanted = _Partition(match_input(spark, plan, match), asked)
         reader = spark.read.format("statestore").option("operatorId", _first_stage(spark, plan, checkpoint))
         states = reader.load(checkpoint).selectExpr("value.groupState.state AS state")
         mine = states.mapInArrow(partial(_held, program, wanted.key), "state BINARY").toArrow()["state"]
@@ -81,14 +78,14 @@ def explain_held(
     if not len(mine):
         key = wanted.asked() or "the only partition"
         raise ProgrammingError(f"nothing is held of {key}", hint="its rows, if there were any, are all decided")
-    found = held_rows(program, decode(mine[0].as_buffer(), program.fingerprint()), wanted.key, _ties(match))
+    found = held_rows(program, decode(mine[0].as_buffer(), program.state_id), wanted.key, _ties(match))
     parts = condition_parts(match, plan.query.sql)
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
 
 
 def _first_stage(spark: SparkSession, plan: Plan, checkpoint: str) -> int:
     """Return Spark's number of the stage that reads no matches; Spark counts its operators from the last one on."""
-    if not plan.stateful and sum(match.streaming for match in plan.matches) == 1:
+    if len(plan.stages) == 1 and not any(isinstance(node, SparkWatermark) for node in walk(plan.root)):
         return 0
     operators = spark.read.format("state-metadata").load(checkpoint)
     ours = operators.where("operatorName = 'applyInPandasWithState'").selectExpr("max(operatorId) AS last")
@@ -104,9 +101,9 @@ def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.Recor
     """Yield the states of the buckets that hold rows of a key, without the rows of others."""
     for batch in batches:
         for data in batch["state"]:
-            state = state_of_key(program, decode(data.as_buffer(), program.fingerprint()), key)
+            state = state_of_key(program, decode(data.as_buffer(), program.state_id), key)
             if state is not None:
-                found = pa.array([encode(state, program.fingerprint())], pa.binary())
+                found = pa.array([encode(state, program.state_id)], pa.binary())
                 yield pa.RecordBatch.from_arrays([found], ["state"])
 
 

@@ -1,13 +1,18 @@
 """What a DataFrame that a program made tells of itself."""
 
+import hashlib
+import re
 from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 
-from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.catalog import ColumnDefinition, Registered, Watermark
 from cepsql.errors import ProgrammingError
+from cepsql.spark.spark_plan import analyzed, children, column_ids, items
 
 _DELAY = "spark.watermarkDelayMs"
+_PASSING = re.compile(r"#\d+L?|@[0-9a-f]+|0x[0-9a-f]+|\bplan_id=\d+|__cepsql_\d+|\[id=#?\d+\]")
+"""What differs in the texts of a plan from one session to the next: numbers of columns, addresses."""
 
 
 def frame_watermark(frame: DataFrame) -> Watermark | None:
@@ -33,10 +38,15 @@ def frame_columns(frame: DataFrame) -> tuple[ColumnDefinition, ...]:
     return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
+def frame_identity(relation: Registered) -> str:
+    """Return a hash that tells the frame of a relation from frames of another plan, the same in every session."""
+    plan = relation.frame._jdf.queryExecution().analyzed().toString()
+    return hashlib.sha256(_PASSING.sub("", plan).encode()).hexdigest()
+
+
 def _delays(frame: DataFrame, number: int) -> Iterator[int | None]:
     """Yield the delay in milliseconds of each stream in a column, None for one without; nothing if it is not known."""
-    if hasattr(frame, "_jdf"):
-        plan = frame._jdf.queryExecution().analyzed()
+    if (plan := analyzed(frame)) is not None:
         yield from _flowing(plan, plan.output().apply(number).exprId())
 
 
@@ -44,31 +54,24 @@ def _flowing(plan, column) -> Iterator[int | None]:
     """Yield the delays of the streams whose times flow into the column of that id in a plan of Spark's."""
     kind = plan.nodeName()
     if kind == "EventTimeWatermark" and plan.eventTime().toAttribute().exprId().equals(column):
-        yield plan.output().apply(_ids(plan.output()).index(column)).metadata().getLong(_DELAY)
+        yield plan.output().apply(column_ids(plan.output()).index(column)).metadata().getLong(_DELAY)
         return
     if kind == "Union":
-        number = _ids(plan.output()).index(column)
-        for i in range(plan.children().size()):
-            child = plan.children().apply(i)
+        number = column_ids(plan.output()).index(column)
+        for child in children(plan):
             yield from list(_flowing(child, child.output().apply(number).exprId())) or [None]
         return
     if kind == "Project":
         column = _source_of(plan.projectList(), column)
-    for i in range(plan.children().size()):
-        child = plan.children().apply(i)
-        if column in _ids(child.output()):
+    for child in children(plan):
+        if column in column_ids(child.output()):
             yield from _flowing(child, column)
 
 
 def _source_of(expressions, column):
     """Return the id of the column that a projection gives under this one's id, the id itself if it is computed."""
-    for i in range(expressions.size()):
-        expression = expressions.apply(i)
+    for expression in items(expressions):
         if expression.exprId().equals(column) and expression.nodeName() == "Alias":
             named = expression.child()
             return named.exprId() if named.nodeName() == "AttributeReference" else column
     return column
-
-
-def _ids(attributes) -> list:
-    return [attributes.apply(i).exprId() for i in range(attributes.size())]

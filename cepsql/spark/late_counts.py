@@ -7,7 +7,6 @@ reads from Spark's log between micro-batches and sends to the tasks within the p
 
 import itertools
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +14,23 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
+from cepsql.spark.spark_plan import (
+    analyzed,
+    children,
+    column_ids,
+    frame_of,
+    is_aggregation,
+    items,
+    keeps_state,
+    nodes,
+    with_child,
+)
+
 LEFT_OUT = "cepsql_left_out"
 """What the observations begin with that count rows that an aggregation of Spark's leaves out: `late`, `null_time`."""
 
 _DELAY = "spark.watermarkDelayMs"
 _MULTIPLYING = ("Generate", "Join", "Expand")
-_STATEFUL = ("Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark")
 _numbers = itertools.count()
 
 
@@ -54,26 +64,24 @@ def count_left_out(frame: DataFrame) -> tuple[DataFrame, LateBound | None]:
     The second value must be set before the first and after every micro-batch; it is None where nothing is counted.
     Matches, and what an operator with state gives to another one, are never late.
     """
-    if not hasattr(frame, "_jdf"):
-        return frame, None
-    plan = frame._jdf.queryExecution().analyzed()
-    if not any(_is_aggregation(node) for node in _nodes(plan)):
+    plan = analyzed(frame)
+    if plan is None or not any(is_aggregation(node) for node in nodes(plan)):
         return frame, None
     bound = LateBound(frame.sparkSession)
     counted = _counted(frame, plan, bound)
-    return (frame, None) if counted is None else (_frame(frame, counted), bound)
+    return (frame, None) if counted is None else (frame_of(frame, counted), bound)
 
 
 def _counted(frame: DataFrame, node, bound: LateBound):
     """Return a plan with the aggregations in it counting, None if there are none."""
-    if _is_aggregation(node) and not _is_stateful(_child(node)):
+    if is_aggregation(node) and not any(map(keeps_state, nodes(_child(node)))):
         place = _place(node)
         return None if place is None else _observed(frame, place, bound)
-    children = [_counted(frame, child, bound) for child in _children(node)]
-    for number, changed in enumerate(children):
+    inputs = [_counted(frame, child, bound) for child in children(node)]
+    for number, changed in enumerate(inputs):
         if changed is not None:
-            node = _with_child(frame, node, number, changed)
-    return node if any(changed is not None for changed in children) else None
+            node = with_child(frame, node, number, changed)
+    return node if any(changed is not None for changed in inputs) else None
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class _Place:
 
 
 def _observed(frame: DataFrame, place: _Place, bound: LateBound):
-    below = _frame(frame, _child(*place.path[-1]))
+    below = frame_of(frame, _child(*place.path[-1]))
     expressions = frame.sparkSession._jvm.org.apache.spark.sql.classic.ExpressionUtils
     begin = end = ClassicColumn(expressions.column(place.time))
     if place.time.dataType().typeName() == "struct":
@@ -98,9 +106,9 @@ def _observed(frame: DataFrame, place: _Place, bound: LateBound):
         F.count_if(F.unix_micros(end) <= bound.column).alias("late"),
         F.count_if(begin.isNull()).alias("null_time"),
     )
-    changed = counting._jdf.queryExecution().analyzed()
+    changed = analyzed(counting)
     for above, number in reversed(place.path):
-        changed = _with_child(frame, above, number, changed)
+        changed = with_child(frame, above, number, changed)
     return changed
 
 
@@ -111,7 +119,7 @@ def _place(aggregate) -> _Place | None:
     several rows of one: joins with tables, LATERAL VIEW.
     """
     distinct = aggregate.nodeName() == "Distinct"
-    keys = _items(aggregate.output() if distinct else aggregate.groupingExpressions())
+    keys = items(aggregate.output() if distinct else aggregate.groupingExpressions())
     time = next(
         (key for key in keys if key.nodeName() == "AttributeReference" and key.metadata().contains(_DELAY)), None
     )
@@ -125,8 +133,7 @@ def _place(aggregate) -> _Place | None:
         if _child(*path[-1]).nodeName() == "Filter" and _child(*path[-1]).condition().nodeName() == "IsNotNull":
             path.append((_child(*path[-1]), 0))
         place = _Place(tuple(path), time)
-        time = next((a for a in _items(found.references().toSeq()) if a.metadata().contains(_DELAY)), None)
-    return place if time is None else _below_multiplying(place, time)
+    return _below_multiplying(place, column_ids(time.references().toSeq()))
 
 
 def _descent(path: list, time):
@@ -138,7 +145,7 @@ def _descent(path: list, time):
     node = _child(*path[-1])
     while node is not None:
         computed = _computed(node, wanted)
-        number = next((i for i, child in enumerate(_children(node)) if _has(child, wanted)), None)
+        number = next((i for i, child in enumerate(children(node)) if _has(child, wanted)), None)
         if computed is not None and computed.nodeName() == "AttributeReference":
             wanted = computed.exprId()
             number = 0
@@ -152,12 +159,12 @@ def _descent(path: list, time):
     return None
 
 
-def _below_multiplying(place: _Place, time) -> _Place:
-    """Return the place below the last node that makes several rows of one and passes the event time on as it is."""
+def _below_multiplying(place: _Place, read: list) -> _Place:
+    """Return the place below the last node that makes several rows of one and passes the columns of these ids on."""
     path, found = list(place.path), place
     node = _child(*path[-1])
     while node is not None:
-        number = next((i for i, child in enumerate(_children(node)) if _has(child, time.exprId())), None)
+        number = next((i for i, child in enumerate(children(node)) if all(_has(child, id) for id in read)), None)
         if number is None:
             break
         path.append((node, number))
@@ -170,37 +177,13 @@ def _below_multiplying(place: _Place, time) -> _Place:
 def _computed(node, wanted):
     """Return the expression by which a node computes the column of an id, None if it does not."""
     if node.nodeName() == "Expand":
-        number = next((i for i, a in enumerate(_items(node.output())) if a.exprId().equals(wanted)), None)
+        number = next((i for i, a in enumerate(items(node.output())) if a.exprId().equals(wanted)), None)
         # Of the windows that a row falls into the first one listed is the one that begins, and ends, last.
         return None if number is None else node.projections().apply(0).apply(number)
     if node.nodeName() != "Project":
         return None
-    found = next((item for item in _items(node.projectList()) if item.exprId().equals(wanted)), None)
+    found = next((item for item in items(node.projectList()) if item.exprId().equals(wanted)), None)
     return found.child() if found is not None and found.nodeName() == "Alias" else None
-
-
-def _is_aggregation(node) -> bool:
-    return node.nodeName() in ("Aggregate", "Distinct") and node.isStreaming()
-
-
-def _is_stateful(plan) -> bool:
-    """Tell whether a plan holds an operator with state, so that its rows are not those of a source."""
-    for node in _nodes(plan):
-        if node.isStreaming() and (node.nodeName() in _STATEFUL or node.nodeName().startswith("FlatMapGroups")):
-            return True
-        if node.nodeName() == "Join" and all(child.isStreaming() for child in _children(node)):
-            return True
-    return False
-
-
-def _nodes(plan) -> Iterator:
-    yield plan
-    for child in _children(plan):
-        yield from _nodes(child)
-
-
-def _children(node) -> list:
-    return _items(node.children())
 
 
 def _child(node, number: int = 0):
@@ -208,22 +191,7 @@ def _child(node, number: int = 0):
 
 
 def _has(node, wanted) -> bool:
-    return any(attribute.exprId().equals(wanted) for attribute in _items(node.output()))
-
-
-def _items(sequence) -> list:
-    return [sequence.apply(i) for i in range(sequence.size())]
-
-
-def _with_child(frame: DataFrame, node, number: int, child):
-    children = _children(node)
-    children[number] = child
-    return node.withNewChildren(frame.sparkSession._jvm.PythonUtils.toSeq(children))
-
-
-def _frame(frame: DataFrame, plan) -> DataFrame:
-    spark = frame.sparkSession
-    return DataFrame(spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
+    return any(attribute.exprId().equals(wanted) for attribute in items(node.output()))
 
 
 def _watermark(checkpoint: str, batch: int) -> int:

@@ -54,7 +54,7 @@ def test_the_watermark_tells_rows_apart(batches, delay):
 def test_a_state_is_cut_down_to_a_key(batches, delay):
     for _, _, states in run(batches, delay):
         for bucket in range(BUCKETS):
-            state = decode(states[bucket], PROGRAM.fingerprint())
+            state = decode(states[bucket], PROGRAM.state_id)
             for key in (key for key, where in KEYS if where == bucket):
                 one = [pa.array([key], pa.float64())]
                 cut = state_of_key(PROGRAM, state, one)

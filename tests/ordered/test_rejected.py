@@ -53,7 +53,7 @@ def test_rejected_rows_are_those_not_used(batches, delay):
                 rejected[REASONS[row["reason"]]] += 1
             states[bucket], bounds[bucket] = advanced.state, advanced.bound
             counts += advanced.counts
-            stored = decode(advanced.state, PROGRAM.fingerprint())
+            stored = decode(advanced.state, PROGRAM.state_id)
             assert stored.counts == advanced.total
             assert all(WHOLE not in part.column_names for part in (stored.held, stored.waiting) if part is not None)
     assert all(rejected[name] == getattr(counts, name) for name in REASONS.values())

@@ -97,7 +97,7 @@ def test_stream_equals_one_pass(batches, delay):
     output, counts = Counter(), Counts()
     for given_out, more, states in run([*batches, [[END]]], delay):
         output, counts = output + given_out, counts + more
-        decoded = [decode(states[bucket], PROGRAM.fingerprint()) for bucket in range(BUCKETS)]
+        decoded = [decode(states[bucket], PROGRAM.state_id) for bucket in range(BUCKETS)]
         assert sum((state.counts for state in decoded), Counts()) == counts
         assert counts.read == counts.used + counts.late + counts.malformed + counts.null_time
     assert output == one_pass(used)
@@ -149,7 +149,7 @@ def test_only_partitions_with_something_new_are_scanned():
 
 def test_held_rows_are_the_undecided_ones_and_what_prev_reaches():
     rows = rows_of((1, 1, 0, "a"), (1, 2, 0, "b"), (1, 3, 0, "c"), (1, 4, 1, "d"), (2, 1, 0, "e"), (2, 9, 1, "f"))
-    state = decode(advance(PROGRAM, 5, None, packets(rows, 1)[0], pairs).state, PROGRAM.fingerprint())
+    state = decode(advance(PROGRAM, 5, None, packets(rows, 1)[0], pairs).state, PROGRAM.state_id)
     held = state.held.select(["v0", "first", "context"]).to_pylist()
     assert [tuple(row.values()) for row in held] == [
         ("b", True, True),
@@ -166,7 +166,7 @@ def test_columns_of_other_types_are_refused(part):
     flags = {"first": [True], "context": [False]} if part == "held" else {}
     old = replace(State(), **{part: pa.table({"k0": ["text"], "number": [1], **flags})})
     with pytest.raises(OperationalError, match="string in the stored state comes as double") as caught:
-        advance(PROGRAM, 0, encode(old, PROGRAM.fingerprint()), packets(rows_of((1, 6, 1, "a")), 1)[0], pairs)
+        advance(PROGRAM, 0, encode(old, PROGRAM.state_id), packets(rows_of((1, 6, 1, "a")), 1)[0], pairs)
     assert "new checkpoint" in caught.value.hint
 
 

@@ -72,7 +72,7 @@ def run_stream(match: MatchPlan, batches: list[list[dict]], delay: int) -> tuple
             states[bucket] = one.state
             total += one.counts
         outputs.append(output_rows(match, [one.output for one in advanced if one.output.num_columns]))
-    stored = (decode(state, program.fingerprint()) for state in states.values())
+    stored = (decode(state, program.state_id) for state in states.values())
     assert sum((state.counts for state in stored), Counts()) == total
     return outputs, total
 

@@ -110,7 +110,7 @@ def expected(spark, tmp_path_factory):
 def test_batch_by_batch(spark, tmp_path, expected, restarts):
     folder = tmp_path / "events"
     folder.mkdir()
-    checkpoint = open_checkpoint(tmp_path / "checkpoint", PROGRAM.fingerprint())
+    checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     frame = match_stream(
         read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control, Buckets(3, 2)
     )

@@ -3,9 +3,9 @@
 import pytest
 from sqlglot import parse_one
 
-from cepsql.analysis.hidden_column import carry_column
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import DIALECT
+from cepsql.plan.hidden_column import carry_column
 
 CASES = {
     "SELECT * FROM s": "SELECT * FROM s",

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.plan import Plan
 from cepsql.analysis.positions import text_of
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.pattern.automaton import State, Step, automaton
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.ir import dump
+from cepsql.plan.planner import Plan
 
 MAX_STATES = 300
 """How many states a picture may have."""

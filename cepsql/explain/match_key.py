@@ -7,12 +7,11 @@ from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.parameters import literal
-from cepsql.analysis.plan import Plan
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, table_name
-from cepsql.catalog import View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.tokens import DIALECT
+from cepsql.plan.nodes import Match, Node, Sql, walk
+from cepsql.plan.planner import Plan
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
 """A key as statements and programs give it: SQL, values by column name, values in order, or the only value."""
@@ -41,11 +40,11 @@ def asked_partition(plan: Plan, key: Key) -> AskedPartition:
 
 
 def _explained_match(plan: Plan) -> MatchPlan:
-    names = {match.clause.name for match in plan.matches}
-    found = [match for match in plan.matches if not names & {table_name(t) for t in catalog_tables(match.input)}]
+    own = [node for node in walk(plan.logical, views=False) if isinstance(node, Match)]
+    found = [node.match for node in own if _matches_below(node, views=False) == 1]
     if not found:
-        views = [r.name for r in plan.relations.values() if isinstance(r, View) and "MATCH_RECOGNIZE" in r.sql.upper()]
-        hint = f"explain the query of the view {views[0]}" if views else None
+        views = [node.view for node in walk(plan.logical) if isinstance(node, Sql) and node.view]
+        hint = f"explain the query of the view {views[0]}" if _matches_below(plan.logical, views=True) else None
         raise ProgrammingError("the query has no MATCH_RECOGNIZE to explain", plan.query.span, hint)
     if len(found) > 1:
         raise NotSupportedError(
@@ -54,6 +53,11 @@ def _explained_match(plan: Plan) -> MatchPlan:
             "explain them one by one",
         )
     return found[0]
+
+
+def _matches_below(node: Node, views: bool) -> int:
+    """Count the matches up to a node, itself included."""
+    return sum(isinstance(below, Match) for below in walk(node, views))
 
 
 def _constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:

@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from cepsql.analysis.condition_parts import ConditionPart, ConditionParts
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.match_explanation import (
+from cepsql.analysis.positions import text_of
+from cepsql.explain.condition_parts import ConditionPart, ConditionParts
+from cepsql.explain.match_explanation import (
     ExplainedAttempt,
     ExplainedMatch,
     ExplainedPart,
@@ -18,7 +19,6 @@ from cepsql.analysis.match_explanation import (
     ExplainedVariable,
     MatchExplanation,
 )
-from cepsql.analysis.positions import text_of
 from cepsql.ordered.key_rows import KeyRows
 from cepsql.ordered.lookahead import hold_for_next
 from cepsql.pattern.conditions import split

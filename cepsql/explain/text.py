@@ -1,12 +1,9 @@
 """Plans as text: what EXPLAIN shows and golden tests compare."""
 
-from sqlglot import exp
-
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.plan import Plan
-from cepsql.analysis.railroad import draw, legend
-from cepsql.catalog import Relation, Source, View
+from cepsql.catalog import Registered, Source
+from cepsql.explain.railroad import draw, legend
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.reach import reach
 from cepsql.pattern.by_position import by_position, needs_match
@@ -28,7 +25,9 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
-from cepsql.scan.choose import choose_scan
+from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, inputs
+from cepsql.plan.planner import Plan
+from cepsql.plan.scans import choose_scan
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -39,33 +38,27 @@ _SIGNS = {
 def explain_rewritten(plan: Plan) -> str:
     """Return the SQL that Spark runs: before each match, of each match's columns, and around the matches."""
     lines = []
-    for match in plan.matches:
-        lines.append(f"{match.clause.name} reads")
-        lines.append(f"  {match.input.sql(dialect=DIALECT)}")
-        lines.append(f"{match.clause.name} gives")
-        lines += [f"  {column.sql} AS {column.name}" for column in match.output]
-    lines.append(plan.expression.sql(dialect=DIALECT))
+    for node in plan.stages:
+        name = node.match.clause.name
+        for below in node.inputs:
+            lines.append(f"{name} reads")
+            lines.append(f"  {_query(below)}")
+        lines.append(f"{name} gives")
+        lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
+    lines.append(_query(plan.root))
     return "\n".join(lines)
 
 
 def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
-    """Return the logical plan as a tree, with event time, watermark, and what each match keeps in state.
+    """Return the plan as a tree, with event time, watermark, and what each match keeps in state.
 
     scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
     """
-    lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {_columns(plan)}"]
+    columns = ", ".join(f"{column.name} {column.type}" for column in plan.properties.columns)
+    lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
-    below = set()
-    depth = _depths(plan)
-    for match in reversed(plan.matches):
-        indent = "  " * depth[match.clause.name]
-        lines += [f"{indent}{line}" for line in _match_lines(match)]
-        if match.streaming and not match.chained:
-            lines.append(f"{indent}  scan: {_scan(plan, match, scan_obstacle)}")
-        below |= {table.name.lower() for table in match.input.find_all(exp.Table)}
-    deepest = "  " * max(depth.values(), default=0)
-    lines += [f"  {deepest if name in below else ''}{_relation(relation)}" for name, relation in plan.relations.items()]
+    lines += _indented(_node(plan.root, scan_obstacle))
     lines += [f"  notice: {notice}" for notice in plan.notices]
     return "\n".join(lines)
 
@@ -75,13 +68,34 @@ def explain_pattern(plan: Plan) -> str:
     return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
 
 
-def _depths(plan: Plan) -> dict[str, int]:
-    """Return how deep each match stands: one, or one more than the match that reads it."""
-    depth: dict[str, int] = {}
-    for match in reversed(plan.matches):
-        readers = [m for m in plan.matches if match.clause.name in (t.name for t in m.input.find_all(exp.Table))]
-        depth[match.clause.name] = 1 + max((depth[reader.clause.name] for reader in readers), default=0)
-    return depth
+def _node(node: Node, scan_obstacle: str | None) -> list[str]:
+    """Return a node and what is below it, a line each."""
+    match node:
+        case Read(relation):
+            return [_relation(relation)]
+        case SparkWatermark(below):
+            time = below.properties.watermark
+            return [f"Spark's watermark  {time.column}", *_indented(_node(below, scan_obstacle))]
+        case Match():
+            lines = _match_lines(node)
+            if node.match.streaming and not node.chained:
+                lines.append(f"  scan: {_scan(node, scan_obstacle)}")
+        case _:
+            lines = [f"Sql  {_query(node)}"]
+    for below in inputs(node):
+        lines += _indented(_node(below, scan_obstacle))
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _query(node: Node) -> str:
+    """Return the SQL of a node over the names of its inputs."""
+    if isinstance(node, Sql):
+        return node.query.sql(dialect=DIALECT)
+    return f"SELECT * FROM {node.properties.name}"
 
 
 def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
@@ -93,29 +107,28 @@ def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
     return " OR ".join(choices)
 
 
-def _scan(plan: Plan, match: MatchPlan, obstacle: str | None) -> str:
-    choice = choose_scan(match.program, match.input, plan.relations)
-    if obstacle or choice.scan is None:
-        return f"Spark's: {obstacle or choice.reason}"
-    return f"Arrow ({choice.scan.layout.format})"
+def _scan(node: Match, obstacle: str | None) -> str:
+    choices = [choose_scan(node.match.program, below) for below in node.inputs]
+    reason = obstacle or next((choice.reason for choice in choices if choice.scan is None), None)
+    if reason:
+        return f"Spark's: {reason}"
+    return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices))})"
 
 
-def _columns(plan: Plan) -> str:
-    return ", ".join(f"{column.name} {column.type}" for column in plan.columns)
-
-
-def _match_lines(match: MatchPlan) -> list[str]:
-    program = match.program
+def _match_lines(node: Match) -> list[str]:
+    match, program = node.match, node.match.program
     lines = [
         f"Match {match.clause.name}  PATTERN ({dump_pattern(program.pattern)})  SKIP {program.skip.upper()}",
         f"  partition by: {', '.join(column.sql for column in program.keys) or 'nothing (one partition)'}",
         f"  order by: {', '.join(match.order)}",
     ]
-    if match.watermark is not None:
-        lines.append(f"  watermark: {match.watermark.column} - {_duration(match.watermark.delay)}")
+    if match.streaming:
+        delays = [_duration(below.properties.watermark.delay) for below in node.inputs]
+        lines.append(f"  watermark: {match.time} - {', '.join(delays)}")
         lines.append(f"  state: {_state(program)}")
-        if match.event_time is not None:
-            lines.append(f"  event time of matches: {match.event_time.column}, {_hold(match.event_time.delay)}")
+        time = node.properties.watermark
+        if time is not None:
+            lines.append(f"  event time of matches: {time.column}, {_hold(time.delay)}")
     if program.predicates:
         lines.append(f"  computed before the shuffle: {'; '.join(program.predicates)}")
     traveling = [*(c.sql for c in program.keys), *(c.sql for c in program.order), *(c.sql for c in program.values)]
@@ -156,10 +169,8 @@ def _route(program: MatchProgram) -> str:
     return "search: a condition reads the match so far"
 
 
-def _relation(relation: Relation) -> str:
+def _relation(relation: Source | Registered) -> str:
     kind = "Stream" if relation.streaming else "Table"
-    if isinstance(relation, View):
-        kind = "View"
     form = f"  {relation.format}" if isinstance(relation, Source) else ""
     time = ""
     if relation.watermark is not None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from cepsql.analysis.markers import join_kind
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import event_time, flat_name
-from cepsql.analysis.time_bound import equates_sides, missing_bounds
-from cepsql.catalog import Relation, View, Watermark
+from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.tokens import KEPT_AGGREGATES
+from cepsql.plan.markers import join_kind
+from cepsql.plan.time_bound import equates_sides, missing_bounds
 
 _WINDOWS = ("WINDOW", "SESSION_WINDOW")
 _KEEP_LEFT = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
@@ -26,7 +27,7 @@ MissingTime = Callable[[str, str, Span | None], Error]
 class _Query:
     """The query that is checked: its relations by flat name, and how to say that matches have no event time."""
 
-    relations: Mapping[str, Relation]
+    relations: Mapping[str, Properties]
     missing_time: MissingTime
     place: Span | None
 
@@ -40,7 +41,7 @@ class _Query:
         found = {alias.lower(): source for alias, (_, source) in scope.selected_sources.items()}
         return {alias: source for alias, source in found.items() if any(r.streaming for r in self.below(source))}
 
-    def below(self, source: exp.Table | Scope) -> list[Relation]:
+    def below(self, source: exp.Table | Scope) -> list[Properties]:
         """Return the relations below a source, each as often as it is read."""
         if isinstance(source, exp.Table):
             relation = self.relations.get(source.name.lower())
@@ -58,13 +59,15 @@ class _Query:
         if isinstance(source, exp.Table):
             found = self.relations[source.name.lower()].watermark
         else:
-            found = event_time(source, self.relations)
+            found = event_time(source, self.relations, unions=False)
         if found is not None:
+            if any(relation.ordered and relation.merged for relation in self.below(source)):
+                raise _of_union(follower, place)
             return found
         relation = next(r for r in self.below(source) if r.streaming)
         if isinstance(source, Scope) and isinstance(source.expression, exp.SetOperation):
-            raise NotSupportedError(f"{follower} over a union of streams is not supported", place)
-        if is_matched(relation):
+            raise _of_union(follower, place)
+        if relation.ordered:
             raise self.missing_time(flat_name(relation.name), follower, place)
         raise ProgrammingError(
             f"{follower} needs the event time of {relation.name}",
@@ -73,12 +76,11 @@ class _Query:
         )
 
 
-def is_matched(relation: Relation) -> bool:
-    """Tell whether a relation's rows are matches of a stream."""
-    return isinstance(relation, View) and relation.matched
+def _of_union(follower: str, place: Span | None) -> NotSupportedError:
+    return NotSupportedError(f"{follower} over a union of streams is not supported", place)
 
 
-def check_after_matches(qualified: exp.Query, relations: Mapping[str, Relation], missing_time: MissingTime) -> bool:
+def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties], missing_time: MissingTime) -> bool:
     """Check the query around the matches of streams; tell whether Spark must keep state for it.
 
     qualified: with the table of every column and without CTEs; relations: by flat name.
