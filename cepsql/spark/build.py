@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source
-from cepsql.errors import OperationalError
+from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
@@ -29,6 +30,7 @@ from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.progress import BELOW_MATCH, CHAINED
 from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
+from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with, but of those over the matches of others (`CHAINED`)."""
@@ -55,10 +57,14 @@ def build(
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     limits:    gives a program the limits of its search.
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
-    Raises OperationalError and ProgrammingError for what Spark refuses.
+    Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan)
-    frame = builder.frame(plan.root)
+    try:
+        frame = builder.frame(plan.root)
+    except Exception as failure:
+        raise translate_failure(failure) from failure
+    _check_times(frame, builder.untimed)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
@@ -71,6 +77,19 @@ def match_input(
     """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
     node = next(node for node in plan.stages if node.match.clause == match.clause)
     return _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).input(node)
+
+
+def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
+    """Refuse operators of Spark with state over streams by whose event time Spark cannot go."""
+    if not untimed or not any(keeps_state(node) and not is_match(node) for node in nodes(analyzed(frame))):
+        return
+    relation = untimed[0]
+    time = next(c for c in relation.columns if c.name.lower() == relation.watermark.column.lower())
+    raise NotSupportedError(
+        f"windows, groups and joins of {relation.name} are not supported, whose event time {time.name} is "
+        f"{time.type.upper()} and not TIMESTAMP",
+        hint=f"declare a computed column, such as at TIMESTAMP AS CAST({time.name} AS TIMESTAMP), with the watermark",
+    )
 
 
 class _Builder:
@@ -92,7 +111,7 @@ class _Builder:
         self.scan, self.write_late = scan, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
-        self.stages = 0
+        self.untimed: list[Source | Registered] = []
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
         """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
@@ -142,9 +161,7 @@ class _Builder:
             raise translate_failure(failure) from failure
 
     def _observation(self, node: Match) -> str:
-        self.stages += 1
-        name = CHAINED if node.chained else MATCH_OBSERVATION
-        return name if self.stages == 1 else f"{name}_{self.stages}"
+        return f"{CHAINED if node.chained else MATCH_OBSERVATION}_{next(_numbers)}"
 
     def _file_reader(self, node: Match) -> Callable[[int], DataFrame] | None:
         """Return what reads the files of a match with Arrow, None if Spark is to read them."""
@@ -200,7 +217,12 @@ class _Builder:
         if below_match:
             return frame
         frame = frame.drop(WHOLE)
-        return frame if relation.watermark is None else with_watermark(frame, relation.watermark, self.control)
+        if relation.watermark is None:
+            return frame
+        if not isinstance(frame.schema[relation.watermark.column].dataType, TimestampType):
+            self.untimed.append(relation)
+            return frame
+        return with_watermark(frame, relation.watermark, self.control)
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         if relation.name.lower() in self.replaced:

@@ -61,6 +61,7 @@ def match_stream(
     A BOOLEAN column `__malformed` of the frame marks rows that are only counted. A column BOUND marks rows that say how
     far the frame is; then `delay` must be 0.
     """
+    schema = match_schema(frame, program)
     buckets = buckets or session_buckets(frame.sparkSession)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     packets = _packets(frame, program, control, buckets.count, late) if read is None else read(buckets.count)
@@ -71,7 +72,6 @@ def match_stream(
     counted = [F.expr(f"sum({name}) AS {name}") for name in (*COUNTS, *TOTALS)]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
     observed = batches.select("*").observe(observation, *counted, F.expr("max(bound) AS bound"))
-    schema = match_schema(frame, program)
     if hold is not None:
         return unpack_bounded(observed, schema, hold)
     return observed.where("output IS NOT NULL").select("output").mapInArrow(_unpack, schema)
