@@ -13,7 +13,7 @@ from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan
+from cepsql.plan.scans import choose_scan, stage_obstacle
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -187,10 +187,10 @@ class Query:
             return "no match over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":
             return "cepsql.scan is spark"
-        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
-        reason = next((choice.reason for choice in choices if choice.scan is None), None)
+        reason = next(filter(None, map(stage_obstacle, stages)), None)
         if reason or spark is None:
             return reason
+        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
         obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)

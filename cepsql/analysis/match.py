@@ -16,10 +16,11 @@ from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
+from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
-from cepsql.pattern.program import Column, Complete, MatchId, MatchProgram, OrderColumn, Scalar
+from cepsql.pattern.program import Complete, MatchId, MatchProgram, Scalar
 
 STATE_VERSION = 1
 """Of what a match keeps of rows; to be raised when the columns that travel for a clause change."""
@@ -104,7 +105,7 @@ def plan_match(
         strict=not streaming,
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
-        state_id=digest({"state": STATE_VERSION, "clause": describe_clause(clause), "streaming": streaming})[:16],
+        state_id=_state_id(clause, keys, order_columns, traveling),
         pattern_id=digest(describe_pattern(clause)),
     )
     if streaming:
@@ -112,6 +113,13 @@ def plan_match(
     notices = _notices(clause, scope, program, streaming)
     mark = watermark if streaming else None
     return MatchPlan(clause, program, time, order, output, mark, notices, scope, traveling, tuple(atoms.aggregates))
+
+
+def _state_id(
+    clause: MatchClause, keys: tuple[Column, ...], order: tuple[OrderColumn, ...], traveling: Traveling
+) -> str:
+    columns = [column.sql for column in (*keys, *order, *traveling.values)]
+    return digest([STATE_VERSION, describe_clause(clause), columns, traveling.predicates])[:16]
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

@@ -19,13 +19,14 @@ from cepsql.explain.match_explanation import (
     ExplainedVariable,
     MatchExplanation,
 )
-from cepsql.ordered.key_rows import KeyRows
-from cepsql.ordered.lookahead import hold_for_next
+from cepsql.matching.key_rows import KeyRows
+from cepsql.matching.lookahead import hold_for_next
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.conditions import split
 from cepsql.pattern.ir import dump
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.path_values import PathValues
-from cepsql.pattern.program import END_OF_TIME, Literal, Navigation, Scalar, leaves, reads_row_only
+from cepsql.pattern.program import Literal, Navigation, Scalar, leaves, reads_row_only
 from cepsql.pattern.search import Outcome
 from cepsql.pattern.trace import Attempt, Trace, Trial, trace, trace_attempt
 from cepsql.pattern.vector import test_rows

@@ -52,6 +52,13 @@ def _explained_match(plan: Plan) -> MatchPlan:
             found[1].clause.span,
             "explain them one by one",
         )
+    (node,) = (node for node in plan.stages if node.match.clause == found[0].clause)
+    if len(node.inputs) > 1:
+        raise NotSupportedError(
+            "EXPLAIN MATCH over a UNION ALL of streams is not supported",
+            found[0].clause.span,
+            "explain the match over a table of the same rows",
+        )
     return found[0]
 
 

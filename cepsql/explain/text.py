@@ -5,7 +5,7 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.language.tokens import DIALECT
-from cepsql.ordered.reach import reach
+from cepsql.matching.reach import reach
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
@@ -27,7 +27,7 @@ from cepsql.pattern.program import (
 )
 from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan
+from cepsql.plan.scans import choose_scan, stage_obstacle
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -108,10 +108,10 @@ def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
 
 
 def _scan(node: Match, obstacle: str | None) -> str:
-    choices = [choose_scan(node.match.program, below) for below in node.inputs]
-    reason = obstacle or next((choice.reason for choice in choices if choice.scan is None), None)
+    reason = obstacle or stage_obstacle(node)
     if reason:
         return f"Spark's: {reason}"
+    choices = [choose_scan(node.match.program, below) for below in node.inputs]
     return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices))})"
 
 

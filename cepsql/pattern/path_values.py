@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.measures import measure_table
-from cepsql.pattern.program import END_OF_TIME, Literal, MatchProgram, Measure, Navigation, Scalar, leaves
+from cepsql.pattern.program import Literal, MatchProgram, Measure, Navigation, Scalar, leaves
 from cepsql.pattern.rows import Matches, Partitions
 from cepsql.pattern.scalar import Source, compile_scalar, execute
 from cepsql.pattern.types import plain_values, spark_type

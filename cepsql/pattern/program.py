@@ -16,34 +16,14 @@ integer days, DECIMAL is decimal.Decimal, NULL is None.
 import hashlib
 from dataclasses import dataclass, field
 
+from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern.ir import Pattern
-
-END_OF_TIME = 2**62
-"""A watermark after which nothing can follow."""
 
 STEP_BUDGET = 1_000_000
 """Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
 
 MAX_PREDICATES = 62
 """How many row predicates fit the mask column."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the packed rows: its name there and the Spark SQL that computes it from the input relation."""
-
-    name: str
-    sql: str
-
-
-@dataclass(frozen=True)
-class OrderColumn:
-    """A further ORDER BY column of a stream."""
-
-    name: str
-    sql: str
-    descending: bool = False
-    nulls_first: bool = True
 
 
 @dataclass(frozen=True)

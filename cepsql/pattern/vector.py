@@ -6,9 +6,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.conditions import RowTests, split
 from cepsql.pattern.kernels import Unvectorised, Vector, apply, constant, vector_of
-from cepsql.pattern.program import END_OF_TIME, Bit, Call, Literal, MatchProgram, Navigation, Scalar, leaves
+from cepsql.pattern.program import Bit, Call, Literal, MatchProgram, Navigation, Scalar, leaves
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.scalar import Source, compile_scalar, execute
 from cepsql.pattern.types import spark_type

@@ -7,7 +7,7 @@ from sqlglot import exp
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.tokens import DIALECT
-from cepsql.ordered.hold import hold, looks_ahead
+from cepsql.matching.hold import hold, looks_ahead
 from cepsql.pattern.program import MatchProgram, Navigation
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,16 +25,18 @@ from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.frames import alike
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stream, match_table
-from cepsql.spark.progress import BELOW_MATCH, CHAINED
+from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
+from cepsql.spark.stage import Feed
 
 MATCH_OBSERVATION = "cepsql_match"
-"""What the observations of match operators begin with, but of those over the matches of others (`CHAINED`)."""
+"""What the observations of match operators begin with."""
 
 SOURCE_OBSERVATION = "cepsql_source"
 """What the observations of plain streams begin with."""
@@ -76,7 +79,8 @@ def match_input(
 ) -> DataFrame:
     """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
     node = next(node for node in plan.stages if node.match.clause == match.clause)
-    return _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).input(node)
+    (rows,) = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).inputs(node)
+    return rows
 
 
 def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
@@ -125,33 +129,36 @@ class _Builder:
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.watermark)
 
-    def input(self, node: Match) -> DataFrame:
+    def inputs(self, node: Match) -> list[DataFrame]:
         """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
-        (below,) = node.inputs
-        if isinstance(below, Read):
-            return self._read(below.relation)
-        return self.frame(below, below_match=node.match.streaming)
+        frames = []
+        for below in node.inputs:
+            straight = isinstance(below, Read)
+            frames.append(self._read(below.relation) if straight else self.frame(below, node.match.streaming))
+        return frames if len(frames) == 1 else alike(frames)
 
     def _match(self, node: Match) -> DataFrame:
-        match = node.match
-        rows, program = self.input(node), self.limits(match.program)
+        match, program, frames = node.match, self.limits(node.match.program), self.inputs(node)
         if not match.streaming:
-            found = match_table(rows, program, list(match.order))
+            found = match_table(frames[0], program, list(match.order))
             return self._output(self.aggregate(found, match.aggregates), match)
         marked = node.markers and node.properties.watermark is not None
-        found = match_stream(
-            rows,
-            program,
-            0 if node.chained else match.watermark.delay,
-            self._observation(node),
-            None if node.chained else self.control,
-            self.buckets,
-            late=self._late_files(node) if WHOLE in rows.columns else None,
-            hold=node.properties.watermark.delay if marked else None,
-            read=None if node.chained else self._file_reader(node),
-        )
+        feeds = [self._feed(node, number, frame) for number, frame in enumerate(frames)]
+        hold = node.properties.watermark.delay if marked else None
+        found = match_stream(feeds, program, self._observation(), self.buckets, hold)
         found = self.aggregate(found, match.aggregates)
         return self._output(found, match, *([BOUND] if marked else []))
+
+    def _feed(self, node: Match, number: int, frame: DataFrame) -> Feed:
+        below = node.inputs[number]
+        if below.properties.ordered:
+            return Feed(frame, 0)
+        # One folder ends all inputs, so that one of them reads it.
+        first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
+        control = self.control if number == first else None
+        late = self._late_files(below) if WHOLE in frame.columns else None
+        reader = self._file_reader(node, below, control)
+        return Feed(frame, below.properties.watermark.delay, control=control, late=late, read=reader)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
@@ -160,20 +167,20 @@ class _Builder:
         except Exception as failure:
             raise translate_failure(failure) from failure
 
-    def _observation(self, node: Match) -> str:
-        return f"{CHAINED if node.chained else MATCH_OBSERVATION}_{next(_numbers)}"
+    def _observation(self) -> str:
+        return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _file_reader(self, node: Match) -> Callable[[int], DataFrame] | None:
-        """Return what reads the files of a match with Arrow, None if Spark is to read them."""
+    def _file_reader(self, node: Match, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
+        """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
-        choice = choose_scan(node.match.program, node.inputs[0])
+        choice = choose_scan(node.match.program, below)
         if choice.scan is None:
             raise OperationalError(
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
                 hint="start with a new checkpoint and replay the input",
             )
-        return lambda buckets: scan_packets(self.spark, choice.source, choice.scan, buckets, self.control)
+        return partial(scan_packets, self.spark, choice.source, choice.scan, control)
 
     def _late_files(self, node: Node) -> LateFiles | None:
         """Return where the late rows of the stream below a match go."""

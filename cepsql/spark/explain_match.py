@@ -13,8 +13,9 @@ from cepsql.explain.condition_parts import ConditionParts, condition_parts
 from cepsql.explain.explain_match import explain_match
 from cepsql.explain.match_explanation import MatchExplanation
 from cepsql.explain.match_key import AskedPartition
+from cepsql.matching.key_rows import KeyRows, held_rows, sort_batches, state_of_key
+from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.columns import plain_batch
-from cepsql.ordered.key_rows import KeyRows, held_rows, sort_batches, state_of_key
 from cepsql.ordered.packet import open_packet, pack
 from cepsql.ordered.state import decode, encode
 from cepsql.pattern.program import MatchProgram
@@ -25,7 +26,7 @@ from cepsql.spark.arrow import to_arrow
 from cepsql.spark.build import match_input
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
-from cepsql.spark.rows import program_columns
+from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import stage_settings
 from cepsql.spark.source import MALFORMED
@@ -78,7 +79,9 @@ def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpo
     if not len(mine):
         key = wanted.asked() or "the only partition"
         raise ProgrammingError(f"nothing is held of {key}", hint="its rows, if there were any, are all decided")
-    found = held_rows(program, decode(mine[0].as_buffer(), program.state_id), wanted.key, _ties(match))
+    found = held_rows(
+        program, decode(mine[0].as_buffer(), MatchOperator(program), program.state_id), wanted.key, _ties(match)
+    )
     parts = condition_parts(match, plan.query.sql)
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
 
@@ -99,11 +102,12 @@ def _ties(match: MatchPlan) -> list[str]:
 
 def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the states of the buckets that hold rows of a key, without the rows of others."""
+    operator, identity = MatchOperator(program), program.state_id
     for batch in batches:
         for data in batch["state"]:
-            state = state_of_key(program, decode(data.as_buffer(), program.state_id), key)
+            state = state_of_key(program, decode(data.as_buffer(), operator, identity), key)
             if state is not None:
-                found = pa.array([encode(state, program.state_id)], pa.binary())
+                found = pa.array([encode(state, operator, identity)], pa.binary())
                 yield pa.RecordBatch.from_arrays([found], ["state"])
 
 
@@ -182,7 +186,7 @@ def _from_table(wanted: _Partition, parts: ConditionParts) -> KeyRows:
 def _from_stream(wanted: _Partition, parts: ConditionParts) -> KeyRows:
     frame, program = wanted.frame, parts.program
     columns = [
-        *program_columns(frame, program),
+        *layout_columns(frame, row_layout(program)),
         f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
     ]
     columns += [f"{MALFORMED} AS malformed"] if MALFORMED in frame.columns else []

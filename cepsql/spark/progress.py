@@ -18,9 +18,6 @@ from pyspark.sql.streaming.listener import (
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
 
-CHAINED = "cepsql_chained"
-"""What the observations of operators begin with whose input is matches."""
-
 BELOW_MATCH = "cepsql_below"
 """What the observations of streams begin with whose well-formed rows a match counts."""
 
@@ -42,7 +39,6 @@ _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
 _LAST_EVENTS_SECONDS = 10
-_OF_MATCHES = ("matches", "timeouts", "misplaced", "given_up")
 
 
 @dataclass(frozen=True)
@@ -140,7 +136,6 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
-    everything |= {name: _of_chained(values) for name, values in everything.items() if name.startswith(CHAINED)}
     matched = [values for name, values in everything.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:
         # Spark may have counted files instead.
@@ -170,15 +165,6 @@ def _left_out(event: StreamingQueryProgress) -> dict[str, dict]:
         if operator.operatorName in _DROPPING
     }
     return {n: row | {"used": -(row.get("late") or 0) - (row.get("null_time") or 0)} for n, row in found.items()}
-
-
-def _of_chained(values: dict) -> dict:
-    """Return the counts of an operator whose rows are matches: they were counted as rows where they came from."""
-    kept = {"late": 0, "bound": values.get("bound")}
-    for prefix in ("", "total_"):
-        kept |= {prefix + metric: values.get(prefix + metric) for metric in _OF_MATCHES}
-        kept[f"{prefix}timeless"] = values.get(f"{prefix}null_time")
-    return kept
 
 
 class _Listener(StreamingQueryListener):

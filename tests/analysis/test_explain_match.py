@@ -16,7 +16,7 @@ from sqlglot.executor import execute
 from cepsql.engine import connect
 from cepsql.explain.condition_parts import condition_parts
 from cepsql.explain.explain_match import explain_match
-from cepsql.ordered.key_rows import KeyRows, sort_batches
+from cepsql.matching.key_rows import KeyRows, sort_batches
 from cepsql.ordered.packet import pack
 
 COLUMNS = "k STRING, at TIMESTAMP, price DOUBLE, qty INT, kind STRING"

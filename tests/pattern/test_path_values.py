@@ -3,8 +3,9 @@
 import pytest
 from notation import partition, pattern, program
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.path_values import PathValues
-from cepsql.pattern.program import END_OF_TIME, Call, Literal, Navigation
+from cepsql.pattern.program import Call, Literal, Navigation
 
 ROWS = [{"t": t, "v0": t} for t in range(3)]
 

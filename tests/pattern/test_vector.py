@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.errors import NotSupportedError
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern import vector
 from cepsql.pattern.ir import Variable
-from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, Call, Literal, MatchProgram, Navigation, leaves
+from cepsql.pattern.program import Aggregate, Bit, Call, Literal, MatchProgram, Navigation, leaves
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.scalar import Source, compile_scalar
 from cepsql.pattern.types import plain_values, spark_type

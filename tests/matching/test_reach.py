@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ordered_samples import PROGRAM
+from matching_samples import PROGRAM
 
-from cepsql.ordered.reach import least_distances, reach
+from cepsql.matching.reach import least_distances, reach
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Permute, Repeat, Variable, variables
 from cepsql.pattern.program import Call, Classifier, Literal, Measure, Navigation
 

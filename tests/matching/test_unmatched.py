@@ -7,13 +7,15 @@ from itertools import pairwise
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ordered_samples import PROGRAM, SCHEMA, bag, packets
+from matching_samples import PROGRAM, bag, stage_of
+from ordered_samples import SCHEMA, packets
 
-from cepsql.ordered.match_rows import match_rows
+from cepsql.matching.match_rows import match_rows
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.stage import advance
 from cepsql.pattern.ir import Alternate, Concat, Repeat, Variable
-from cepsql.pattern.program import END_OF_TIME, Bit, Call, Classifier, Measure, Navigation, RowValue
+from cepsql.pattern.program import Bit, Call, Classifier, Measure, Navigation, RowValue
 from cepsql.pattern.rows import Partitions
 
 A, B = Variable("A"), Variable("B")
@@ -71,6 +73,6 @@ def test_stream_equals_one_pass(drawn, pattern, second, skip, within, timeouts, 
     for begin, end in [*pairwise(cuts), (0, 0)]:
         batch = rows[begin:end] if end else [{"t": END_OF_TIME, "bucket": 0}]
         # Rows of one time may come in two batches, so the bound stays below them.
-        advanced = advance(program, 1, state, packets(batch, 1).get(0, []))
+        advanced = advance(stage_of(program, 1), state, packets(batch, 1).get(0, []))
         state, output = advanced.state, output + bag(advanced.output)
     assert output == bag(whole.output)

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.found import skip_place
 from cepsql.pattern.measures import measure_table
-from cepsql.pattern.program import END_OF_TIME, MatchProgram, Measure, Navigation
+from cepsql.pattern.program import MatchProgram, Measure, Navigation
 from cepsql.pattern.rows import Found, Matches, Partitions
 
 

@@ -8,23 +8,38 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepsql.pattern.program import MatchId, MatchProgram
 from cepsql.pattern.types import plain_values
+
+ROW_ID = "i"
+"""The mark column with the ids."""
 
 _DAY = 86_400_000_000
 _NAN = b"fnan"
 
 
+def asks_for_id(program: MatchProgram) -> bool:
+    """Tell whether a measure of the program is MATCH_ID()."""
+    return any(isinstance(measure.source, MatchId) for measure in program.measures)
+
+
 def with_row_ids(program: MatchProgram, rows: pa.Table) -> pa.Table:
-    """Return the rows with their ids as column `i` (16 bytes) if the program asks for MATCH_ID(), else as they are.
+    """Return ordered rows with the ids (16 bytes) of those whose ROW_ID is NULL filled in.
 
     An id is a hash of all travelling columns and of the number of equal rows before; so all rows that equal one of
-    these must be among them, and equal rows in the order that they keep. Equal rows of a stream have one event time and
-    are released together.
+    these must be among them. Equal rows of a stream have one event time and are released together.
     """
-    if not any(isinstance(measure.source, MatchId) for measure in program.measures):
-        return rows
+    place = rows.column_names.index(ROW_ID)
+    new = rows[ROW_ID].is_null()
+    ids = pa.array(_ids(program, rows.filter(new)), pa.binary(16))
+    return rows.set_column(
+        place, ROW_ID, pc.replace_with_mask(rows[ROW_ID].combine_chunks(), new.combine_chunks(), ids)
+    )
+
+
+def _ids(program: MatchProgram, rows: pa.Table) -> list[bytes]:
     names = [*(c.name for c in program.keys), *(["t"] if "t" in rows.column_names else [])]
     names += [*(c.name for c in program.values), *(["m"] if program.predicates else [])]
     seen: Counter[bytes] = Counter()
@@ -33,7 +48,7 @@ def with_row_ids(program: MatchProgram, rows: pa.Table) -> pa.Table:
         row = _list(values)
         ids.append(hashlib.blake2b(row + b"#%d" % seen[row], digest_size=16).digest())
         seen[row] += 1
-    return rows.append_column("i", pa.array(ids, pa.binary(16)))
+    return ids
 
 
 def _bytes(value: object) -> bytes:

@@ -5,10 +5,12 @@ import math
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ordered_samples import PROGRAM, SCHEMA, bag, pairs
-from test_stage import inputs, one_pass
+from matching_samples import PROGRAM, bag, pairs
+from ordered_samples import SCHEMA, inputs
+from test_match_operator import one_pass
 
-from cepsql.ordered.sorted_run import match_sorted
+from cepsql.matching.match_operator import MatchOperator
+from cepsql.ordered.sorted_run import run_sorted
 
 
 def sorted_rows(batches) -> list[dict]:
@@ -34,7 +36,7 @@ def test_equals_one_pass(batches, size, chunk_rows):
         chunks.append(partitions.rows.num_rows)
         return pairs(program, partitions)
 
-    found = list(match_sorted(PROGRAM, iter(cut), chunk_rows, recorded))
+    found = list(run_sorted(MatchOperator(PROGRAM, recorded), iter(cut), chunk_rows))
     expected = one_pass([row for row in rows if row["t"] is not None])
     assert (bag(pa.Table.from_batches(found)) if found else {}) == expected
     assert all(chunk >= chunk_rows for chunk in chunks[:-1])
@@ -42,6 +44,6 @@ def test_equals_one_pass(batches, size, chunk_rows):
 
 
 def test_no_input_gives_no_output():
-    assert list(match_sorted(PROGRAM, iter([]), function=pairs)) == []
+    assert list(run_sorted(MatchOperator(PROGRAM, pairs), iter([]))) == []
     empty = pa.RecordBatch.from_pylist([], schema=SCHEMA)
-    assert list(match_sorted(PROGRAM, iter([empty]), function=pairs)) == []
+    assert list(run_sorted(MatchOperator(PROGRAM, pairs), iter([empty]))) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cepsql.ordered.match_numbers import read_numbers, write_numbers
+from cepsql.matching.match_numbers import read_numbers, write_numbers
 
 
 @pytest.mark.parametrize("names", [["k0"], ["k0", "k1"]])

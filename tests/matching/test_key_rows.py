@@ -5,11 +5,12 @@ import math
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ordered_samples import PROGRAM, packets
-from test_stage import BUCKETS, KEYS, by_hand, inputs, run
+from matching_samples import PROGRAM
+from ordered_samples import BUCKETS, KEYS, inputs, packets
+from test_match_operator import STAGE, by_hand, run
 
-from cepsql.ordered.key_rows import held_rows, sort_batches, state_of_key
-from cepsql.ordered.state import State, decode
+from cepsql.matching.key_rows import held_rows, sort_batches, state_of_key
+from cepsql.ordered.state import decode, first_state
 
 TIES = ["v0", "m"]
 
@@ -54,11 +55,12 @@ def test_the_watermark_tells_rows_apart(batches, delay):
 def test_a_state_is_cut_down_to_a_key(batches, delay):
     for _, _, states in run(batches, delay):
         for bucket in range(BUCKETS):
-            state = decode(states[bucket], PROGRAM.state_id)
+            state = decode(states[bucket], STAGE.operator, STAGE.identity)
+            (all_held,), (all_waiting,) = state.kept.held, state.kept.waiting
             for key in (key for key, where in KEYS if where == bucket):
                 one = [pa.array([key], pa.float64())]
                 cut = state_of_key(PROGRAM, state, one)
-                held, waiting = (rows_of(table, key) for table in (state.held, state.waiting))
+                held, waiting = (rows_of(table, key) for table in (all_held, all_waiting))
                 if cut is None:
                     assert held == waiting == []
                     continue
@@ -66,7 +68,7 @@ def test_a_state_is_cut_down_to_a_key(batches, delay):
                 assert shown(found.released) == [(r["t"], r["o0"], r["v0"], r["m"]) for r in held]
                 assert shown(found.waiting) == in_order(waiting)
                 assert found.scan == sum(row["context"] for row in held)
-                assert found.number == sum(row["number"] for row in rows_of(state.numbers, key))
+                assert found.number == sum(row["number"] for row in rows_of(state.kept.sections.get("numbers"), key))
                 assert (found.late, found.bound, found.timeless) == (None, state.bound, 0)
                 assert not {"first", "context", "covered"} & set(found.released.column_names)
 
@@ -80,4 +82,4 @@ def same(a: float | None, b: float | None) -> bool:
 
 
 def test_nothing_is_held():
-    assert state_of_key(PROGRAM, State(), [pa.array([1.0])]) is None
+    assert state_of_key(PROGRAM, first_state(STAGE.operator, 1), [pa.array([1.0])]) is None

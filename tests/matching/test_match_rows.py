@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ordered_samples import PROGRAM
-from test_stage import END, by_hand, inputs, one_pass, run
+from matching_samples import PROGRAM
+from ordered_samples import inputs
+from test_match_operator import END, by_hand, one_pass, run
 
-from cepsql.ordered.match_rows import match_rows
+from cepsql.matching.match_rows import match_rows
 from cepsql.pattern.ir import Alternate, Concat, Repeat, Variable
 from cepsql.pattern.program import (
     Bit,

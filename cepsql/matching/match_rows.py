@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from cepsql.ordered.lookahead import hold_for_next
+from cepsql.matching.lookahead import hold_for_next
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.measures import measure_table
 from cepsql.pattern.output import asks_for_unmatched, covered_rows, unmatched_rows

@@ -7,15 +7,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.matching.match_numbers import NUMBERS, read_numbers
+from cepsql.matching.match_operator import MatchOperator
+from cepsql.matching.match_rows import Scanned
 from cepsql.ordered.columns import stack, take_rows
+from cepsql.ordered.held import CONTEXT, FIRST
 from cepsql.ordered.keys import find_keys
-from cepsql.ordered.match_numbers import read_numbers
-from cepsql.ordered.match_rows import Scanned
-from cepsql.ordered.packet import BEGINNING, open_packet
+from cepsql.ordered.packet import open_packet
+from cepsql.ordered.release import nothing_kept
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.ordered.sort import partition_rows
-from cepsql.ordered.stage import advance
+from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import State, decode
-from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.output import COVERED
+from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
 
 
@@ -54,15 +59,17 @@ def sort_batches(
     ties: the columns that break the last ties.
     Returns None if there is no row of the key.
     """
+    stage = Stage(MatchOperator(program, _keep_all), (Input(delay),), "")
     state, bound, late, timeless = None, BEGINNING, [], 0
     for packets in batches:
         late += [packet.rows.filter(pc.less_equal(packet.rows["t"], bound)) for packet in _with_rows(packets)]
-        advanced = advance(program, delay, state, packets, _keep_all)
-        state, bound, timeless = advanced.state, advanced.bound, timeless + advanced.counts.null_time
-    kept = State() if state is None else decode(state, program.state_id)
-    held = None if kept.held is None else _without_marks(kept.held)
+        advanced = advance(stage, state, packets)
+        state, bound, timeless = advanced.state, advanced.bound, timeless + advanced.counts.rows.null_time
+    kept = nothing_kept(stage.operator) if state is None else decode(state, stage.operator, stage.identity).kept
+    (held,), (waiting,) = kept.held, kept.waiting
+    held = None if held is None else _without_marks(held)
     late = [table for table in late if table.num_rows]
-    tables = [table for table in (held, kept.waiting, *late) if table is not None]
+    tables = [table for table in (held, waiting, *late) if table is not None]
     if not tables:
         return None
 
@@ -70,7 +77,7 @@ def sort_batches(
         return partition_rows(table, [], "t", program.order, ties)[0]
 
     released = tables[0].schema.empty_table() if held is None else ordered(held)
-    waiting = None if kept.waiting is None else ordered(kept.waiting)
+    waiting = None if waiting is None else ordered(waiting)
     return KeyRows(released, waiting, ordered(stack(late)) if late else None, bound, timeless)
 
 
@@ -79,18 +86,21 @@ def state_of_key(program: MatchProgram, state: State, key: list[pa.Array]) -> St
 
     key: one array of one value a PARTITION BY column.
     """
-    held, waiting = _of_key(program, state.held, key), _of_key(program, state.waiting, key)
-    return None if held is None and waiting is None else replace(state, held=held, waiting=waiting)
+    (held,), (waiting,) = state.kept.held, state.kept.waiting
+    held, waiting = _of_key(program, held, key), _of_key(program, waiting, key)
+    if held is None and waiting is None:
+        return None
+    return replace(state, kept=replace(state.kept, held=(held,), waiting=(waiting,)))
 
 
 def held_rows(program: MatchProgram, state: State, key: list[pa.Array], ties: Sequence[str]) -> KeyRows:
     """Return what a state holds that has the rows of one key only; see `state_of_key`."""
-    held, waiting = state.held, state.waiting
+    (held,), (waiting,) = state.kept.held, state.kept.waiting
     if waiting is not None:
         waiting = partition_rows(waiting, [], "t", program.order, ties)[0]
-    context = 0 if held is None else pc.sum(held["context"]).as_py()
+    context = 0 if held is None else pc.sum(held[CONTEXT]).as_py()
     released = waiting.schema.empty_table() if held is None else _without_marks(held)
-    number = int(read_numbers(state.numbers, [column.name for column in program.keys], key, 1)[0])
+    number = int(read_numbers(state.kept.sections.get(NUMBERS), [column.name for column in program.keys], key, 1)[0])
     return KeyRows(released, waiting, None, state.bound, scan=context, number=number)
 
 
@@ -106,8 +116,9 @@ def _of_key(program: MatchProgram, table: pa.Table | None, key: list[pa.Array]) 
 
 
 def _without_marks(held: pa.Table) -> pa.Table:
-    """Return the rows of `State.held` with the columns that rows come with."""
-    return held.drop_columns([name for name in ("first", "context", "covered") if name in held.column_names])
+    """Return held rows with the columns that rows come with."""
+    marks = (FIRST, CONTEXT, COVERED)
+    return held.drop_columns([name for name in marks if name in held.column_names])
 
 
 def _with_rows(packets: Sequence[bytes]) -> list:

@@ -9,6 +9,9 @@ from cepsql.ordered.columns import one_chunk, stack
 from cepsql.ordered.keys import find_keys
 from cepsql.pattern.program import MatchNumber, MatchProgram, leaves
 
+NUMBERS = "numbers"
+"""The section that has the keys with matches, and `number` BIGINT, how many."""
+
 
 def asks_for_number(program: MatchProgram) -> bool:
     """Tell whether a condition or a measure reads MATCH_NUMBER()."""
@@ -20,7 +23,7 @@ def asks_for_number(program: MatchProgram) -> bool:
 def read_numbers(stored: pa.Table | None, names: Sequence[str], keys: list[pa.Array], count: int) -> np.ndarray:
     """Return the number of matches of each of `count` distinct keys, 0 where none is stored (int64).
 
-    stored: columns `names` and `number`, as in `State.numbers`.
+    stored: columns `names` and `number`, None for none.
     """
     numbers = np.zeros(count, np.int64)
     if stored is not None:
@@ -30,9 +33,7 @@ def read_numbers(stored: pa.Table | None, names: Sequence[str], keys: list[pa.Ar
     return numbers
 
 
-def write_numbers(
-    stored: pa.Table | None, names: Sequence[str], keys: list[pa.Array], numbers: np.ndarray
-) -> pa.Table | None:
+def write_numbers(stored: pa.Table | None, names: Sequence[str], keys: list[pa.Array], numbers: np.ndarray) -> pa.Table:
     """Return `stored` with the numbers of these distinct keys in place of their earlier ones."""
     any_match = pa.array(numbers > 0)
     columns = {name: column.filter(any_match) for name, column in zip(names, keys, strict=True)}

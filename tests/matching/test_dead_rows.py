@@ -7,20 +7,20 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from matching_samples import stage_of
 from ordered_samples import INPUT_SCHEMA
 
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import pack
+from cepsql.ordered.row_layout import END_OF_TIME, Column
 from cepsql.ordered.stage import advance
-from cepsql.pattern.dead_rows import dead_rows
+from cepsql.pattern.dead_rows import AliveRows, dead_rows
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Repeat, Variable
 from cepsql.pattern.program import (
-    END_OF_TIME,
     Aggregate,
     Bit,
     Call,
     Classifier,
-    Column,
     Literal,
     MatchNumber,
     MatchProgram,
@@ -113,11 +113,12 @@ def batches(draw):
 
 def played(program, batches, delay, alive):
     """Return output and counts of each batch."""
+    stage, reduction = stage_of(program, delay), None if alive is None else AliveRows(alive)
     state, seen = None, []
     for rows in batches:
         batch = pa.RecordBatch.from_pylist([{"o0": None, **row} for row in rows], schema=SCHEMA).drop_columns(["o0"])
-        blobs = [row["packet"] for packed in pack([batch], 1, alive=alive) for row in packed.to_pylist()]
-        advanced = advance(program, delay, state, blobs)
+        blobs = [row["packet"] for packed in pack([batch], 1, reduction=reduction) for row in packed.to_pylist()]
+        advanced = advance(stage, state, blobs)
         state = advanced.state
         seen.append((Counter(map(repr, advanced.output.to_pylist())), advanced.counts))
     return seen
@@ -181,11 +182,13 @@ def test_times_of_dead_rows_tell_late_ones():
         batch = pa.RecordBatch.from_pylist(
             [{"k0": 1.0, "t": t, "m": 0, "bucket": 0} for t in rows], schema=SCHEMA
         ).drop_columns(["o0"])
-        packets = [row["packet"] for packed in pack([batch], 1, alive=(1,)) for row in packed.to_pylist()]
-        return advance(PROGRAM, 2, state, packets)
+        packets = [
+            row["packet"] for packed in pack([batch], 1, reduction=AliveRows((1,))) for row in packed.to_pylist()
+        ]
+        return advance(stage_of(PROGRAM, 2), state, packets)
 
     first = counts([5, 1, 7], None)
     second = counts([5, 6, 4, 9], first.state)
-    assert first.counts == Counts(read=3, used=3)
+    assert first.counts.rows == Counts(read=3, used=3)
     assert (first.bound, second.bound) == (5, 7)
-    assert second.counts == Counts(read=4, used=2, late=2)
+    assert second.counts.rows == Counts(read=4, used=2, late=2)
