@@ -65,13 +65,13 @@ def test_ids_last_as_long_as_the_pattern_means_the_same(spark):
     rows = "VALUES ('p', 1, 5), ('p', 2, 7), ('p', 2, 9), ('q', 1, 1), ('q', 3, 2) AS t (k, n, x)"
 
     def ids(measures: str, define: str = "B AS x > A.x") -> list[str]:
-        clause = (
-            f"PARTITION BY k ORDER BY n MEASURES {measures} AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) DEFINE {define}"
-        )
+        clause = f"PARTITION BY k ORDER BY n MEASURES {measures} AFTER MATCH SKIP TO NEXT ROW"
         with connect(spark) as engine:
             return sorted(
                 row.id
-                for row in engine.sql(f"SELECT * FROM {rows} MATCH_RECOGNIZE ({clause} DEFINE {define})").collect()
+                for row in engine.sql(
+                    f"SELECT * FROM {rows} MATCH_RECOGNIZE ({clause} PATTERN (A B) DEFINE {define})"
+                ).collect()
             )
 
     first = ids("MATCH_ID() AS id")
