@@ -184,7 +184,7 @@ class Query:
 
         spark: the session, whose settings matter, too. None if nothing is in the way.
         """
-        stages = [stage for stage in self.plan.stages if stage.match.streaming and not stage.chained]
+        stages = [stage for stage in self.plan.stages if stage.properties.streaming and not stage.chained]
         if not stages:
             return "no match over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":

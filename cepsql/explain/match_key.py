@@ -10,7 +10,7 @@ from cepsql.analysis.parameters import literal
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
-from cepsql.plan.nodes import Match, Node, Sql, walk
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, walk
 from cepsql.plan.planner import Plan
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
@@ -52,10 +52,12 @@ def _explained_match(plan: Plan) -> MatchPlan:
             found[1].clause.span,
             "explain them one by one",
         )
-    (node,) = (node for node in plan.stages if node.match.clause == found[0].clause)
-    if len(node.inputs) > 1:
+    matches = [node for node in plan.stages if isinstance(node, Match)]
+    (node,) = (node for node in matches if node.match.clause == found[0].clause)
+    joined = any(isinstance(below, IntervalJoin) for below in walk(node))
+    if joined or len(node.inputs) > 1:
         raise NotSupportedError(
-            "EXPLAIN MATCH over a UNION ALL of streams is not supported",
+            f"EXPLAIN MATCH over a {'join' if joined else 'UNION ALL'} of streams is not supported",
             found[0].clause.span,
             "explain the match over a table of the same rows",
         )

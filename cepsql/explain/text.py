@@ -26,7 +26,7 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
-from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, inputs
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scan, stage_obstacle
 
@@ -40,10 +40,12 @@ def explain_rewritten(plan: Plan) -> str:
     """Return the SQL that Spark runs: before each match, of each match's columns, and around the matches."""
     lines = []
     for node in plan.stages:
-        name = node.match.clause.name
+        name = node.properties.name
         for below in node.inputs:
             lines.append(f"{name} reads")
             lines.append(f"  {_query(below)}")
+        if isinstance(node, IntervalJoin):
+            continue
         lines.append(f"{name} gives")
         lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
     lines.append(_query(plan.root))
@@ -81,6 +83,10 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = _match_lines(node)
             if node.match.streaming and not node.chained:
                 lines.append(f"  scan: {_scan(node, scan_obstacle)}")
+        case IntervalJoin():
+            lines = _join_lines(node)
+            if not node.chained:
+                lines.append(f"  scan: Spark's: {scan_obstacle or stage_obstacle(node)}")
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):
@@ -139,6 +145,22 @@ def _match_lines(node: Match) -> list[str]:
         lines.append(f"  rows that travel: those where {_alive(program, alive)}; of the others only the times do")
     lines.append(f"  route: {_route(program)}")
     return lines
+
+
+def _join_lines(node: IntervalJoin) -> list[str]:
+    left, right = (side.properties.watermark for side in node.inputs)
+    keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in node.keys)
+    kept = [_duration(max(reach, 0)) for reach in (node.high, -node.low)]
+    time = node.properties.watermark
+    low, high = (f"{'-' if micros < 0 else ''}{_duration(abs(micros))}" for micros in (node.low, node.high))
+    return [
+        f"{'LeftJoin' if node.outer else 'Join'} {node.properties.name}  {keys}",
+        f"  times: right.{right.column} - left.{left.column} from {low} to {high}",
+        f"  watermark: {left.column} - {_duration(left.delay)}, {right.column} - {_duration(right.delay)}",
+        "  state: rows not yet released by the watermark; "
+        f"rows of the left for {kept[0]} and of the right for {kept[1]} after their time",
+        f"  event time of pairs: {time.column}, {_hold(time.delay)}",
+    ]
 
 
 def _state(program: MatchProgram) -> str:

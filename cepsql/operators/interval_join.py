@@ -60,7 +60,7 @@ class IntervalJoin:
     @property
     def holds(self) -> tuple[int, int]:
         """How many microseconds the left and the right time of an output row may lie behind the bound."""
-        return max(self.high, 0), max(-self.low, 0)
+        return time_holds(self.low, self.high)
 
     def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
         """Rows go when no row to come can meet them."""
@@ -131,6 +131,11 @@ class IntervalJoin:
         columns |= {LEFT + name: mine[name] for name in _own(self.left, mine)}
         columns |= {RIGHT + name: right[name] for name in _own(self.right, right)}
         return pa.table(columns)
+
+
+def time_holds(low: int, high: int) -> tuple[int, int]:
+    """Return how many microseconds the left and the right time of a pair may lie behind the bound at which it comes."""
+    return max(high, 0), max(-low, 0)
 
 
 def _own(layout: RowLayout, table: pa.Table) -> list[str]:

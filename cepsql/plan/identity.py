@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.catalog import Registered, Source
-from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, SparkWatermark, Sql
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
 
@@ -31,6 +31,13 @@ def describe_plan(plan: Plan, session: Mapping[str, str], frame_identity: Callab
         "session": dict(session),
         "query": _describe(plan.logical, frame_identity),
     }
+
+
+def describe_join(join: IntervalJoin) -> dict:
+    """Return what decides which rows a join pairs, and how, but not what it reads, as data that JSON can hold."""
+    keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
+    kind = "left join" if join.outer else "join"
+    return {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
 
 
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
@@ -68,6 +75,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return {"sql": canonical_sql(query), "inputs": below}
         case Match(match, inputs):
             return {"match": describe_clause(match.clause), "inputs": [_describe(i, frame_identity) for i in inputs]}
+        case IntervalJoin(inputs):
+            return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)
 

@@ -9,8 +9,9 @@ from sqlglot import exp
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
-from cepsql.catalog import ColumnDefinition, Registered, Source
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.operators.interval_join import LEFT, RIGHT, time_holds
 from cepsql.plan.after_match import check_after_matches
 from cepsql.plan.event_time import match_event_time, missing_event_time
 from cepsql.plan.markers import BOUND, inline_ctes
@@ -108,6 +109,65 @@ class Match:
 
 
 @dataclass(frozen=True)
+class IntervalJoin:
+    """An ordered operator: the pairs of rows of two streams with equal keys whose event times lie close to each other.
+
+    inputs:    the left and the right stream.
+    keys:      pairs of expressions over the columns of the left and of the right that must be equal.
+    low, high: right time - left time lies between them, microseconds.
+    columns:   the columns of the left and of the right that a pair gives; each is one of its columns, after LEFT or
+               RIGHT.
+    time:      which event time the pairs are followed by: LEFT's, RIGHT's, or the later one, LATER.
+    outer:     a row of the left that meets none comes out, too, with NULL for the right.
+    markers:   it gives markers beside its pairs.
+    """
+
+    inputs: tuple["Node", "Node"]
+    keys: tuple[tuple[exp.Expr, exp.Expr], ...]
+    low: int
+    high: int
+    columns: tuple[tuple[str, ...], tuple[str, ...]]
+    time: str
+    outer: bool = False
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the pairs."""
+        left, right = (node.properties for node in self.inputs)
+        given = [
+            ColumnDefinition(prefix + column.name, column.type)
+            for prefix, side, names in zip((LEFT, RIGHT), (left, right), self.columns, strict=True)
+            for column in side.columns
+            if column.name.lower() in names
+        ]
+        given.append(ColumnDefinition(LATER, self.time_type))
+        if self.markers:
+            given.append(ColumnDefinition(BOUND, "bigint"))
+        held = time_holds(self.low, self.high)
+        hold = {LEFT: held[0], RIGHT: held[1], LATER: held[0] if self.outer else 0}[self.time]
+        return Properties(JOIN_NAME, tuple(given), True, Watermark(self.time_column, hold), True)
+
+    @property
+    def time_type(self) -> str:
+        """The type of the event times."""
+        side = self.inputs[0].properties
+        return next(c.type for c in side.columns if c.name.lower() == side.watermark.column.lower())
+
+    @property
+    def time_column(self) -> str:
+        """The column of the event time that the pairs are followed by."""
+        if self.time == LATER:
+            return LATER
+        return self.time + self.inputs[self.time == RIGHT].properties.watermark.column
+
+    @property
+    def chained(self) -> bool:
+        """Whether it reads rows of ordered operators."""
+        return any(node.properties.ordered for node in self.inputs)
+
+
+@dataclass(frozen=True)
 class SparkWatermark:
     """The rows of an ordered operator under Spark's own watermark, which their markers move."""
 
@@ -120,7 +180,13 @@ class SparkWatermark:
         return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
 
 
-Node = Read | Sql | Match | SparkWatermark
+Node = Read | Sql | Match | IntervalJoin | SparkWatermark
+
+JOIN_NAME = "__join"
+"""What SQL over an interval join calls it."""
+
+LATER = "later"
+"""The column of an interval join with the later one of the two event times."""
 
 
 def inputs(node: Node) -> tuple[Node, ...]:
@@ -128,7 +194,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case Match():
+        case Match() | IntervalJoin():
             return node.inputs
         case SparkWatermark():
             return (node.input,)
@@ -144,7 +210,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case Match():
+        case Match() | IntervalJoin():
             return replace(node, inputs=after)
         case SparkWatermark():
             return replace(node, input=after[0])
@@ -181,6 +247,9 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
     """Make the error that says why `follower` cannot stand over rows of a stream that have no event time."""
     if isinstance(node, Match):
         return missing_event_time(node.match.program, follower, place)
+    if isinstance(node, IntervalJoin):
+        hint = "keep the event time of one of the two streams, as it is, in the subquery"
+        return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
     name = node.properties.name
     return NotSupportedError(f"{follower} over the view {name} is not supported: it gives no event time", place)
 

@@ -14,9 +14,10 @@ from cepsql.errors import Error, ProgrammingError
 from cepsql.language.guard import deep_stack
 from cepsql.language.statements import MatchClause, Query
 from cepsql.language.translate import statements
-from cepsql.plan.nodes import Match, Node, Read, Sql, missing_time, reads, walk
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, Sql, missing_time, reads, walk
 from cepsql.plan.refuse import refuse_match_input, refuse_on_streams, refuse_unmarked
 from cepsql.plan.rules import rewrite
+from cepsql.plan.stream_join import join_streams
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -52,9 +53,9 @@ class Plan:
         return tuple(node.match for node in walk(self.logical, views=False) if isinstance(node, Match))
 
     @property
-    def stages(self) -> tuple[Match, ...]:
+    def stages(self) -> tuple[Match | IntervalJoin, ...]:
         """All ordered operators of what is run, inner ones first."""
-        return tuple(node for node in walk(self.root) if isinstance(node, Match))
+        return tuple(node for node in walk(self.root) if isinstance(node, Match | IntervalJoin))
 
     @property
     def origins(self) -> list[Source | Registered]:
@@ -123,6 +124,7 @@ class _Planner:
 
     def _match(self, clause: MatchClause, below: Sql) -> Match:
         if below.resolved.streaming:
+            below = join_streams(clause, below)
             refuse_match_input(clause, below)
         rows = below.properties
         if rows.ordered and rows.watermark is None:

@@ -7,15 +7,16 @@ from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.errors import NotSupportedError
 from cepsql.language.statements import MatchClause
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Match, Node, Sql, walk
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, walk
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
 
 
 def refuse_match_input(clause: MatchClause, below: Sql) -> None:
     """Raise NotSupportedError for an input of a match over streams that the match cannot read in order."""
-    branches = input_branches(below)
-    for branch in branches:
+    for branch in input_branches(below):
+        for side in _joined(branch):
+            refuse_match_input(clause, side)
         streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
         query = inline_ctes(branch.query)
         _refuse_input(clause, query, streams)
@@ -28,9 +29,11 @@ def refuse_match_input(clause: MatchClause, below: Sql) -> None:
 
 
 def refuse_unmarked(clause: MatchClause, below: Sql) -> None:
-    """Raise NotSupportedError for plain SQL between two matches that does not let the markers of the first pass."""
+    """Raise NotSupportedError for plain SQL between ordered operators that does not let markers pass."""
     for branch in input_branches(below):
         with_markers(branch, clause.span)
+        for side in _joined(branch):
+            refuse_unmarked(clause, side)
 
 
 def refuse_on_streams(root: Sql) -> None:
@@ -47,12 +50,19 @@ def refuse_on_streams(root: Sql) -> None:
     _refuse_second_use(root)
 
 
+def _joined(branch: Sql) -> list[Sql]:
+    """Return the two streams of a join that a query reads."""
+    return [side for node in branch.inputs.values() if isinstance(node, IntervalJoin) for side in node.inputs]
+
+
 def _refuse_input(clause: MatchClause, query: exp.Query, streams: set[str]) -> None:
-    uses = [table_name(table) for table in catalog_tables(query) if table_name(table) in streams]
-    if len(set(uses)) > 1:
-        raise NotSupportedError("MATCH_RECOGNIZE over a join of streams is not supported", clause.span)
+    uses = [table for table in catalog_tables(query) if table_name(table) in streams]
+    if within := next(filter(_in_condition, uses), None):
+        raise NotSupportedError(
+            "a stream in a subquery of a condition is not supported", span_of(within, clause.span), "a table there is"
+        )
     if len(uses) > 1:
-        raise NotSupportedError("MATCH_RECOGNIZE over a stream joined with itself is not supported", clause.span)
+        raise NotSupportedError("a join of streams in a UNION before MATCH_RECOGNIZE is not supported", clause.span)
     found = query.find(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
     if found is not None:
         raise NotSupportedError(

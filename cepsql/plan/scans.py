@@ -3,13 +3,15 @@
 from sqlglot import exp
 
 from cepsql.pattern.program import MatchProgram
-from cepsql.plan.nodes import Match, Node, Read, Sql
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, Sql
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
 
 
-def stage_obstacle(stage: Match) -> str | None:
+def stage_obstacle(stage: Match | IntervalJoin) -> str | None:
     """Return why Spark, not Arrow, would read the inputs of an operator, None if nothing is in the way."""
+    if isinstance(stage, IntervalJoin):
+        return "the streams are joined"
     types = [tuple(column.type for column in below.properties.columns) for below in stage.inputs]
     if len(types) > 1 and (len(set(types)) > 1 or "unknown" in types[0]):
         return "the streams of a UNION ALL have columns of different types"

@@ -1,6 +1,7 @@
-"""Whether the condition of a join keeps the event times of its two sides within a constant distance."""
+"""How far the condition of a join lets the event times of its two sides lie apart."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -9,23 +10,62 @@ from cepsql.errors import ProgrammingError
 
 _TURNED = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _UPPER, _EQUAL = (exp.LT, exp.LTE), (exp.EQ, exp.NullSafeEQ)
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """Says that the event time of the side `later` is at most so many microseconds after that of the side `earlier`.
+
+    exact: Spark counts them so, too. It adds days by the session's calendar, where one can be longer or shorter.
+    """
+
+    earlier: str
+    later: str
+    micros: int
+    exact: bool
+
+    @property
+    def widest(self) -> int:
+        """The microseconds that it may be in any calendar: no change of clocks is longer than a day."""
+        return self.micros if self.exact else self.micros + _DAY
+
+
+def time_limits(part: exp.Expr, times: Mapping[str, str]) -> tuple[list[TimeLimit], bool]:
+    """Return what a condition says of the event times of two sides, and whether it says nothing else.
+
+    part:  a condition, with the table of every column.
+    times: the two sides' aliases with their event-time columns, lower case.
+    Known are comparisons of the event times, each more or less a constant interval.
+    """
+    part = part.unnest()
+    if isinstance(part, exp.And):
+        return _all(part.flatten(), times)
+    if isinstance(part, exp.Between):
+        low, high = exp.GTE(this=part.this, expression=part.args["low"]), part.args["high"]
+        return _all([low, exp.LTE(this=part.this, expression=high)], times)
+    if isinstance(part, tuple(_TURNED)):
+        part = _TURNED[type(part)](this=part.expression, expression=part.this)
+    if not isinstance(part, _UPPER + _EQUAL):
+        return [], False
+    smaller, greater = (_time(side, times) for side in _sides(part))
+    if smaller is None or greater is None or smaller.side == greater.side:
+        return [], False
+    exact, micros = smaller.exact and greater.exact, greater.shift - smaller.shift
+    limits = [TimeLimit(greater.side, smaller.side, micros - isinstance(part, exp.LT), exact)]
+    if isinstance(part, _EQUAL):
+        limits.append(TimeLimit(smaller.side, greater.side, -micros, exact))
+    return limits, True
 
 
 def missing_bounds(conditions: Iterable[exp.Expr], times: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the pairs (earlier, later) of sides for which nothing says how much later the second may be.
 
-    conditions: what must all hold, with the table of every column.
-    times:      the two sides' aliases with their event-time columns, lower case.
-    Known are comparisons of the event times, each more or less a constant interval.
+    conditions: what must all hold, with the table of every column; times: as for `time_limits`.
     """
     sides = list(times)
-    missing = [(sides[0], sides[1]), (sides[1], sides[0])]
-    for condition in conditions:
-        for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
-            for pair in _bounded(part.unnest(), times):
-                if pair in missing:
-                    missing.remove(pair)
-    return missing
+    limited = {(limit.earlier, limit.later) for part in conditions for limit in time_limits(part, times)[0]}
+    return [pair for pair in ((sides[0], sides[1]), (sides[1], sides[0])) if pair not in limited]
 
 
 def equates_sides(conditions: Iterable[exp.Expr], sides: Iterable[str]) -> bool:
@@ -41,37 +81,38 @@ def equates_sides(conditions: Iterable[exp.Expr], sides: Iterable[str]) -> bool:
     return False
 
 
-def _bounded(part: exp.Expr, times: Mapping[str, str]) -> list[tuple[str, str]]:
-    if isinstance(part, exp.And):
-        return [pair for inner in part.flatten() for pair in _bounded(inner.unnest(), times)]
-    if isinstance(part, exp.Between):
-        low, high = exp.GTE(this=part.this, expression=part.args["low"]), part.args["high"]
-        return _bounded(low, times) + _bounded(exp.LTE(this=part.this, expression=high), times)
-    if isinstance(part, tuple(_TURNED)):
-        part = _TURNED[type(part)](this=part.expression, expression=part.this)
-    if not isinstance(part, _UPPER + _EQUAL):
-        return []
-    smaller, greater = (_side(side, times) for side in _sides(part))
-    if smaller is None or greater is None or smaller == greater:
-        return []
-    # smaller <= greater + interval: the first is at most so much later than the second.
-    pairs = [(greater, smaller)]
-    return [*pairs, (smaller, greater)] if isinstance(part, _EQUAL) else pairs
+@dataclass(frozen=True)
+class _Time:
+    """The event time of a side and so many microseconds."""
+
+    side: str
+    shift: int = 0
+    exact: bool = True
+
+
+def _all(parts: Iterable[exp.Expr], times: Mapping[str, str]) -> tuple[list[TimeLimit], bool]:
+    found = [time_limits(part, times) for part in parts]
+    return [limit for limits, _ in found for limit in limits], all(whole for _, whole in found)
 
 
 def _sides(part: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
     return part.this, part.expression
 
 
-def _side(expression: exp.Expr, times: Mapping[str, str]) -> str | None:
-    """Return the side whose event time, more or less a constant interval, the expression is."""
+def _time(expression: exp.Expr, times: Mapping[str, str]) -> _Time | None:
     expression = expression.unnest()
+    if isinstance(expression, exp.Add) and isinstance(expression.this.unnest(), exp.Interval):
+        expression = exp.Add(this=expression.expression, expression=expression.this)
     if isinstance(expression, exp.Add | exp.Sub):
+        time = _time(expression.this, times)
         try:
-            interval_micros(expression.expression)
+            micros = interval_micros(expression.expression)
         except ProgrammingError:
             return None
-        return _side(expression.this, times)
+        if time is None:
+            return None
+        shift = time.shift + (micros if isinstance(expression, exp.Add) else -micros)
+        return _Time(time.side, shift, time.exact and abs(micros) < _DAY)
     if isinstance(expression, exp.Column) and times.get(expression.table.lower()) == expression.name.lower():
-        return expression.table.lower()
+        return _Time(expression.table.lower())
     return None

@@ -16,7 +16,7 @@ from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, reads
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, SparkWatermark, Sql, reads
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scan
 from cepsql.spark.arrow_scan import scan_packets
@@ -34,6 +34,7 @@ from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
+from cepsql.spark.stream_join import join_stream
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
@@ -78,7 +79,8 @@ def match_input(
     spark: SparkSession, plan: Plan, match: MatchPlan, replaced: dict[str, DataFrame] | None = None
 ) -> DataFrame:
     """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
-    node = next(node for node in plan.stages if node.match.clause == match.clause)
+    matches = [node for node in plan.stages if isinstance(node, Match)]
+    node = next(node for node in matches if node.match.clause == match.clause)
     (rows,) = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).inputs(node)
     return rows
 
@@ -126,16 +128,24 @@ class _Builder:
                 return self._sql(node, below_match)
             case Match():
                 return self._match(node)
+            case IntervalJoin():
+                feeds = [self._feed(node, number, frame) for number, frame in enumerate(self._rows(node))]
+                return join_stream(node, feeds, self._observation(), self.buckets)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.watermark)
 
     def inputs(self, node: Match) -> list[DataFrame]:
-        """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
-        frames = []
-        for below in node.inputs:
-            straight = isinstance(below, Read)
-            frames.append(self._read(below.relation) if straight else self.frame(below, node.match.streaming))
+        """Return the rows of a match, by input, with equal types."""
+        frames = self._rows(node)
         return frames if len(frames) == 1 else alike(frames)
+
+    def _rows(self, node: Match | IntervalJoin) -> list[DataFrame]:
+        """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
+        streaming = node.properties.streaming
+        return [
+            self._read(below.relation) if isinstance(below, Read) else self.frame(below, streaming)
+            for below in node.inputs
+        ]
 
     def _match(self, node: Match) -> DataFrame:
         match, program, frames = node.match, self.limits(node.match.program), self.inputs(node)
@@ -149,16 +159,16 @@ class _Builder:
         found = self.aggregate(found, match.aggregates)
         return self._output(found, match, *([BOUND] if marked else []))
 
-    def _feed(self, node: Match, number: int, frame: DataFrame) -> Feed:
-        below = node.inputs[number]
+    def _feed(self, node: Match | IntervalJoin, number: int, frame: DataFrame) -> Feed:
+        below, side = node.inputs[number], number if isinstance(node, IntervalJoin) else 0
         if below.properties.ordered:
-            return Feed(frame, 0)
+            return Feed(frame, 0, side)
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns else None
-        reader = self._file_reader(node, below, control)
-        return Feed(frame, below.properties.watermark.delay, control=control, late=late, read=reader)
+        reader = self._file_reader(node, below, control) if isinstance(node, Match) else None
+        return Feed(frame, below.properties.watermark.delay, side, control, late, reader)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]

@@ -1,0 +1,111 @@
+"""What the condition of a join of two streams asks: equal keys, times close to each other, and more."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.plan.time_bound import missing_bounds, time_limits
+
+_FLEETING = (exp.Rand, exp.Randn, exp.Uuid, exp.Anonymous)
+_LONGEST = 2**58
+
+
+@dataclass(frozen=True)
+class JoinCondition:
+    """The parts of a condition, all of which must hold.
+
+    keys:      pairs of expressions over the left and over the right side that must be equal.
+    low, high: right time - left time lies between them, microseconds.
+    own:       conditions on the left side alone, and on the right side alone.
+    further:   conditions on pairs.
+    """
+
+    keys: tuple[tuple[exp.Expr, exp.Expr], ...]
+    low: int
+    high: int
+    own: tuple[tuple[exp.Expr, ...], tuple[exp.Expr, ...]]
+    further: tuple[exp.Expr, ...]
+
+
+def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
+    """Return the conditions that must all hold for one to hold; none for None."""
+    if condition is None:
+        return []
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        return [part for side in (condition.left, condition.right) for part in conjuncts(side)]
+    return [condition]
+
+
+def split_condition(conditions: Sequence[exp.Expr], times: Mapping[str, str], place: Span | None) -> JoinCondition:
+    """Take the condition of a join of two streams apart.
+
+    conditions: what must all hold, with the table of every column.
+    times:      the aliases of the left and of the right side with their event-time columns, lower case.
+    Raises NotSupportedError if no key or no bound is there, ProgrammingError for bounds that no pair keeps.
+    """
+    left, right = times
+    keys, equal_times, own, further = [], [], {left: [], right: []}, []
+    limits = {(left, right): _LONGEST, (right, left): _LONGEST}
+    for part in conditions:
+        found, whole = time_limits(part, times)
+        for limit in found:
+            pair = (limit.earlier, limit.later)
+            limits[pair] = min(limits[pair], limit.widest)
+        pair = _equal_sides(part, left, right)
+        if whole and all(limit.exact for limit in found):
+            equal_times += [] if pair is None else [pair]
+        elif pair is not None and not found:
+            keys.append(pair)
+        elif (side := only_side(part, times)) is not None:
+            own[side].append(part)
+        else:
+            further.append(part)
+    keys = keys or equal_times
+    if not keys:
+        raise NotSupportedError(
+            "a join of two streams before MATCH_RECOGNIZE needs a value of one that equals a value of the other",
+            place,
+            "add it to ON, as left = right",
+        )
+    for earlier, later in missing_bounds(conditions, times):
+        raise NotSupportedError(
+            f"ON does not say how much later than {_time(earlier, times)} {_time(later, times)} may be, "
+            "so that rows would be kept for ever",
+            place,
+            f"add AND {_time(later, times)} <= {_time(earlier, times)} + INTERVAL '1' HOUR",
+        )
+    low, high = -limits[right, left], limits[left, right]
+    if low > high:
+        raise ProgrammingError("no two rows have times as the condition of the join asks", place)
+    if max(-low, high) >= _LONGEST:
+        raise NotSupportedError("a join of streams whose times lie thousands of years apart is not supported", place)
+    return JoinCondition(tuple(keys), low, high, (tuple(own[left]), tuple(own[right])), tuple(further))
+
+
+def only_side(part: exp.Expr, sides: Iterable[str]) -> str | None:
+    """Return the one side that a condition reads if it can be asked of that side's rows, before the join."""
+    tables = {column.table.lower() for column in part.find_all(exp.Column)}
+    if len(tables) != 1 or part.find(exp.Query, exp.Subquery, *_FLEETING):
+        return None
+    return next((side for side in sides if side in tables), None)
+
+
+def _equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.Expr] | None:
+    """Return the two sides of an equality as expressions over the left and over the right side."""
+    if not isinstance(part, exp.EQ) or part.find(exp.Query, exp.Subquery, *_FLEETING[:-1]):
+        return None
+    by_table = {}
+    for side in (part.this, part.expression):
+        tables = {column.table.lower() for column in side.find_all(exp.Column)}
+        if len(tables) == 1:
+            by_table[tables.pop()] = side
+    return (by_table[left], by_table[right]) if set(by_table) == {left, right} else None
+
+
+def _time(side: str, times: Mapping[str, str]) -> str:
+    # Subqueries without an alias have one that the user never wrote.
+    return times[side] if side.startswith("_") else f"{side}.{times[side]}"
+
