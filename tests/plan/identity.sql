@@ -84,3 +84,17 @@ SELECT id, total FROM orders
 ----
 query.inputs.orders.columns[0][1] was bigint and is int; query.inputs.orders.columns[3][1] was decimal(12,2) and is decimal(12,3); query.inputs.orders.options.header was true and is nothing; and 1 more
 the same match ids
+====
+SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t JOIN orders AS o ON t.sym = o.customer AND o.at BETWEEN t.ts AND t.ts + INTERVAL '1' MINUTE WHERE o.total > t.price) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.id AS a PATTERN (A B))
+~~~~
+SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t, orders AS o WHERE o.total > t.price AND o.at <= t.ts + INTERVAL '60' SECONDS AND o.at >= t.ts AND t.SYM = o.customer) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.id AS a PATTERN (A B))
+----
+the same query
+the same match ids
+====
+SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t JOIN orders AS o ON t.sym = o.customer AND o.at BETWEEN t.ts AND t.ts + INTERVAL '1' MINUTE) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.id AS a PATTERN (A B))
+~~~~
+SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t LEFT JOIN orders AS o ON t.sym = o.customer AND o.at BETWEEN t.ts AND t.ts + INTERVAL '2' MINUTES WHERE t.qty > 1) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.id AS a PATTERN (A B))
+----
+query.inputs.__match_0.inputs[0].inputs.__join.between[1] was 60000000 and is 120000000; query.inputs.__match_0.inputs[0].inputs.__join.inputs[0].sql was SELECT * FROM ticks AS t and is SELECT * FROM ticks AS t WHERE t.qty > 1; query.inputs.__match_0.inputs[0].inputs.__join.join was [['sym', 'customer']] and is nothing; and 1 more
+the same match ids

@@ -8,7 +8,7 @@ from catalog import engine
 from golden import check, params
 
 from cepsql.language.tokens import DIALECT
-from cepsql.plan.nodes import Match, Node, Read, Sql, inputs
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, Sql, inputs
 from cepsql.plan.rules import RULES
 
 HERE = Path(__file__).parent / "rules"
@@ -25,6 +25,10 @@ def dump(node: Node) -> list[str]:
             )
         case Match(match, _, markers):
             line = f"Match {match.clause.name}{'  with markers' if markers else ''}"
+        case IntervalJoin(_, keys, low, high, _, time, outer, markers):
+            equal = ", ".join(f"{one.sql(dialect=DIALECT)} = {other.sql(dialect=DIALECT)}" for one, other in keys)
+            kind = "LeftJoin" if outer else "IntervalJoin"
+            line = f"{kind} {equal}  from {low} to {high}  by {time}{'  with markers' if markers else ''}"
         case _:
             line = type(node).__name__
     return [line, *(f"  {below}" for part in inputs(node) for below in dump(part))]

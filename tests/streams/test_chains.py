@@ -60,10 +60,50 @@ QUERIES = {
       ) MATCH_RECOGNIZE (
         PARTITION BY k ORDER BY rowtime, top MEASURES X.top AS top, Y.top AS other
         AFTER MATCH SKIP TO NEXT ROW PATTERN (X Y) DEFINE X AS top < 100, Y AS top >= 100)""",
+    "joined streams": """WITH pairs AS (
+        SELECT e.k, e.ts, o.ts AS other, e.x, o.x AS y, t.name
+        FROM events AS e JOIN others AS o ON e.k = o.k AND o.ts BETWEEN e.ts - INTERVAL '3' SECONDS
+          AND e.ts + INTERVAL '5' SECONDS AND o.x + e.x > 4
+        JOIN (SELECT * FROM (VALUES ('p', 'P'), ('q', 'Q')) AS v (k, name)) AS t ON t.k = o.k
+        WHERE e.x <> 5)
+      SELECT * FROM pairs MATCH_RECOGNIZE (
+        PARTITION BY name ORDER BY ts, other, x, y
+        MEASURES CLASSIFIER() AS last, FIRST(ts) AS began, LAST(other) AS other, SUM(y) AS total, MATCH_NUMBER() AS n
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (A B+? C) WITHIN INTERVAL '20' SECONDS
+        DEFINE B AS B.y >= A.x, C AS C.x > A.x)""",
+    "left join": """SELECT * FROM (
+        SELECT o.k, o.ts, e.ts AS other, coalesce(e.x, -1) AS x FROM others AS o LEFT JOIN events AS e
+          ON CAST(o.k AS STRING) = e.k AND o.ts < e.ts AND e.ts < o.ts + INTERVAL '3' SECONDS AND o.x > 2 AND e.x > 3
+        WHERE o.x < 8)
+      MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY ts, x, other MEASURES A.ts AS a, C.ts AS c, COUNT(B.*) AS n
+        PATTERN (A B* C) DEFINE A AS x = -1, B AS x > -1, C AS x = -1)""",
+    "a stream with itself, then matches with a stream": """WITH rising AS (
+        SELECT * FROM (
+          SELECT one.k, two.ts, one.ts AS before, one.x, two.x AS y FROM events AS one, events AS two
+          WHERE one.k = two.k AND two.ts > one.ts AND two.ts - INTERVAL '4' SECONDS <= one.ts AND two.x > one.x)
+        MATCH_RECOGNIZE (
+          PARTITION BY k ORDER BY ts, before, x, y MEASURES A.x AS low, B.y AS top, MATCH_ROWTIME() AS at
+          PATTERN (A B) WITHIN INTERVAL '6' SECONDS DEFINE B AS B.y > A.y)),
+      met AS (
+        SELECT r.k, o.x, r.top, greatest(o.ts, r.at) AS later FROM rising AS r RIGHT JOIN others AS o
+        ON r.k = o.k AND o.ts >= r.at AND o.ts <= r.at + INTERVAL '9' SECONDS AND r.top > 4)
+      SELECT * FROM met MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY later, x, top MEASURES X.x AS x, Y.x AS y, Y.top AS top, MATCH_ROWTIME() AS at
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (X Y) WITHIN INTERVAL '9' SECONDS DEFINE Y AS Y.x > X.x)""",
 }
 
-SEEDS = {"three patterns": 58, "windows": 7, "join": 4, "streams side by side": 11, "matches beside a stream": 3}
-SEVERAL_STREAMS = ("join", "streams side by side", "matches beside a stream")
+SEEDS = {
+    "three patterns": 58,
+    "windows": 7,
+    "join": 4,
+    "streams side by side": 11,
+    "matches beside a stream": 3,
+    "joined streams": 5,
+    "left join": 6,
+    "a stream with itself, then matches with a stream": 8,
+}
+ONE_STREAM = ("three patterns", "windows")
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -76,7 +116,7 @@ def test_stream_equals_batch(name, spark):
     expected = sorted(map(repr, engine.sql(QUERIES[name]).collect()))
     assert len(expected) > 5
     batches = [disordered(given, seed) for given in rows.values()]
-    if name not in SEVERAL_STREAMS:
+    if name in ONE_STREAM:
         played = play(STREAMS + QUERIES[name], batches[0], restart=name == "windows", spark=spark)
     else:
         both = [dict(zip(rows, pair, strict=True)) for pair in itertools.zip_longest(*batches, fillvalue=[])]
