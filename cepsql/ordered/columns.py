@@ -12,7 +12,12 @@ def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
     Every field may be NULL and carries no metadata, time zones are UTC, strings and binaries have 32-bit offsets.
     """
-    return batch.cast(pa.schema([pa.field(f.name, _plain(f.type)) for f in batch.schema]))
+    return batch.cast(plain_schema(batch.schema))
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema that `plain_batch` gives a batch of a schema."""
+    return pa.schema([pa.field(f.name, _plain(f.type)) for f in schema])
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:

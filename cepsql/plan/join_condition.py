@@ -108,4 +108,3 @@ def _equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.E
 def _time(side: str, times: Mapping[str, str]) -> str:
     # Subqueries without an alias have one that the user never wrote.
     return times[side] if side.startswith("_") else f"{side}.{times[side]}"
-

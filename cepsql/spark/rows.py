@@ -73,7 +73,7 @@ def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
     """
     keys = frame.selectExpr(*(_aliased(column.sql, column.name) for column in program.keys)).schema.fields
     for column, field in zip(program.keys, keys, strict=True):
-        if kind := _incomparable(field.dataType):
+        if kind := incomparable(field.dataType):
             raise NotSupportedError(
                 f"PARTITION BY {column.sql} is not supported: nothing says when two {kind} values are equal",
                 hint=f"partition by what is in it, or by its text: to_json({column.sql})",
@@ -83,15 +83,15 @@ def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
     return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in program.measures])
 
 
-def _incomparable(kind: DataType) -> str | None:
+def incomparable(kind: DataType) -> str | None:
     """Return which type in another one, or itself, Spark cannot compare, None if it can."""
     match kind:
         case MapType() | VariantType():
             return kind.typeName().upper()
         case ArrayType():
-            return _incomparable(kind.elementType)
+            return incomparable(kind.elementType)
         case StructType():
-            return next(filter(None, (_incomparable(field.dataType) for field in kind.fields)), None)
+            return next(filter(None, (incomparable(field.dataType) for field in kind.fields)), None)
     return None
 
 

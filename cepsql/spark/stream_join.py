@@ -4,18 +4,29 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import ArrayType, DataType, LongType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    LongType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampType,
+    VariantType,
+)
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
 from cepsql.operators.interval_join import LEFT, RIGHT
 from cepsql.operators.interval_join import IntervalJoin as JoinOperator
+from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.plan.identity import describe_join
 from cepsql.plan.nodes import LATER, IntervalJoin
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
+from cepsql.spark.rows import incomparable
 from cepsql.spark.source import quoted
 from cepsql.spark.spark_plan import analyzed, items
 from cepsql.spark.stage import Feed, run_stage, stage_rows
@@ -37,8 +48,8 @@ def join_stream(
     keys = frames[0].selectExpr(*(f"{column.sql} AS {column.name}" for column in left.keys)).schema.fields
     pair = [*_fields(frames[0], left, LEFT), *_fields(frames[1], right, RIGHT)]
     schema = StructType([*keys, StructField("t", LongType()), *pair])
-    zone = frames[0].sparkSession.conf.get("spark.sql.session.timeZone")
-    outer = to_arrow_schema(StructType(_fields(frames[1], right, "")), timezone=zone) if node.outer else None
+    alone = to_arrow_schema(StructType(_fields(frames[1], right, "")), timezone="UTC")
+    outer = plain_schema(alone) if node.outer else None
     operator = JoinOperator(left, right, node.low, node.high, outer)
     stage = run_stage(operator, feeds, digest([describe_join(node), kinds]), observation, buckets)
     if node.markers:
@@ -73,6 +84,13 @@ def _traveling(node: IntervalJoin, side: int) -> list[str]:
 def _fields(frame: DataFrame, layout: RowLayout, prefix: str) -> list[StructField]:
     """Return what the columns of a side are in the operator's output."""
     values = frame.selectExpr(*(f"{column.sql} AS {prefix}{column.name}" for column in layout.values)).schema.fields
+    for column, field in zip(layout.values, values, strict=True):
+        if isinstance(field.dataType, ArrayType | MapType | StructType | VariantType):
+            raise NotSupportedError(
+                f"the column {column.sql}, which is {field.dataType.typeName().upper()}, in a join of streams before "
+                "MATCH_RECOGNIZE is not supported",
+                hint="take what is needed of it in a subquery below the join, or to_json(...)",
+            )
     return [StructField(f"{prefix}t", LongType()), *values]
 
 
@@ -99,19 +117,25 @@ def _key_types(node: IntervalJoin, frames: Sequence[DataFrame]) -> list[str]:
 
     Raises NotSupportedError for types whose equal values may differ in their bytes.
     """
+    names = [[quoted(f"{side}.{sql_of(pair[i])}") for pair in node.keys] for i, side in enumerate(("left", "right"))]
     sides = [
-        frame.selectExpr(*(f"({sql_of(pair[side])}) AS key{side}_{i}" for i, pair in enumerate(node.keys))).schema.fields
-        for side, frame in enumerate(frames)
+        frame.selectExpr(
+            *(f"({sql_of(pair[i])}) AS {name}" for pair, name in zip(node.keys, named, strict=True))
+        ).schema
+        for i, (frame, named) in enumerate(zip(frames, names, strict=True))
     ]
-    rows = frames[0].sparkSession.createDataFrame([], StructType([*sides[0], *sides[1]]))
-    compared = rows.selectExpr(*(f"key0_{i} = key1_{i} AS equal{i}" for i in range(len(node.keys))))
-    for pair, field in zip(node.keys, sides[0], strict=True):
-        if isinstance(field.dataType, ArrayType | StructType):
+    for field in (*sides[0].fields, *sides[1].fields):
+        if isinstance(field.dataType, ArrayType | StructType) or incomparable(field.dataType):
+            kind = field.dataType.typeName().upper()
             raise NotSupportedError(
-                f"a join of streams before MATCH_RECOGNIZE by {field.dataType.typeName().upper()} values, such as "
-                f"{sql_of(pair[0])}, is not supported",
-                hint="say that the parts of them are equal, one by one",
+                f"a join of streams before MATCH_RECOGNIZE by {field.name}, which is {kind}, is not supported",
+                hint="compare what is in it",
             )
+    # Repeated names would be ambiguous.
+    rows = frames[0].sparkSession.createDataFrame(
+        [], StructType([*{f.name: f for side in sides for f in side}.values()])
+    )
+    compared = rows.selectExpr(*(f"{one} = {other}" for one, other in zip(*names, strict=True)))
     plan = analyzed(compared)
     if plan is None:
         if [field.dataType for field in sides[0]] != [field.dataType for field in sides[1]]:

@@ -9,7 +9,7 @@ from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, transform
 
 
 def drop_stars(root: Node) -> Node:
-    """Return the plan with the relation itself where an ordered operator, or the whole query, is `SELECT * FROM relation`."""
+    """Return the plan with the relation itself where what an operator or the user reads is `SELECT * FROM relation`."""
     return _without_star(transform(root, _dropped))
 
 
