@@ -13,7 +13,7 @@ from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan, stage_obstacle
+from cepsql.plan.scans import choose_scans, stage_obstacle
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Query:
 
         spark: the session, whose settings matter, too. None if nothing is in the way.
         """
-        stages = [stage for stage in self.plan.stages if stage.match.streaming and not stage.chained]
+        stages = [stage for stage in self.plan.stages if stage.properties.streaming and not stage.chained]
         if not stages:
             return "no match over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":
@@ -192,7 +192,7 @@ class Query:
         reason = next(filter(None, map(stage_obstacle, stages)), None)
         if reason or spark is None:
             return reason
-        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
+        choices = [choice for stage in stages for choice in choose_scans(stage)]
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
         obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)

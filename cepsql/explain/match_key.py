@@ -52,10 +52,11 @@ def _explained_match(plan: Plan) -> MatchPlan:
             found[1].clause.span,
             "explain them one by one",
         )
-    (node,) = (node for node in plan.stages if node.match.clause == found[0].clause)
-    if len(node.inputs) > 1:
+    (node,) = (n for n in plan.stages if isinstance(n, Match) and n.match.clause == found[0].clause)
+    if len(node.inputs) > 1 or (node.chained and _matches_below(node, views=True) == 1):
+        what = "a UNION ALL" if len(node.inputs) > 1 else "DISTINCT or DEDUPLICATE"
         raise NotSupportedError(
-            "EXPLAIN MATCH over a UNION ALL of streams is not supported",
+            f"EXPLAIN MATCH over {what} of streams is not supported",
             found[0].clause.span,
             "explain the match over a table of the same rows",
         )

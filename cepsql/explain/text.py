@@ -26,9 +26,9 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
-from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, inputs
+from cepsql.plan.nodes import Deduplicate, Match, Node, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan, stage_obstacle
+from cepsql.plan.scans import choose_scans, stage_obstacle
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -40,12 +40,13 @@ def explain_rewritten(plan: Plan) -> str:
     """Return the SQL that Spark runs: before each match, of each match's columns, and around the matches."""
     lines = []
     for node in plan.stages:
-        name = node.match.clause.name
+        name = node.properties.name
         for below in node.inputs:
             lines.append(f"{name} reads")
             lines.append(f"  {_query(below)}")
-        lines.append(f"{name} gives")
-        lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
+        if isinstance(node, Match):
+            lines.append(f"{name} gives")
+            lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
     lines.append(_query(plan.root))
     return "\n".join(lines)
 
@@ -81,6 +82,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = _match_lines(node)
             if node.match.streaming and not node.chained:
                 lines.append(f"  scan: {_scan(node, scan_obstacle)}")
+        case Deduplicate():
+            lines = _deduplicate_lines(node)
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):
@@ -112,8 +115,29 @@ def _scan(node: Match, obstacle: str | None) -> str:
     reason = obstacle or stage_obstacle(node)
     if reason:
         return f"Spark's: {reason}"
-    choices = [choose_scan(node.match.program, below) for below in node.inputs]
+    choices = choose_scans(node)
     return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices))})"
+
+
+def _deduplicate_lines(node: Deduplicate) -> list[str]:
+    rows = node.rows
+    within = "for ever" if rows.within is None else _duration(rows.within)
+    lines = [f"Deduplicate {rows.name}"]
+    lines.append(f"  the first row of each: {', '.join(rows.keys) or 'stream'}, within: {within}")
+    lines.append(f"  order by: {', '.join(rows.order)}")
+    if node.properties.streaming:
+        delays = [_duration(below.properties.watermark.delay) for below in node.inputs]
+        lines.append(f"  watermark: {rows.time} - {', '.join(delays)}")
+        lines.append(f"  state: {_deduplicate_state(rows.within)}")
+    return lines
+
+
+def _deduplicate_state(within: int | None) -> str:
+    waiting = "rows not yet released by the watermark"
+    if within == 1:
+        return waiting
+    kept = "every key seen" if within is None else f"the keys of the last {_duration(within)}"
+    return f"{waiting}; the time of the last row given out for {kept}"
 
 
 def _match_lines(node: Match) -> list[str]:

@@ -6,10 +6,11 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
-from cepsql.catalog import ColumnDefinition, Registered, Source
+from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.plan.after_match import check_after_matches
 from cepsql.plan.event_time import match_event_time, missing_event_time
@@ -108,6 +109,27 @@ class Match:
 
 
 @dataclass(frozen=True)
+class Deduplicate:
+    """An ordered operator: the first row of each key within a time. `inputs` and `markers` as of `Match`."""
+
+    rows: FirstRows
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: they come out as soon as they are released."""
+        rows, streaming = self.rows, any(node.properties.streaming for node in self.inputs)
+        columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
+        return Properties(rows.name, columns, streaming, Watermark(rows.time, 0) if streaming else None, streaming)
+
+    @property
+    def chained(self) -> bool:
+        """Whether it reads rows of ordered operators."""
+        return any(node.properties.ordered for node in self.inputs)
+
+
+@dataclass(frozen=True)
 class SparkWatermark:
     """The rows of an ordered operator under Spark's own watermark, which their markers move."""
 
@@ -120,7 +142,8 @@ class SparkWatermark:
         return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
 
 
-Node = Read | Sql | Match | SparkWatermark
+Ordered = Match | Deduplicate
+Node = Read | Sql | Ordered | SparkWatermark
 
 
 def inputs(node: Node) -> tuple[Node, ...]:
@@ -128,7 +151,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case Match():
+        case Match() | Deduplicate():
             return node.inputs
         case SparkWatermark():
             return (node.input,)
@@ -144,7 +167,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case Match():
+        case Match() | Deduplicate():
             return replace(node, inputs=after)
         case SparkWatermark():
             return replace(node, input=after[0])

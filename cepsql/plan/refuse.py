@@ -5,29 +5,29 @@ from sqlglot import exp
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.errors import NotSupportedError
-from cepsql.language.statements import MatchClause
+from cepsql.language.statements import DeduplicateClause, MatchClause
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Match, Node, Sql, walk
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
 
 
-def refuse_match_input(clause: MatchClause, below: Sql) -> None:
-    """Raise NotSupportedError for an input of a match over streams that the match cannot read in order."""
+def refuse_operator_input(clause: MatchClause | DeduplicateClause, below: Sql, spoken: str) -> None:
+    """Raise NotSupportedError for an input over streams that an operator (`spoken`) cannot read in order."""
     branches = input_branches(below)
     for branch in branches:
         streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
         query = inline_ctes(branch.query)
-        _refuse_input(clause, query, streams)
+        _refuse_input(clause, query, streams, spoken)
         if not streams:
             raise NotSupportedError(
-                "a union of streams and tables before MATCH_RECOGNIZE is not supported",
+                f"a union of streams and tables before {spoken} is not supported",
                 span_of(query, clause.span),
                 "join the stream with the table, or replay the table as a stream",
             )
 
 
-def refuse_unmarked(clause: MatchClause, below: Sql) -> None:
+def refuse_unmarked(clause: MatchClause | DeduplicateClause, below: Sql) -> None:
     """Raise NotSupportedError for plain SQL between two matches that does not let the markers of the first pass."""
     for branch in input_branches(below):
         with_markers(branch, clause.span)
@@ -47,16 +47,16 @@ def refuse_on_streams(root: Sql) -> None:
     _refuse_second_use(root)
 
 
-def _refuse_input(clause: MatchClause, query: exp.Query, streams: set[str]) -> None:
+def _refuse_input(clause: MatchClause | DeduplicateClause, query: exp.Query, streams: set[str], spoken: str) -> None:
     uses = [table_name(table) for table in catalog_tables(query) if table_name(table) in streams]
     if len(set(uses)) > 1:
-        raise NotSupportedError("MATCH_RECOGNIZE over a join of streams is not supported", clause.span)
+        raise NotSupportedError(f"{spoken} over a join of streams is not supported", clause.span)
     if len(uses) > 1:
-        raise NotSupportedError("MATCH_RECOGNIZE over a stream joined with itself is not supported", clause.span)
+        raise NotSupportedError(f"{spoken} over a stream joined with itself is not supported", clause.span)
     found = query.find(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
     if found is not None:
         raise NotSupportedError(
-            f"{_spoken(found)} on a stream before MATCH_RECOGNIZE is not supported",
+            f"{_spoken(found)} on a stream before {spoken} is not supported",
             span_of(found, clause.span),
             "filters, computed columns, joins with tables and UNION ALL of streams are",
         )

@@ -16,14 +16,15 @@ from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, reads
+from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, SparkWatermark, Sql, reads
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan
+from cepsql.plan.scans import choose_scans
 from cepsql.spark.arrow_scan import scan_packets
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
 from cepsql.spark.control import with_watermark
+from cepsql.spark.deduplicate import deduplicate_stream, deduplicate_table
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.frames import alike
 from cepsql.spark.late_rows import LateFiles, divert, late_files
@@ -78,7 +79,7 @@ def match_input(
     spark: SparkSession, plan: Plan, match: MatchPlan, replaced: dict[str, DataFrame] | None = None
 ) -> DataFrame:
     """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
-    node = next(node for node in plan.stages if node.match.clause == match.clause)
+    node = next(n for n in plan.stages if isinstance(n, Match) and n.match.clause == match.clause)
     (rows,) = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).inputs(node)
     return rows
 
@@ -126,15 +127,17 @@ class _Builder:
                 return self._sql(node, below_match)
             case Match():
                 return self._match(node)
+            case Deduplicate():
+                return self._deduplicate(node)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.watermark)
 
-    def inputs(self, node: Match) -> list[DataFrame]:
-        """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
+    def inputs(self, node: Ordered) -> list[DataFrame]:
+        """Return the rows of an operator; straight from a source they keep the mark of malformed rows for counting."""
         frames = []
         for below in node.inputs:
             straight = isinstance(below, Read)
-            frames.append(self._read(below.relation) if straight else self.frame(below, node.match.streaming))
+            frames.append(self._read(below.relation) if straight else self.frame(below, node.properties.streaming))
         return frames if len(frames) == 1 else alike(frames)
 
     def _match(self, node: Match) -> DataFrame:
@@ -149,7 +152,14 @@ class _Builder:
         found = self.aggregate(found, match.aggregates)
         return self._output(found, match, *([BOUND] if marked else []))
 
-    def _feed(self, node: Match, number: int, frame: DataFrame) -> Feed:
+    def _deduplicate(self, node: Deduplicate) -> DataFrame:
+        frames, rows = self.inputs(node), node.rows
+        if not node.properties.streaming:
+            return deduplicate_table(frames[0], rows)
+        feeds = [self._feed(node, number, frame) for number, frame in enumerate(frames)]
+        return deduplicate_stream(feeds, rows, self._observation(), self.buckets, node.markers)
+
+    def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
         below = node.inputs[number]
         if below.properties.ordered:
             return Feed(frame, 0)
@@ -170,11 +180,11 @@ class _Builder:
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _file_reader(self, node: Match, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
+    def _file_reader(self, node: Ordered, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
         """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
-        choice = choose_scan(node.match.program, below)
+        choice = choose_scans(node)[node.inputs.index(below)]
         if choice.scan is None:
             raise OperationalError(
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",

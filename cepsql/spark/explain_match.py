@@ -173,7 +173,7 @@ def _from_table(wanted: _Partition, parts: ConditionParts) -> KeyRows:
         frame = frame.where(f"NOT {MALFORMED}")
     mine = frame.where(wanted.condition)
     more = parts.program.values[len(match.program.values) :]
-    rows = _plain(sorted_rows(mine, match.program, list(match.order), more))
+    rows = _plain(sorted_rows(mine, row_layout(match.program), list(match.order), more))
     if rows is None:
         raise wanted.none(to_arrow(frame.selectExpr(*wanted.keys()).distinct().limit(_LISTED_KEYS + 1)))
     timeless = 0

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, table_name
-from cepsql.plan.nodes import Match, Node, Sql, transform
+from cepsql.plan.nodes import Node, Ordered, Sql, transform
 
 
 def drop_stars(root: Node) -> Node:
@@ -14,7 +14,7 @@ def drop_stars(root: Node) -> Node:
 
 
 def _dropped(node: Node) -> Node:
-    if not isinstance(node, Match):
+    if not isinstance(node, Ordered):
         return node
     return replace(node, inputs=tuple(_without_star(below) for below in node.inputs))
 
