@@ -17,10 +17,8 @@ from cepsql.pattern.ir import dump as dump_pattern
 from cepsql.pattern.program import (
     Aggregate,
     Bit,
-    Call,
     Classifier,
     Complete,
-    Literal,
     MatchId,
     MatchNumber,
     MatchProgram,
@@ -28,6 +26,7 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
+from cepsql.scalar.tree import Call, Literal
 from cepsql.scan.choose import choose_scan
 
 _SIGNS = {

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from cepsql.ordered.columns import one_chunk, stack
 from cepsql.ordered.keys import find_keys
-from cepsql.pattern.program import MatchNumber, MatchProgram, leaves
+from cepsql.pattern.program import MatchNumber, MatchProgram
+from cepsql.scalar.tree import leaves
 
 
 def asks_for_number(program: MatchProgram) -> bool:

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from cepsql.pattern.program import MatchId, MatchProgram
-from cepsql.pattern.types import plain_values
+from cepsql.scalar.columns import plain_values
 
 _DAY = 86_400_000_000
 _NAN = b"fnan"

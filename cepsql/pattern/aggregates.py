@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import NotSupportedError
-from cepsql.pattern.types import spark_type
-from cepsql.pattern.values import decimal_div
+from cepsql.scalar.columns import type_of
+from cepsql.scalar.values import decimal_div
 
 _SAFE = 2.0**62
 
@@ -73,7 +73,7 @@ def _average(function: str, values: pa.Array, groups: np.ndarray, counts: np.nda
 
 
 def _refused(function: str, type: pa.DataType) -> NotSupportedError:
-    return NotSupportedError(f"{function} of {spark_type(type)} values of a match", hint="cast the column to a number")
+    return NotSupportedError(f"{function} of {type_of(type)} values of a match", hint="cast the column to a number")
 
 
 def _double_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> np.ndarray:

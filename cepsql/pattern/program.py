@@ -9,14 +9,15 @@ Rows reach the matcher as an Arrow table with these columns:
     m             BIGINT: bit i is set where row predicate i is true (absent without predicates)
     i             the row's id, 16 bytes (only where a measure is a MatchId)
 
-Values are Spark's Arrow types. In scalar expressions TIMESTAMP and day-time INTERVAL are integer microseconds, DATE is
-integer days, DECIMAL is decimal.Decimal, NULL is None.
+Values are Spark's Arrow types. Conditions compute with them as `cepsql.scalar.tree.Constant` says. They have no types
+of their own: those of the columns, which Spark knows, decide.
 """
 
 import hashlib
 from dataclasses import dataclass, field, replace
 
 from cepsql.pattern.ir import Pattern
+from cepsql.scalar.tree import Call, Literal, Null, Session
 
 END_OF_TIME = 2**62
 """A watermark after which nothing can follow."""
@@ -44,13 +45,6 @@ class OrderColumn:
     sql: str
     descending: bool = False
     nulls_first: bool = True
-
-
-@dataclass(frozen=True)
-class Literal:
-    """A constant."""
-
-    value: object
 
 
 @dataclass(frozen=True)
@@ -82,8 +76,9 @@ class Navigation:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """count, sum, avg, min, max or list of `column` over the rows of `variables` (None: all rows of the match so far).
+    """An aggregate of `column` over the rows of `variables` (None: all rows of the match so far).
 
+    function: count, sum, try_sum, avg, try_avg, min, max or list.
     `column` None counts rows. No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over,
     but for lists, which have one element a row and are for measures only. `final` as above.
     """
@@ -133,20 +128,7 @@ class Complete:
     """True for a match, false for a partial match that timed out (measures only)."""
 
 
-@dataclass(frozen=True)
-class Call:
-    """An operation on scalars, with Spark's rules for NULL and NaN; `type` is its Spark SQL type, lower case.
-
-    operations: and, or, not, eq, ne, lt, le, gt, ge, nseq (<=>), add, sub, mul, div, mod, neg, abs, isnull,
-    coalesce, case (condition, value, ..., else), greatest, least, cast.
-    """
-
-    operation: str
-    arguments: tuple["Scalar", ...]
-    type: str
-
-
-Scalar = Literal | Bit | Navigation | Aggregate | Classifier | MatchNumber | Call
+Scalar = Literal | Null | Bit | Navigation | Aggregate | Classifier | MatchNumber | Call
 
 
 @dataclass(frozen=True)
@@ -172,6 +154,7 @@ class MatchProgram:
                 ("unmatched"), as `empty` says.
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
+    session:    by whose rules conditions compute.
     """
 
     pattern: Pattern
@@ -191,6 +174,7 @@ class MatchProgram:
     all_rows: bool = False
     empty: str = "show"
     step_budget: int = field(default=STEP_BUDGET, repr=False)
+    session: Session = field(default_factory=Session, repr=False)
 
     def fingerprint(self) -> str:
         """Return a hash that changes whenever stored state could mean something else.
@@ -205,19 +189,10 @@ class MatchProgram:
         return hashlib.sha256(repr(replace(self, order=(), measures=ids[:1])).encode()).hexdigest()
 
 
-def leaves(expression: Scalar | None):
-    """Yield the leaves of a scalar expression, left to right."""
-    if isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from leaves(argument)
-    elif expression is not None:
-        yield expression
-
-
 def reads_row_only(leaf: Scalar) -> bool:
     """Tell whether a leaf of a condition reads only the row under test or a fixed neighbour of it."""
     match leaf:
-        case Literal() | Bit():
+        case Literal() | Null() | Bit():
             return True
         case Navigation(_, variables, first, offset):
             return variables is None and not first and offset == 0

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cepsql.pattern.compile import Code, successors
-from cepsql.pattern.program import Aggregate, Classifier, MatchNumber, Navigation, Scalar, leaves
+from cepsql.pattern.program import Aggregate, Classifier, MatchNumber, Navigation, Scalar
+from cepsql.scalar.tree import leaves
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,11 @@ class Register:
     first k, last k   the row k rows after the first, or before the last; negative if there is none
     first label k, last label k   the variable of that row
     labels            the variables of all rows, one character each
-    count, sum, minimum, maximum, values   over the non-null values of `column` (count of None: rows)
+    count, sum, minimum, maximum   over the non-null values of `column` (count of None: rows)
+    mean sum          the sum from which an average is made: of doubles, but for decimals
+    values            the different values
+    checked sum       the sum, infinite once it was beyond a BIGINT
+    distinct sum, distinct mean sum, distinct checked sum   the sums of the different values, as they came
     """
 
     kind: str
@@ -66,9 +71,15 @@ def _aggregate_registers(
 ) -> tuple[Register, ...]:
     if function in ("min", "max"):
         return (Register({"min": "minimum", "max": "maximum"}[function], variables, 0, column),)
-    if distinct and column is not None:
-        return (Register("values", variables, 0, column),)
-    kinds = {"count": ("count",), "sum": ("sum",), "avg": ("sum", "count")}[function]
+    distinct = distinct and column is not None
+    count, word = ("values", "distinct ") if distinct else ("count", "")
+    kinds = {
+        "count": (count,),
+        "sum": (f"{word}sum",),
+        "try_sum": (f"{word}checked sum",),
+        "avg": (f"{word}mean sum", count),
+        "try_avg": (f"{word}mean sum", count),
+    }[function]
     return tuple(Register(kind, variables, 0, column) for kind in kinds)
 
 
@@ -84,6 +95,8 @@ def registers(conditions: Iterable[Scalar | None]) -> tuple[Register, ...]:
 
 def _chain(register: Register) -> list[Register]:
     """Return the register and those that feed it: the row before the last is the last one of a moment ago."""
+    if register.kind.startswith("distinct"):
+        return [register, Register("values", register.variables, 0, register.column)]
     if register.kind in ("last", "last label"):
         return [Register(register.kind, register.variables, k) for k in range(register.k, -1, -1)]
     return [register]
@@ -124,6 +137,8 @@ def _before_row(
         if register.kind in ("last", "last label") and register.changed_by(variable):
             if register.k:
                 needed.add(places[Register(register.kind, register.variables, register.k - 1)])
+        elif register.kind.startswith("distinct"):
+            needed |= {places[feeding] for feeding in _chain(register)}
         else:
             needed.add(place)
     return frozenset(needed)

@@ -22,6 +22,7 @@ from cepsql.spark.arrow_scan import scan_packets
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
+from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.late_rows import LateFiles, divert, late_files
@@ -121,7 +122,8 @@ class _Builder:
         return self._sql(plan.carried if wanted is Wanted.MARKERS else plan.expression, plan, frames, wanted, whole)
 
     def _match(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame], wanted: Wanted) -> DataFrame:
-        rows, program = self._match_input(match, plan, frames), self.limits(match.program)
+        rows = self._match_input(match, plan, frames)
+        program = in_session(rows, self.limits(match.program), plan.query.sql)
         if not match.streaming:
             found = match_table(rows, program, list(match.order))
             return self._output(self.aggregate(found, match.aggregates), match)

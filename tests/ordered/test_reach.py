@@ -9,7 +9,8 @@ from ordered_samples import PROGRAM
 
 from cepsql.ordered.reach import least_distances, reach
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Permute, Repeat, Variable, variables
-from cepsql.pattern.program import Call, Classifier, Literal, Measure, Navigation
+from cepsql.pattern.program import Classifier, Measure, Navigation
+from cepsql.scalar.tree import Call, Literal
 
 A, B, C = map(Variable, "ABC")
 PREVIOUS = Navigation("v0", shift=-3)

@@ -13,8 +13,9 @@ from cepsql.ordered.match_rows import match_rows
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.stage import advance
 from cepsql.pattern.ir import Alternate, Concat, Repeat, Variable
-from cepsql.pattern.program import END_OF_TIME, Bit, Call, Classifier, Measure, Navigation, RowValue
+from cepsql.pattern.program import END_OF_TIME, Bit, Classifier, Measure, Navigation, RowValue
 from cepsql.pattern.rows import Partitions
+from cepsql.scalar.tree import Call
 
 A, B = Variable("A"), Variable("B")
 PATTERNS = (

@@ -25,7 +25,7 @@ from cepsql.pattern.program import (
     Navigation,
 )
 from cepsql.pattern.rows import Matches, Partitions
-from cepsql.pattern.values import decimal_div
+from cepsql.scalar.values import decimal_div
 
 NAMES = ("A", "B", "C")
 TYPES = {
