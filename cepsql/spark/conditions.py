@@ -25,10 +25,10 @@ def in_session(frame: DataFrame, program: MatchProgram, text: str | None = None)
     Raises NotSupportedError for a condition that cannot be computed as Spark would on the types of the columns.
     """
     conditions = [condition for condition in program.conditions if condition is not None]
-    if not conditions:
-        return program
     spark = frame.sparkSession
     ansi = spark.conf.get(_ANSI).lower() == "true"
+    if not conditions:
+        return replace(program, session=Session(ansi))
     types = leaf_types(_column_types(frame, program))
     try:
         checked = [typed(condition, types, Session(ansi, _ANY_ZONE)) for condition in conditions]
