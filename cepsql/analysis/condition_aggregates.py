@@ -14,6 +14,8 @@ from cepsql.pattern.program import Aggregate, Navigation
 
 _BOOLEAN = {"BOOL_AND": "min", "EVERY": "min", "BOOL_OR": "max", "SOME": "max", "ANY": "max"}
 _PLAIN = {"TRY_SUM": exp.Sum, "TRY_AVG": exp.Avg}
+_LISTS = ("ARRAYAGG", "ARRAY_AGG", "COLLECT_LIST")
+_BY = {"ARGMAX": "max_by", "MAX_BY": "max_by", "ARGMIN": "min_by", "MIN_BY": "min_by"}
 _OF_ONE_ROW = {"ANY_VALUE": True, "FIRST_VALUE": True, "LAST_VALUE": False}
 
 
@@ -36,12 +38,25 @@ def lower_condition_aggregate(call: AggregateCall, scope: MatchScope, traveling:
     if plain and call.name in _OF_ONE_ROW and call.filter is None:
         column = traveling.value(scope.row_sql(call.arguments[0]))
         return Navigation(column, aggregate_variables(call, scope), first=_OF_ONE_ROW[call.name])
+    if call.name in _LISTS and plain and not call.distinct:
+        return Aggregate("collect_list", _filtered(call, traveling, scope), aggregate_variables(call, scope))
+    if call.name in _BY and call.order is None and not call.nulls and not call.distinct and len(call.arguments) == 2:
+        value = traveling.value(scope.row_sql(call.arguments[0]))
+        by = _filtered(call, traveling, scope)
+        return Aggregate(_BY[call.name], value, aggregate_variables(call, scope), by=by)
     several = " of these values" if isinstance(call.function, exp.AggFunc) else ""
     raise NotSupportedError(
         f"the aggregate {spoken_function(call.function)}{several} in DEFINE is not supported",
         span_of(call.function, scope.place),
-        "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR, FIRST_VALUE and LAST_VALUE are; MEASURES take any",
+        "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, MAX_BY, MIN_BY, BOOL_AND, BOOL_OR, FIRST_VALUE, LAST_VALUE and "
+        "COLLECT_LIST are; MEASURES take any",
     )
+
+
+def _filtered(call: AggregateCall, traveling: Traveling, scope: MatchScope) -> str:
+    """Return the travelling column of the last argument, NULL where the condition of FILTER does not hold."""
+    sql = scope.row_sql(call.arguments[-1])
+    return traveling.value(sql if call.filter is None else f"CASE WHEN {scope.row_sql(call.filter)} THEN {sql} END")
 
 
 def _alike(call: AggregateCall) -> AggregateCall:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call, is_aggregate
+from cepsql.analysis.aggregate_calls import AggregateCall, aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
 from cepsql.analysis.intervals import interval_micros, interval_type
 from cepsql.analysis.positions import span_of
@@ -54,6 +54,8 @@ _STRICT = (
     exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Atan2, exp.Radians, exp.Degrees, exp.Sign, exp.IntDiv, exp.BitwiseAnd,
     exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.TimestampDiff, exp.TsOrDsToDate, exp.Cbrt, exp.UnixMicros,
 )  # fmt: skip
+_SETS = ("ARRAYUNIQUEAGG", "COLLECT_SET")
+_ORDERLESS = (exp.ArraySize, exp.ArrayContains, exp.ArrayMax, exp.ArrayMin, exp.ArraySort)
 _NONDETERMINISTIC = (exp.Rand, exp.Randn, exp.CurrentTimestamp, exp.CurrentDate, exp.Uuid)
 _NONDETERMINISTIC_NAMES = {"UUID", "NOW", "RANDOM", "MONOTONICALLY_INCREASING_ID", "SHUFFLE"}
 
@@ -227,6 +229,8 @@ class _Lowering:
             return self._classifier(node)
         call = aggregate_call(node)
         if call is not None:
+            if call.name in _SETS:
+                return self._set(call, node)
             lowered = lower_condition_aggregate(call, self.scope, self.traveling)
             if lowered.column is not None and call.filter is None and len(call.arguments) == 1:
                 self._note_type(lowered.column, call.arguments[0])
@@ -260,6 +264,18 @@ class _Lowering:
     def _call(self, operation: str, arguments: list[exp.Expr], node: exp.Expr, positive: bool = False) -> Call:
         lowered = tuple(self.lower(argument, positive) for argument in arguments)
         return Call(operation, lowered, place=span_of(node, self.scope.place))
+
+    def _set(self, call: AggregateCall, node: exp.Expr) -> Scalar:
+        """Lower COLLECT_SET where the order of its elements, which Spark leaves open, does not matter."""
+        if not isinstance(node.parent, _ORDERLESS):
+            raise NotSupportedError(
+                f"{spoken_function(call.function)} in DEFINE is supported only where the order of its elements does "
+                "not matter",
+                span_of(call.function, self.scope.place),
+                "size, array_contains, array_max, array_min and sort_array of it are",
+            )
+        listed = replace(call, function=exp.ArrayAgg(this=call.arguments[0].copy()), name="ARRAY_AGG")
+        return Call("array_distinct", (lower_condition_aggregate(listed, self.scope, self.traveling),))
 
     def _of_one_row(self, node: exp.Expr, row: RowRef) -> Scalar:
         """Lower a function of one other row, whose value Spark computes: for that row, and for the case of no row."""

@@ -18,6 +18,7 @@ from cepsql.scalar.types import (
     TIMESTAMP,
     UNKNOWN,
     Type,
+    array_of,
     is_decimal,
 )
 
@@ -56,7 +57,9 @@ def aggregate_type(function: str, values: Type) -> Type:
     """
     if function == "count":
         return BIGINT
-    if function in ("min", "max") or values == UNKNOWN:
+    if function == "collect_list":
+        return array_of(values)
+    if function in ("min", "max", "min_by", "max_by") or values == UNKNOWN:
         return values
     if is_decimal(values):
         return extended(values, 10, 0) if function in ("sum", "try_sum") else extended(values, 4, 4)

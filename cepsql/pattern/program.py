@@ -78,7 +78,8 @@ class Navigation:
 class Aggregate:
     """An aggregate of `column` over the rows of `variables` (None: all rows of the match so far).
 
-    function: count, sum, try_sum, avg, try_avg, min, max or list.
+    function: count, sum, try_sum, avg, try_avg, min, max or list; in conditions collect_list, max_by and min_by, too.
+    by:       the column whose greatest or least value max_by and min_by look for; the last such row counts.
     `column` None counts rows. No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over,
     but for lists, which have one element a row and are for measures only. `final` as above.
     """
@@ -88,6 +89,7 @@ class Aggregate:
     variables: frozenset[int] | None = None
     distinct: bool = False
     final: bool = False
+    by: str | None = None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ class Register:
     count, sum, minimum, maximum   over the non-null values of `column` (count of None: rows)
     mean sum          the sum from which an average is made: of doubles, but for decimals
     values            the different values
+    list              the values, as they came
+    max_by, min_by    the greatest or least value of `by`
+    max_by value, min_by value   the value of `column` in the last row that has it
     checked sum       the sum, infinite once it was beyond a BIGINT
     distinct sum, distinct mean sum, distinct checked sum   the sums of the different values, as they came
     """
@@ -29,6 +32,7 @@ class Register:
     variables: frozenset[int] | None = None
     k: int = 0
     column: str | None = None
+    by: str | None = None
 
     def changed_by(self, variable: int) -> bool:
         """Tell whether a row mapped to the variable changes the value."""
@@ -53,6 +57,10 @@ def registers_of(leaf: Scalar) -> tuple[Register, ...]:
             return (Register("first label" if first else "last label", variables, offset),)
         case Classifier(variables, first, offset, _):
             return (START, LABELS, *_row_registers(variables, first, offset))
+        case Aggregate("max_by" | "min_by" as function, column, variables, by=by):
+            return (Register(f"{function} value", variables, 0, column, by), Register(function, variables, 0, None, by))
+        case Aggregate("collect_list", column, variables):
+            return (Register("list", variables, 0, column),)
         case Aggregate(function, column, variables, distinct):
             return _aggregate_registers(function, column, variables, distinct)
     return ()
@@ -97,6 +105,8 @@ def _chain(register: Register) -> list[Register]:
     """Return the register and those that feed it: the row before the last is the last one of a moment ago."""
     if register.kind.startswith("distinct"):
         return [register, Register("values", register.variables, 0, register.column)]
+    if register.kind.endswith(" value"):
+        return [register, Register(register.kind.removesuffix(" value"), register.variables, 0, None, register.by)]
     if register.kind in ("last", "last label"):
         return [Register(register.kind, register.variables, k) for k in range(register.k, -1, -1)]
     return [register]
@@ -137,7 +147,7 @@ def _before_row(
         if register.kind in ("last", "last label") and register.changed_by(variable):
             if register.k:
                 needed.add(places[Register(register.kind, register.variables, register.k - 1)])
-        elif register.kind.startswith("distinct"):
+        elif register.kind not in ("last", "last label"):
             needed |= {places[feeding] for feeding in _chain(register)}
         else:
             needed.add(place)

@@ -99,6 +99,8 @@ def _initial(register: Register, start: int, number: int) -> object:
             return ""
         case "values":
             return frozenset()
+        case "list":
+            return ()
     return None
 
 
@@ -130,7 +132,7 @@ class _Writer:
             source.line(f"{', '.join(self.places.values())}, = registers")
         # Later rows of a chain move before the row that they take over from is overwritten.
         # So do sums of different values before the values that are known.
-        for register in sorted(changed, key=lambda r: (-r.k, r.kind == "values")):
+        for register in sorted(changed, key=lambda r: (-r.k, r.kind in ("values", "max_by", "min_by"))):
             self.change(register)
         for part in _parts(condition):
             node = typed(part, self.leaf_type, source.session)
@@ -163,8 +165,14 @@ class _Writer:
 
     def accumulate(self, register: Register, name: str) -> None:
         """Append what the value of the row does to an aggregate."""
-        source, value = self.source, self.source.assign(f"{self.column(register.column)}[row]")
-        if register.kind == "count":
+        source = self.source
+        if register.by is not None:
+            self.follow(register, name)
+            return
+        value = source.assign(f"{self.column(register.column)}[row]")
+        if register.kind == "list":
+            source.line(f"if {value} is not None: {name} += ({value},)")
+        elif register.kind == "count":
             source.line(f"if {value} is not None: {name} += 1")
         elif register.kind == "values":
             source.line(f"if {value} is not None: {name} |= {{same_nan({value})}}")
@@ -178,6 +186,16 @@ class _Writer:
             a, b = (name, value) if register.kind == "minimum" else (value, name)
             combined = f"{value} if is_greater({a}, {b}) else {name}"
             source.line(f"if {value} is not None: {name} = {value} if {name} is None else {combined}")
+
+    def follow(self, register: Register, name: str) -> None:
+        """Append what the row does to MAX_BY and MIN_BY: of rows with the best value the last one counts."""
+        kind = register.kind.removesuffix(" value")
+        best = self.places[Register(kind, register.variables, 0, None, register.by)]
+        value = self.source.assign(f"{self.column(register.by)}[row]")
+        a, b = (best, value) if kind == "max_by" else (value, best)
+        taken = value if register.kind == kind else f"{self.column(register.column)}[row]"
+        better = f"{best} is None or not is_greater({a}, {b})"
+        self.source.line(f"if {value} is not None and ({better}): {name} = {taken}")
 
     def sum(self, register: Register, name: str, value: str) -> tuple[str, str]:
         """Return expressions for a sum of one value, and for a sum with one more."""
@@ -264,7 +282,7 @@ class _Writer:
         name = self.places[first]
         if leaf.function == "count":
             return f"len({name})" if first.kind == "values" else name
-        if leaf.function in ("min", "max"):
+        if leaf.function in ("min", "max", "min_by", "max_by", "collect_list"):
             return name
         if leaf.function not in ("avg", "try_avg"):
             return self.total(leaf, name)

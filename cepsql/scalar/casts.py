@@ -20,6 +20,7 @@ from cepsql.scalar.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMPS,
+    VOID,
     Type,
     is_decimal,
     is_number,
@@ -44,7 +45,7 @@ _SECOND = 1_000_000
 def has_cast(given: Type, target: Type) -> bool:
     """Tell whether a cast is known to give what Spark's gives."""
     if given.name == target.name == "array":
-        return has_cast(given.arguments[0], target.arguments[0]) or given == target
+        return given == target or VOID in given.arguments or has_cast(given.arguments[0], target.arguments[0])
     if given.name == target.name == "interval":
         return target.precision <= given.precision and target.scale >= given.scale
     if given == STRING:

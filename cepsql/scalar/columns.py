@@ -22,6 +22,7 @@ from cepsql.scalar.types import (
     Type,
     array_of,
     decimal,
+    is_number,
 )
 
 _TYPES = {
@@ -40,7 +41,9 @@ def type_of(type: pa.DataType) -> Type:
     if pa.types.is_duration(type):
         return INTERVAL
     if pa.types.is_list(type):
-        return array_of(type_of(type.value_type))
+        element = type_of(type.value_type)
+        # Elements of other types are not the plain values that expressions compute with.
+        return array_of(element) if is_number(element) or element in (STRING, BOOLEAN) else Type(str(type))
     return _TYPES.get(type) or Type(str(type))
 
 

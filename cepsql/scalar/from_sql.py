@@ -119,6 +119,31 @@ def _days_between(node: exp.DateDiff) -> Form | None:
     return "datediff", [e.this if isinstance(e, exp.TsOrDsToDate) else e for e in (node.this, node.expression)]
 
 
+def _element(node: exp.Bracket) -> Form | None:
+    if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
+        return None
+    operation = "subscript" if node.args.get("offset") is None else "element_at"
+    return "try_element_at" if node.args.get("safe") else operation, [node.this, node.expressions[0]]
+
+
+def _sorted(node: exp.ArraySort) -> Form | None:
+    ascending, nulls_first = node.args.get("asc"), node.args.get("nulls_first")
+    if node.expression is not None:
+        return None
+    if ascending is None and isinstance(nulls_first, exp.Boolean) and not nulls_first.this:
+        return "array_sort", [node.this]
+    return "sort_array", [node.this, *([ascending] if ascending is not None else [])]
+
+
+def _map(node: exp.VarMap) -> Form:
+    keys, values = node.args["keys"].expressions, node.args["values"].expressions
+    return "map", [part for pair in zip(keys, values, strict=True) for part in pair]
+
+
+def _slice(node: exp.ArraySlice) -> Form | None:
+    return ("slice", _children(node, "this start end")) if node.args.get("is_length") else None
+
+
 def _timestamp_difference(node: exp.TimestampDiff) -> Form:
     return f"{node.text('unit').lower()}s_between", [node.this, node.expression]
 
@@ -161,12 +186,27 @@ _FUNCTIONS: dict[type, tuple[str, str]] = {
     exp.Levenshtein: ("levenshtein", "this expression"),
     exp.Translate: ("translate", "this from_ to"),
     exp.AddMonths: ("add_months", "this expression"),
+    exp.Array: ("array", "expressions"),
+    exp.ArraySize: ("size", "this"),
+    exp.ArrayContains: ("array_contains", "this expression"),
+    exp.ArrayPosition: ("array_position", "this expression"),
+    exp.ArrayToString: ("array_join", "this expression null"),
+    exp.ArrayMax: ("array_max", "this"),
+    exp.ArrayMin: ("array_min", "this"),
+    exp.ArrayDistinct: ("array_distinct", "this"),
+    exp.ArrayCompact: ("array_compact", "this"),
+    exp.ArrayAppend: ("array_append", "this expression"),
+    exp.ArrayRemove: ("array_remove", "this expression"),
+    exp.ArrayIntersect: ("array_intersect", "expressions"),
+    exp.ArrayExcept: ("array_except", "this expression"),
 }
 _NAMED = {
     "LOG1P": "log1p", "EXPM1": "expm1", "HYPOT": "hypot", "BTRIM": "trim", "PMOD": "pmod", "BROUND": "bround",
+    "CARDINALITY": "size", "GET": "get", "ARRAY_UNION": "array_union",
 }  # fmt: skip
 _SPECIAL = {
     exp.Case: _case, exp.If: _case, exp.Is: _is_null, exp.In: _in, exp.Trim: _trim, exp.Like: _like, exp.ILike: _like,
     exp.Escape: _escaped_like, exp.Pad: _pad, exp.Log: _logarithm, exp.TsOrDsAdd: _add_days,
-    exp.DateDiff: _days_between, exp.TimestampDiff: _timestamp_difference,
+    exp.DateDiff: _days_between, exp.TimestampDiff: _timestamp_difference, exp.Bracket: _element,
+    exp.ArraySort: _sorted, exp.VarMap: _map, exp.ArraySlice: _slice,
 }  # fmt: skip

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 
-from cepsql.scalar import intervals, values
+from cepsql.scalar import arrays, intervals, values
 from cepsql.scalar.casts import attempt_function, cast_function
 from cepsql.scalar.registry import REGISTRY
 from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
@@ -285,13 +285,22 @@ def _interval(source: Source, node: Apply) -> str:
     return _strict(source, names, f"{source.refer(function)}({', '.join(names)})")
 
 
+def _element(source: Source, node: Apply) -> str:
+    """Append ELEMENT_AT and the like, which fail for an index beyond the array in ANSI mode but for two of them."""
+    names = _values(source, node)
+    strict = source.session.ansi and node.operation in ("element_at", "subscript")
+    function = arrays.element if node.operation.endswith("element_at") else arrays.item
+    return _strict(source, names, f"{source.refer(function)}({', '.join(names)}, {strict})")
+
+
 def _function(source: Source, node: Apply) -> str:
     """Append a call of a function of the registry."""
     names = _values(source, node)
     function = REGISTRY[node.operation]
     text = f"{source.refer(function.python)}({', '.join(names)})"
     if is_decimal(node.type):
-        text = _checked(source, f"to_decimal({text}, {node.type.precision}, {node.type.scale})", _BEYOND)
+        # Spark fails where rounding makes more than 38 digits, with and without ANSI mode.
+        text = f"not_null(to_decimal({text}, {node.type.precision}, {node.type.scale}), {_BEYOND!r})"
     return _narrow(source, node.type, _strict(source, [] if function.takes_null else names, text))
 
 
@@ -329,4 +338,5 @@ _WRITERS = {
     "cast": _cast,
     "try_cast": _cast,
     **dict.fromkeys(intervals.FUNCTIONS, _interval),
+    **dict.fromkeys(("element_at", "try_element_at", "get", "subscript"), _element),
 }

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from cepsql.errors import NotSupportedError
-from cepsql.scalar import rules
+from cepsql.scalar import array_rules, rules
+from cepsql.scalar.arrays import ARRAY_FUNCTIONS
 from cepsql.scalar.coercion import implicit_cast
 from cepsql.scalar.functions import FUNCTIONS
 from cepsql.scalar.tree import Apply, Node, Session
@@ -89,6 +90,18 @@ _RULES: dict[str, rules.Rule] = {
     "intdiv": rules.divide_whole,
 }
 
+_ARRAY_RULES: dict[str, rules.Rule] = {
+    **dict.fromkeys(("array_contains", "array_position", "array_remove", "array_append"), array_rules.with_element),
+    **dict.fromkeys(("sort_array", "array_sort", "array_max", "array_min", "array_distinct"), array_rules.of_array),
+    **dict.fromkeys(("array_compact", "array_reverse", "slice"), array_rules.of_array),
+    **dict.fromkeys(("array_concat", "array_union", "array_intersect", "array_except"), array_rules.of_arrays),
+    "array": array_rules.make_array,
+    "map": array_rules.make_map,
+    "size": array_rules.size,
+    "array_join": array_rules.join,
+}
+_ARRAY_NULL_TAKING = {"array", "map", "array_append"}
+
 REGISTRY: dict[str, Function] = {
     **dict.fromkeys(("and", "or", "not"), Function(rules.connect)),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "nseq"), Function(rules.compare)),
@@ -101,6 +114,10 @@ REGISTRY: dict[str, Function] = {
     "coalesce": Function(rules.choose),
     "case": Function(rules.case),
     "datediff": Function(rules.count_days),
+    **dict.fromkeys(("element_at", "try_element_at", "get", "subscript"), Function(array_rules.element)),
+    # What `element_at` of a map becomes.
+    "lookup": Function(array_rules.element, ARRAY_FUNCTIONS["lookup"]),
+    **{name: Function(rule, ARRAY_FUNCTIONS[name], name in _ARRAY_NULL_TAKING) for name, rule in _ARRAY_RULES.items()},
     **{name: Function(rule, FUNCTIONS[name], name in _NULL_TAKING) for name, rule in _RULES.items()},
     **{
         name: Function(partial(_signed, signature), FUNCTIONS[name], name in _NULL_TAKING)

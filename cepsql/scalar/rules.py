@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from cepsql.errors import NotSupportedError
+from cepsql.scalar import array_rules
 from cepsql.scalar.coercion import cast, common_type, compared_type, implicit_cast, literal_decimal, number_type, spoken
 from cepsql.scalar.decimals import arithmetic_type, decimal_of, rounded_type
 from cepsql.scalar.tree import Apply, Constant, Node, Session
@@ -211,8 +212,12 @@ def not_a_number_or(operation: str, operands: tuple[Node, ...], session: Session
 
 
 def join_texts(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """CONCAT and REVERSE of strings."""
-    if any(node.type.name in ("binary", "array", "map") for node in operands):
+    """CONCAT and REVERSE of strings, or of arrays."""
+    if any(node.type.name == "array" for node in operands):
+        if operation == "reverse":
+            return array_rules.of_array("array_reverse", operands, session)
+        return array_rules.of_arrays("array_concat", operands, session)
+    if any(node.type.name in ("binary", "map") for node in operands):
         raise _refused(operation, operands)
     return Apply(operation, tuple(implicit_cast(node, STRING, session, operation.upper()) for node in operands), STRING)
 
