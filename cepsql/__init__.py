@@ -22,9 +22,9 @@ from cepsql.errors import (
 )
 
 if TYPE_CHECKING:
-    from cepsql.analysis.match_explanation import MatchExplanation
     from cepsql.clause import match_recognize
     from cepsql.engine import Answer, Engine, connect
+    from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.query import Query
     from cepsql.spark.query import StandingQuery
 
@@ -51,7 +51,7 @@ __all__ = [
 _HOMES = {
     "Answer": "cepsql.engine",
     "Engine": "cepsql.engine",
-    "MatchExplanation": "cepsql.analysis.match_explanation",
+    "MatchExplanation": "cepsql.explain.match_explanation",
     "Query": "cepsql.query",
     "connect": "cepsql.engine",
     "match_recognize": "cepsql.clause",

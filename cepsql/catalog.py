@@ -42,18 +42,13 @@ class Source:
 
 @dataclass(frozen=True)
 class View:
-    """A named query: its text as the user wrote it, and the columns that it gives.
-
-    matched: its rows are matches of a stream; marked: and markers can come with them.
-    """
+    """A named query: its text as the user wrote it, and what is known of the rows that it gives."""
 
     name: str
     sql: str
     columns: tuple[ColumnDefinition, ...]
     streaming: bool
     watermark: Watermark | None = None
-    matched: bool = False
-    marked: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cepsql.analysis.explain import explain_logical, explain_pattern, explain_rewritten
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters
-from cepsql.analysis.picture import picture
-from cepsql.analysis.plan import Plan, plan_query
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermark
 from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, suggestion
+from cepsql.explain.picture import picture
+from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
+from cepsql.plan.planner import plan_query
 from cepsql.query import JOB_TAG, Query
 from cepsql.secrets import is_secret
 
@@ -194,11 +194,6 @@ class Engine:
             relation = Registered(name, frame_columns(frame), frame, frame.isStreaming, frame_watermark(frame))
         return relation or self.catalog.get(name, span_of(table))
 
-    def view_plan(self, view: View) -> Plan:
-        """Plan the query of a view."""
-        (query,) = statements(view.sql)
-        return plan_query(query, self._lookup)
-
     # Definitions
 
     def _create_source(self, create: st.CreateSource) -> Answer:
@@ -227,12 +222,13 @@ class Engine:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
         plan = plan_query(create.query, self._lookup)
-        if create.name.text.lower() in plan.relations:
-            raise ProgrammingError(f"view {create.name.text} would read itself", create.name.span)
+        name = create.name.text
+        if name.lower() in (r.name.lower() for r in plan.origins) or name.lower() in plan.views:
+            raise ProgrammingError(f"view {name} would read itself", create.name.span)
         if plan.limit is not None:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
-        name, marked = create.name.text, plan.carried is not None
-        view = View(name, create.sql, plan.columns, plan.streaming, plan.watermark, plan.matched, marked)
+        rows = plan.properties
+        view = View(name, create.sql, rows.columns, rows.streaming, rows.watermark)
         self.catalog.add(view, create.replace, create.name.span)
         return Answer(message=f"view {view.name} created")
 

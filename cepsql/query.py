@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cepsql.analysis.after_match import is_matched
-from cepsql.analysis.explain import explain_logical
-from cepsql.analysis.match_key import AskedPartition, Key, asked_partition
-from cepsql.analysis.plan import Plan
-from cepsql.catalog import Registered, Source, View
+from cepsql.catalog import Registered, Source
 from cepsql.errors import Error, InterfaceError
+from cepsql.explain.match_key import AskedPartition, Key, asked_partition
+from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
-from cepsql.scan.choose import choose_scan
+from cepsql.plan.identity import describe_plan
+from cepsql.plan.planner import Plan
+from cepsql.plan.scans import choose_scan, stage_obstacle
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from cepsql.analysis.match_explanation import MatchExplanation
     from cepsql.engine import Engine
+    from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.query import StandingQuery
 
@@ -62,14 +62,7 @@ class Query:
     @property
     def origins(self) -> list[Source | Registered]:
         """The relations that the query reads, each once; in place of a view those below it."""
-        plans, found = [self.plan], {}
-        while plans:
-            for relation in plans.pop().relations.values():
-                if isinstance(relation, View):
-                    plans.append(self._engine.view_plan(relation))
-                else:
-                    found[relation.name.lower()] = relation
-        return list(found.values())
+        return self.plan.origins
 
     @property
     def df(self) -> "DataFrame":
@@ -96,7 +89,6 @@ class Query:
         return build(
             self._engine.spark,
             self.plan,
-            self._engine.view_plan,
             control,
             buckets or self._buckets(),
             replaced,
@@ -156,7 +148,7 @@ class Query:
         from cepsql.spark.sink import RowSink
 
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
-        folder = open_checkpoint(checkpoint, self.fingerprint(), drain, reader, self._buckets())
+        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets())
         try:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
         except BaseException:
@@ -167,7 +159,7 @@ class Query:
         remove_uncommitted(_late_folders(origins), folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
-            return explain_held(self._engine.spark, self.plan, self._asked(key), self._engine.view_plan, folder.spark)
+            return explain_held(self._engine.spark, self.plan, self._asked(key), folder.spark)
 
         options = StartOptions(
             drain=drain,
@@ -187,17 +179,15 @@ class Query:
 
         spark: the session, whose settings matter, too. None if nothing is in the way.
         """
-        if any(is_matched(relation) for relation in self.plan.relations.values()):
-            return "a view holds a match"
-        matches = [match for match in self.plan.matches if match.streaming and not match.chained]
-        if not matches:
+        stages = [stage for stage in self.plan.stages if stage.match.streaming and not stage.chained]
+        if not stages:
             return "no match over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":
             return "cepsql.scan is spark"
-        choices = [choose_scan(match.program, match.input, self.plan.relations) for match in matches]
-        reason = next((choice.reason for choice in choices if choice.scan is None), None)
+        reason = next(filter(None, map(stage_obstacle, stages)), None)
         if reason or spark is None:
             return reason
+        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
         obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)
@@ -214,14 +204,14 @@ class Query:
         from cepsql.spark.explain_match import explain_query
 
         with self._tagged() as spark:
-            return explain_query(spark, self.plan, asked, self._engine.view_plan)
+            return explain_query(spark, self.plan, asked)
 
-    def fingerprint(self) -> str:
-        """Return a text that changes whenever a checkpoint of the query could no longer be gone on from."""
-        buckets = self._engine.settings.get("cepsql.buckets", "")
-        matches = [f"{match.program.fingerprint()} {match.watermark}" for match in self.plan.matches]
-        plain = [] if matches and not self.plan.stateful else [self.plan.expression.sql()]
-        return "; ".join([*matches, *plain, f"buckets {buckets}"])
+    def identity(self) -> dict:
+        """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
+        from cepsql.spark.frames import frame_identity
+        from cepsql.spark.settings import meaning_settings
+
+        return describe_plan(self.plan, meaning_settings(self._engine.spark), frame_identity)
 
     def _asked(self, key: Key) -> AskedPartition:
         """Return the partition of a key, with the match within the limits that SET gives its search."""

@@ -101,7 +101,7 @@ def _play(
     from cepsql.spark.replay import Replay, write_batch
 
     frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
-    checkpoint = open_checkpoint(folder / "checkpoint", query.fingerprint())
+    checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
     frame = query.build(checkpoint.control, frames)
     seen = []
     with Replay(frame, checkpoint, query.patterns) as replay:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cepsql.analysis.canonical import describe_clause, describe_pattern, digest
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
-from cepsql.analysis.event_time import match_event_time
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.list_aggregates import ListAggregate
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
@@ -16,10 +16,14 @@ from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name
 from cepsql.language.tokens import DIALECT
+from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
-from cepsql.pattern.program import Column, Complete, MatchId, MatchProgram, OrderColumn, Scalar
+from cepsql.pattern.program import Complete, MatchId, MatchProgram, Scalar
+
+STATE_VERSION = 1
+"""Of what a match keeps of rows; to be raised when the columns that travel for a clause change."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +39,17 @@ class OutputColumn:
 class MatchPlan:
     """What is executed for one MATCH_RECOGNIZE.
 
-    input:     the query that gives its rows.
+    time:      the column of the input with the event time; None if ORDER BY does not begin with one.
     order:     ORDER BY as Spark SQL (a batch job sorts by it).
     watermark: event-time column of the input and delay in microseconds; None for a bounded input.
     notices:   what the user should know before it runs for months.
     scope, traveling: what its names mean and what travels, for whoever lowers further expressions of the clause.
     aggregates: what Spark computes from lists that the matcher returns, before `output`.
-    event_time: of the matches of a stream, with their hold; None if they have none, or no limit.
-    chained:   the input's stream is matches, with markers among them.
     """
 
     clause: MatchClause
-    input: exp.Query
     program: MatchProgram
+    time: str | None
     order: tuple[str, ...]
     output: tuple[OutputColumn, ...]
     watermark: Watermark | None
@@ -55,8 +57,6 @@ class MatchPlan:
     scope: MatchScope = field(repr=False, compare=False)
     traveling: Traveling = field(repr=False, compare=False)
     aggregates: tuple[ListAggregate, ...] = ()
-    event_time: Watermark | None = None
-    chained: bool = False
 
     @property
     def streaming(self) -> bool:
@@ -69,9 +69,8 @@ def plan_match(
     columns: tuple[ColumnDefinition, ...],
     streaming: bool,
     watermark: Watermark | None,
-    chained: bool = False,
 ) -> MatchPlan:
-    """Plan a clause over an input with these columns; `chained`: they are of matches of a stream, with markers.
+    """Plan a clause over an input with these columns and, if it is a stream, this event time.
 
     Raises ProgrammingError for what is wrong and NotSupportedError for what is not executed, with positions.
     """
@@ -106,16 +105,21 @@ def plan_match(
         strict=not streaming,
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
+        state_id=_state_id(clause, keys, order_columns, traveling),
+        pattern_id=digest(describe_pattern(clause)),
     )
     if streaming:
         _refuse_endless(clause, program)
     notices = _notices(clause, scope, program, streaming)
-    event_time = match_event_time(program, output, time) if streaming else None
     mark = watermark if streaming else None
-    aggregates = tuple(atoms.aggregates)
-    return MatchPlan(
-        clause, clause.input, program, order, output, mark, notices, scope, traveling, aggregates, event_time, chained
-    )
+    return MatchPlan(clause, program, time, order, output, mark, notices, scope, traveling, tuple(atoms.aggregates))
+
+
+def _state_id(
+    clause: MatchClause, keys: tuple[Column, ...], order: tuple[OrderColumn, ...], traveling: Traveling
+) -> str:
+    columns = [column.sql for column in (*keys, *order, *traveling.values)]
+    return digest([STATE_VERSION, describe_clause(clause), columns, traveling.predicates])[:16]
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:

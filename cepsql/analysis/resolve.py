@@ -11,12 +11,13 @@ from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from cepsql.analysis.positions import span_of
-from cepsql.catalog import ColumnDefinition, Relation, Watermark
+from cepsql.analysis.properties import Properties
+from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import ProgrammingError, suggestion
 from cepsql.language.tokens import DIALECT
 
-Lookup = Callable[[exp.Table], Relation]
-"""Finds the relation that a table name means, or raises ProgrammingError."""
+Lookup = Callable[[exp.Table], Properties]
+"""Tells what is known of the rows that a table name means, or raises ProgrammingError."""
 
 # sqlglot cannot tell all names inside these; Spark checks them.
 _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
@@ -28,14 +29,16 @@ class Resolved:
 
     columns:   name and Spark type ("unknown" where sqlglot cannot tell).
     relations: by lower-case name as written.
-    watermark: the output column that is the event time of the one stream below, and its delay; None if there is none.
+    watermark: the output column that is the event time of the streams below, and its delay; None if there is none.
+    merged:    it is that of several streams, by UNION ALL.
     qualified: the query with the table of every column and without stars.
     """
 
     columns: tuple[ColumnDefinition, ...]
-    relations: dict[str, Relation]
+    relations: dict[str, Properties]
     watermark: Watermark | None
     qualified: exp.Query
+    merged: bool = False
 
     @property
     def streaming(self) -> bool:
@@ -112,7 +115,10 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     annotate_types(qualified, schema=schema, dialect=DIALECT)
     columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in qualified.selects)
     flat_relations = {flat_name(name): relation for name, relation in relations.items()}
-    return Resolved(columns, relations, event_time(build_scope(qualified), flat_relations), qualified)
+    scope = build_scope(qualified)
+    time = event_time(scope, flat_relations)
+    merged = time is not None and event_time(scope, flat_relations, unions=False) is None
+    return Resolved(columns, relations, time, qualified, merged)
 
 
 def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:
@@ -150,7 +156,7 @@ def used_ctes(query: exp.Query) -> exp.Query:
     return copy
 
 
-def _qualify_error(query: exp.Query, message: str, relations: dict[str, Relation]) -> ProgrammingError:
+def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properties]) -> ProgrammingError:
     prefix = "Unknown column: "
     if message.startswith(prefix):
         name = message.removeprefix(prefix).lower()
@@ -165,7 +171,7 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Relation
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
 
 
-def _check_alias(table: exp.Table, relation: Relation) -> None:
+def _check_alias(table: exp.Table, relation: Properties) -> None:
     alias = table.args.get("alias")
     named = alias.columns if alias is not None else []
     if named and len(named) != len(relation.columns):
@@ -191,7 +197,7 @@ def _type_name(expression: exp.Expr) -> str:
     return "unknown" if name in ("null", "") else name
 
 
-def _check_columns(qualified: exp.Query, relations: dict[str, Relation]) -> None:
+def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> None:
     if qualified.find(*_OPAQUE):
         return
     for scope in traverse_scope(qualified):
@@ -201,7 +207,7 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Relation]) -> None
                 relation = next((r for key, r in relations.items() if flat_name(key) == source.name.lower()), None)
                 if relation is None:
                     return
-                columns[name.lower()] = [c.name for c in relation.columns]
+                columns[name.lower()] = _column_names(source, relation)
             elif isinstance(source, Scope) and isinstance(source.expression, exp.Query):
                 columns[name.lower()] = [e.alias_or_name for e in source.expression.selects]
         if scope.is_correlated_subquery or isinstance(scope.expression, exp.SetOperation):
@@ -211,6 +217,13 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Relation]) -> None
             if isinstance(column.this, exp.Star):
                 continue
             _check_column(column, columns, everything)
+
+
+def _column_names(table: exp.Table, relation: Properties) -> list[str]:
+    """Return the names of a relation's columns where it stands: an alias may give others."""
+    alias = table.args.get("alias")
+    renamed = alias.columns if alias is not None else []
+    return [column.name for column in renamed or relation.columns]
 
 
 def _check_column(column: exp.Column, columns: dict[str, list[str]], everything: list[str]) -> None:
@@ -230,12 +243,17 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
         raise ProgrammingError(f"{where} no column {name}", span_of(column.this), suggestion(name, known, "columns"))
 
 
-def event_time(scope: Scope | None, relations: dict[str, Relation]) -> Watermark | None:
-    """Follow the event-time column of the query's stream to the output; None if it is computed or gone.
+def event_time(scope: Scope | None, relations: dict[str, Properties], unions: bool = True) -> Watermark | None:
+    """Follow the event-time column of the query's streams to the output; None if it is computed or gone.
 
     relations: by flat name, as `flatten_names` gives them.
+    unions:    over a UNION ALL it is the column that is the event time of every branch, with the longest delay.
     """
-    if scope is None or not isinstance(scope.expression, exp.Select):
+    if scope is None:
+        return None
+    if isinstance(scope.expression, exp.SetOperation):
+        return _time_of_union(scope, relations) if unions else None
+    if not isinstance(scope.expression, exp.Select):
         return None
     for selected in scope.expression.selects:
         source_column = selected.unalias()
@@ -244,9 +262,33 @@ def event_time(scope: Scope | None, relations: dict[str, Relation]) -> Watermark
         source = scope.sources.get(source_column.table)
         below = None
         if isinstance(source, Scope):
-            below = event_time(source, relations)
+            below = event_time(source, relations, unions)
         elif isinstance(source, exp.Table) and source.name.lower() in relations:
-            below = relations[source.name.lower()].watermark
+            below = _time_of_table(source, relations[source.name.lower()])
         if below is not None and below.column.lower() == source_column.name.lower():
             return Watermark(selected.alias_or_name, below.delay)
     return None
+
+
+def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
+    mark, names = relation.watermark, [column.name.lower() for column in relation.columns]
+    if mark is None or mark.column.lower() not in names:
+        return mark
+    return Watermark(_column_names(table, relation)[names.index(mark.column.lower())], mark.delay)
+
+
+def _time_of_union(scope: Scope, relations: dict[str, Properties]) -> Watermark | None:
+    union = scope.expression
+    if not isinstance(union, exp.Union) or union.args.get("distinct"):
+        return None
+    found = [(branch, event_time(branch, relations)) for branch in scope.set_operation_scopes]
+    if not found or any(time is None for _, time in found):
+        return None
+    places = {_names(branch).index(time.column.lower()) for branch, time in found}
+    if len(places) > 1:
+        return None
+    return Watermark(found[0][0].expression.named_selects[places.pop()], max(time.delay for _, time in found))
+
+
+def _names(scope: Scope) -> list[str]:
+    return [name.lower() for name in scope.expression.named_selects]

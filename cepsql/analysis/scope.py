@@ -93,7 +93,10 @@ class MatchScope:
                 span_of(parts[0], self.place),
                 self._column_hint(parts[0]),
             )
-        plain = exp.column(parts[0].copy())
+        name = parts[0].copy()
+        # As it is declared: one column is one travelling value, however it is spelled.
+        name.set("this", self.columns[name.name.lower()][0])
+        plain = exp.column(name)
         for field in parts[1:]:
             plain = exp.Dot(this=plain, expression=field.copy())
         return variables, plain

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from cepsql.errors import NotSupportedError
-from cepsql.pattern.program import MAX_PREDICATES, Column
+from cepsql.ordered.row_layout import Column
+from cepsql.pattern.program import MAX_PREDICATES
 
 
 @dataclass

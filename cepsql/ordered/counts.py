@@ -1,11 +1,12 @@
-"""What became of the rows: the counts that must add up."""
+"""What became of the rows: the counts that must add up, and those of the operator."""
 
-from dataclasses import astuple, dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of rows and matches; read = used + late + malformed + null_time.
+    """Numbers of rows of an input; read = used + late + malformed + null_time.
 
     read:      rows that came from the sources.
     used:      rows that entered the order (some may wait there still).
@@ -13,10 +14,6 @@ class Counts:
     malformed: rows that the source could not parse.
     null_time: rows without event time.
     null_key:  rows, used or late, with a NULL among their keys.
-    matches:   matches given out.
-    timeouts:  partial matches given out because their deadline passed.
-    misplaced: skips to a variable that led nowhere, so that matching went on after the match or at its second row.
-    given_up:  attempts to match that took too many steps, so that their first rows count as not matched.
     """
 
     read: int = 0
@@ -25,10 +22,27 @@ class Counts:
     malformed: int = 0
     null_time: int = 0
     null_key: int = 0
-    matches: int = 0
-    timeouts: int = 0
-    misplaced: int = 0
-    given_up: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+
+COUNTS = tuple(field.name for field in fields(Counts))
+"""The names of the counts of an input."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The counts of each input, and the operator's counters by name."""
+
+    inputs: tuple[Counts, ...]
+    counters: Mapping[str, int]
+
+    def __add__(self, other: "Tally") -> "Tally":
+        inputs = tuple(a + b for a, b in zip(self.inputs, other.inputs, strict=True))
+        return Tally(inputs, {name: number + other.counters[name] for name, number in self.counters.items()})
+
+    @property
+    def rows(self) -> Counts:
+        """The counts of all inputs together."""
+        return sum(self.inputs, Counts())

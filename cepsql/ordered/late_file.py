@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from cepsql.ordered.columns import one_chunk
 from cepsql.ordered.rejected import WHOLE
-from cepsql.pattern.program import END_OF_TIME
+from cepsql.ordered.row_layout import END_OF_TIME
 
 LATE_COLUMNS = (
     ("reason", "STRING"),

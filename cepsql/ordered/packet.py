@@ -1,4 +1,4 @@
-"""Packets: the rows of one task for one bucket as bytes, with the greatest event time that the task saw."""
+"""Packets: the rows of one task for one bucket as bytes, with their input and the greatest time the task saw there."""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from cepsql.ordered.columns import canonical, integers, one_chunk, plain_batch
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.rejected import WHOLE, set_aside
 from cepsql.ordered.row_bytes import narrow, read_rows, write_rows
-from cepsql.pattern.program import END_OF_TIME
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Reduction
 
 PACKET_DDL = "bucket INT, packet BINARY"
 """The Spark schema of packed rows."""
@@ -21,28 +21,32 @@ PACKET_DDL = "bucket INT, packet BINARY"
 PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
 """The Arrow schema of packed rows."""
 
-BEGINNING = -END_OF_TIME
-"""The greatest event time of no row at all."""
-
 PIECE_ROWS, PIECE_BYTES = 131_072, 64 * 2**20
 """How much a task gathers before it gives out packets: the columns of so many rows fit the processor's cache."""
 
-_MAGIC, _VERSION = b"CEPP", 3
-_HEADER = struct.Struct("<4sHxxqqqqqqq")
+_MAGIC, _VERSION = b"CEPP", 4
+_HEADER = struct.Struct("<4sHB?qqqqqqq")
+
+MAX_INPUTS = 256
+"""How many inputs packets can tell apart."""
 
 
 @dataclass(frozen=True)
 class Packet:
     """A packet that was read.
 
-    greatest: the greatest event time that the task saw in all buckets, END_OF_TIME after a control row.
+    input:    the number of the input that its rows come from.
+    ended:    whether a control row said that the input of the query ends.
+    greatest: the greatest event time that the task saw in all buckets, END_OF_TIME where no row of the input follows.
     counts:   read, malformed, null_time and null_key of this bucket's rows.
     rows:     the rows, or None.
     aside:    malformed rows and those without event time, as `cepsql.ordered.rejected` has them; None where they do
               not travel or there are none.
-    dead:     the event times (int64) of rows of any bucket that were left out, since they can change no match.
+    dead:     the event times (int64) of rows of any bucket that a reduction left out.
     """
 
+    input: int
+    ended: bool
     greatest: int
     counts: Counts
     rows: pa.Table | None
@@ -51,21 +55,27 @@ class Packet:
 
 
 def pack(
-    batches: Iterable[pa.RecordBatch], buckets: int, alive: tuple[int, ...] | None = None, piece_rows: int = PIECE_ROWS
+    batches: Iterable[pa.RecordBatch],
+    buckets: int,
+    input: int = 0,
+    reduction: Reduction | None = None,
+    piece_rows: int = PIECE_ROWS,
 ) -> Iterator[pa.RecordBatch]:
     """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
 
-    batches: a program's columns (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps `malformed` BOOLEAN and
-             the struct `whole`, or `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these
-             counts as the greatest event time, whatever the rows have.
-    alive:   as `cepsql.pattern.dead_rows` gives it. Of dead rows only the times travel, those of all buckets in the
-             packets of bucket 0, where they tell how many were late.
+    batches: the columns of a layout (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps `malformed` BOOLEAN
+             and the struct `whole`, or `bound` BIGINT: a row that has one is no row but a marker, and the greatest of
+             these counts as the greatest event time, whatever the rows have.
+    input:   the number of the input that the rows come from, below MAX_INPUTS.
+    reduction: leaves out rows that need not travel. Only their times do, those of all buckets in the packets of
+             bucket 0, where they tell how many were late.
     piece_rows: after so many rows, or PIECE_BYTES, packets are given out. A task without any row gives nothing.
     Rows that are malformed or have no event time are counted; where rows have `whole`, that travels apart from the
-    other rows, else they are dropped. A row with t = END_OF_TIME is no row but the sign that nothing follows.
+    other rows, else they are dropped. A row with t = END_OF_TIME is no row but the sign that the input of the query
+    ends; a marker with `bound` = END_OF_TIME says that nothing follows in this input.
     Yields batches of PACKET_SCHEMA.
     """
-    task = _Task(buckets, alive)
+    task = _Task(buckets, input, reduction)
     for piece in _pieces(batches, piece_rows):
         yield task.packets(piece)
 
@@ -75,7 +85,8 @@ def open_packet(data: bytes) -> Packet:
 
     Raises OperationalError if another version of cepsql wrote it.
     """
-    magic, version, greatest, read, malformed, null_time, null_key, dead, aside = _HEADER.unpack_from(data)
+    header = _HEADER.unpack_from(data)
+    magic, version, input, ended, greatest, read, malformed, null_time, null_key, dead, aside = header
     if (magic, version) != (_MAGIC, _VERSION):
         raise OperationalError(
             f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
@@ -84,14 +95,16 @@ def open_packet(data: bytes) -> Packet:
     counts = Counts(read=read, malformed=malformed, null_time=null_time, null_key=null_key)
     times = np.frombuffer(data, np.int64, dead, _HEADER.size)
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
-    return Packet(greatest, counts, read_rows(body.slice(aside)), times, read_rows(body.slice(0, aside)))
+    rows, rejected = read_rows(body.slice(aside)), read_rows(body.slice(0, aside))
+    return Packet(input, ended, greatest, counts, rows, times, rejected)
 
 
 class _Task:
     """Makes packets, and remembers the greatest event time since the task began."""
 
-    def __init__(self, buckets: int, alive: tuple[int, ...] | None):
-        self.buckets, self.alive, self.greatest = buckets, alive, BEGINNING
+    def __init__(self, buckets: int, input: int, reduction: Reduction | None):
+        self.buckets, self.input, self.reduction = buckets, input, reduction
+        self.greatest, self.ended = BEGINNING, False
 
     def packets(self, piece: pa.RecordBatch) -> pa.RecordBatch:
         marked = "bound" in piece.schema.names
@@ -99,7 +112,7 @@ class _Task:
             piece = self._take_markers(piece)
         ends = _flags(pc.equal(piece["t"], END_OF_TIME))
         if ends.any():
-            self.greatest = END_OF_TIME
+            self.greatest, self.ended = END_OF_TIME, True
             piece = piece.filter(pa.array(~ends))
         bucket = integers(piece["bucket"])
         malformed = np.zeros(len(bucket), bool)
@@ -113,11 +126,14 @@ class _Task:
                 rejected = set_aside(piece.filter(pa.array(dropped))[WHOLE], malformed[dropped])
                 aside = self._sections(rejected, bucket[dropped])
             piece, bucket = piece.filter(pa.array(~dropped)), bucket[~dropped]
-        piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
         if len(bucket) and not marked:
             self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
         tallies.append(self._tally(bucket[_null_key(piece)]))
-        piece, bucket, dead = self._without_dead(piece, bucket)
+        dead = np.zeros(0, np.int64)
+        if self.reduction is not None and len(bucket):
+            piece, dead = self.reduction(piece)
+            bucket = integers(piece["bucket"])
+        piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
         sections = self._sections(_canonical_keys(piece), bucket)
         return self._joined(tallies, dead, aside, sections)
 
@@ -126,14 +142,6 @@ class _Task:
         if len(markers):
             self.greatest = max(self.greatest, pc.max(markers).as_py())
         return piece.filter(pc.is_null(piece["bound"]))
-
-    def _without_dead(self, piece: pa.RecordBatch, bucket: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray, np.ndarray]:
-        """Return the rows that are alive, their buckets, and the times of the others."""
-        if self.alive is None or not len(bucket):
-            return piece, bucket, np.zeros(0, np.int64)
-        mask = integers(piece["m"])
-        alive = np.logical_or.reduce([mask & bits == bits for bits in self.alive])
-        return piece.filter(pa.array(alive)), bucket[alive], integers(piece["t"])[~alive]
 
     def _sections(self, rows: pa.RecordBatch, bucket: np.ndarray) -> list[pa.Buffer]:
         """Return the rows of each bucket as an Arrow IPC stream, nothing for a bucket without rows."""
@@ -152,7 +160,16 @@ class _Task:
         for b, (outside, inside) in enumerate(zip(aside, sections, strict=True)):
             times = dead.tobytes() if b == 0 else b""
             counts = (int(tally[b]) for tally in tallies)
-            header = _HEADER.pack(_MAGIC, _VERSION, self.greatest, *counts, len(times) // 8, len(outside))
+            header = _HEADER.pack(
+                _MAGIC,
+                _VERSION,
+                self.input,
+                self.ended,
+                self.greatest,
+                *counts,
+                len(times) // 8,
+                len(outside),
+            )
             packets.append(b"".join([header, times, outside, inside]))
         arrays = [pa.array(range(self.buckets), pa.int32()), pa.array(packets, pa.binary())]
         return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)

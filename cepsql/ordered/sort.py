@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from cepsql.ordered.columns import compact, integers, take_rows
 from cepsql.ordered.keys import key_codes
 from cepsql.ordered.ordinal import ordinals
-from cepsql.pattern.program import OrderColumn
+from cepsql.ordered.row_layout import OrderColumn
 
 
 def partition_rows(
@@ -24,23 +24,58 @@ def partition_rows(
     order.
     """
     rows = compact(rows)
-    times = integers(rows[time])
     codes, count = key_codes([rows[k].chunk(0) for k in keys], rows.num_rows)
     if count <= 1:
         codes = np.zeros(rows.num_rows, np.uint8)
+    rows, codes = _sorted(rows, codes, time, order, rest)
+    changes = codes[1:] != codes[:-1]
+    starts = np.flatnonzero(np.concatenate([[True], changes])) if rows.num_rows else np.zeros(0, np.int64)
+    return rows, np.append(starts, rows.num_rows).astype(np.int64)
+
+
+def partition_sides(
+    sides: Sequence[pa.Table | None],
+    keys: Sequence[str],
+    time: str,
+    breakers: Sequence[tuple[Sequence[OrderColumn], Sequence[str]]],
+) -> list[tuple[pa.Table, np.ndarray] | None]:
+    """Sort the rows of relations with equal keys, each as `partition_rows` does, into partitions that they share.
+
+    breakers: what breaks ties in each side: its order columns, and the rest.
+    Returns for each side its rows and where the partitions begin, with the number of rows at the end: the partition of
+    a key has the same place in all, and is empty where the side has no row of it. None for a side of None.
+    """
+    there = [compact(side) for side in sides if side is not None]
+    sizes = [side.num_rows for side in there]
+    columns = [pa.concat_arrays([side[key].chunk(0) for side in there]) for key in keys] if there else []
+    codes, count = key_codes(columns, sum(sizes))
+    ends = np.cumsum(sizes)
+    found: list[tuple[pa.Table, np.ndarray] | None] = []
+    left = iter(zip(there, np.split(codes, ends[:-1]), strict=True)) if there else iter(())
+    for side, (order, rest) in zip(sides, breakers, strict=True):
+        if side is None:
+            found.append(None)
+        else:
+            rows, own = _sorted(*next(left), time, order, rest)
+            found.append((rows, np.searchsorted(own, np.arange(count + 1)).astype(np.int64)))
+    return found
+
+
+def _sorted(
+    rows: pa.Table, codes: np.ndarray, time: str, order: Sequence[OrderColumn], rest: Sequence[str]
+) -> tuple[pa.Table, np.ndarray]:
+    """Sort rows, one chunk a column, by the number of their key, by time and by what breaks ties; and the numbers."""
+    times = integers(rows[time])
     places = None if _ascending(times) else _stable_order(times)
     if places is not None or not _ascending(codes):
         places = _stable_order(codes, places)
     if places is not None:
         times, codes = times[places], codes[places]
-    changes = codes[1:] != codes[:-1]
-    tied = ~changes & (times[1:] == times[:-1])
+    tied = (codes[1:] == codes[:-1]) & (times[1:] == times[:-1])
     if tied.any():
         places = np.arange(rows.num_rows) if places is None else places
         _break_ties(rows, places, tied, _tie_breakers(order, rest))
-    starts = np.flatnonzero(np.concatenate([[True], changes])) if rows.num_rows else np.zeros(0, np.int64)
-    starts = np.append(starts, rows.num_rows).astype(np.int64)
-    return (rows if places is None else take_rows(rows, places)), starts
+    return (rows if places is None else take_rows(rows, places)), codes
 
 
 def _ascending(values: np.ndarray) -> bool:

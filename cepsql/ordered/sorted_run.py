@@ -1,4 +1,4 @@
-"""The batch job: scan rows that come sorted, partition by partition."""
+"""The batch job: an operator over rows that come sorted, partition by partition."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,33 +8,27 @@ import pyarrow.compute as pc
 
 from cepsql.ordered.columns import canonical, one_chunk, plain_batch, stack
 from cepsql.ordered.keys import key_changes
-from cepsql.ordered.match_rows import OrderedFunction, match_rows
-from cepsql.ordered.row_ids import with_row_ids
-from cepsql.pattern.program import END_OF_TIME, MatchProgram
-from cepsql.pattern.rows import Partitions
+from cepsql.ordered.operator import Operator, OrderedRows
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 
 CHUNK_ROWS = 131_072
 """How many rows of whole partitions are scanned at once, at least, except at the end."""
 
 
-def match_sorted(
-    program: MatchProgram,
-    batches: Iterable[pa.RecordBatch],
-    chunk_rows: int = CHUNK_ROWS,
-    function: OrderedFunction = match_rows,
+def run_sorted(
+    operator: Operator, batches: Iterable[pa.RecordBatch], chunk_rows: int = CHUNK_ROWS
 ) -> Iterator[pa.RecordBatch]:
-    """Scan bounded rows that are sorted by key and then by ORDER BY; yield the function's output.
+    """Give bounded rows that are sorted by key and then in their order to an operator of one side; yield its output.
 
-    batches: a program's columns (k*, v*, m and perhaps t); a partition may span batches and is gathered whole.
-    Rows without event time are dropped, as on a stream. No input gives no output.
+    batches: the columns of the operator's layout (k*, v*, m and perhaps t); a partition may span batches and is
+             gathered whole. Rows without event time are dropped, as on a stream. No input gives no output.
     """
-    keys = [column.name for column in program.keys]
-    for rows, starts in _chunks(batches, keys, chunk_rows):
-        begins, ends = starts[:-1], starts[1:]
-        numbers = np.zeros(len(begins), np.int64)
-        rows = with_row_ids(program, rows)
-        scanned = function(program, Partitions(rows, starts, begins, ends, numbers, END_OF_TIME))
-        yield from (batch for batch in scanned.output.to_batches() if batch.num_rows)
+    (layout,), (marks,) = operator.sides, operator.marks
+    for rows, starts in _chunks(batches, layout.key_names, chunk_rows):
+        for name, kind in marks.items():
+            rows = rows.append_column(name, pa.nulls(rows.num_rows, kind))
+        step = operator.advance([OrderedRows(rows, starts, starts[:-1])], {}, BEGINNING, END_OF_TIME)
+        yield from (batch for batch in step.output.to_batches() if batch.num_rows)
 
 
 def _chunks(

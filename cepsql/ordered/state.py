@@ -1,79 +1,119 @@
-"""The state of a bucket, and its bytes: a fixed header, then Arrow IPC streams."""
+"""The state of a bucket, and its bytes: a fixed header, a directory, then the sections as Arrow IPC streams."""
 
+import json
 import struct
-from dataclasses import astuple, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import compact
-from cepsql.ordered.counts import Counts
-from cepsql.ordered.packet import BEGINNING
+from cepsql.ordered.counts import Counts, Tally
+from cepsql.ordered.operator import Operator
+from cepsql.ordered.release import Kept, nothing_kept
 from cepsql.ordered.row_bytes import read_rows, write_rows
+from cepsql.ordered.row_layout import BEGINNING
 
-_MAGIC, _VERSION = b"CEPS", 3
-_COUNTS = len(fields(Counts))
-_HEADER = struct.Struct(f"<4sHxx16sq{_COUNTS}q3q")
+_MAGIC, _VERSION = b"CEPS", 4
+_HEADER = struct.Struct("<4sHxxq")
 _MAX_BYTES = 2**31 - 64
+_ALIGNMENT = 64
+_ROWS_VERSION = 1
+"""Of the sections with held and waiting rows."""
 
 
 @dataclass(frozen=True)
 class State:
     """What a bucket keeps from one micro-batch to the next.
 
-    bound:   rows with t <= bound were released; a row that comes at or below it is late.
-    counts:  what became of all rows since the query began.
-    held:    released rows that a later scan reads again, partition by partition and in order, or None. Further
-             columns: `first` BOOLEAN begins a partition, `context` BOOLEAN is kept only for PREV, and with
-             WITH UNMATCHED ROWS `covered` BOOLEAN is in a match that was given out.
-    waiting: rows above the bound in no order, or None.
-    numbers: the keys that had matches, with `number` BIGINT, how many; None if the program does not ask for it.
+    bound:    rows with t <= bound were released; a row that comes at or below it is late.
+    greatest: the greatest event time seen, one entry an input.
+    tally:    what became of all rows since the query began.
+    kept:     rows, and what the operator remembers beside them.
     """
 
-    bound: int = BEGINNING
-    counts: Counts = field(default_factory=Counts)
-    held: pa.Table | None = None
-    waiting: pa.Table | None = None
-    numbers: pa.Table | None = None
+    bound: int
+    greatest: tuple[int, ...]
+    tally: Tally
+    kept: Kept
 
 
-def encode(state: State, fingerprint: str) -> bytes:
-    """Write the state of a query whose program has this fingerprint (16 characters).
+def first_state(operator: Operator, inputs: int) -> State:
+    """Return the state of a stage with so many inputs before the first row."""
+    counts = Tally((Counts(),) * inputs, dict.fromkeys(operator.counters, 0))
+    return State(BEGINNING, (BEGINNING,) * inputs, counts, nothing_kept(operator))
+
+
+def encode(state: State, operator: Operator, identity: str) -> bytes:
+    """Write the state of an operator in a query with this identity.
 
     Raises OperationalError if it outgrows what Spark keeps in one value (2 GiB).
     """
-    sections = [_section(table) for table in (state.held, state.waiting, state.numbers)]
-    sizes = [section.size for section in sections]
-    if _HEADER.size + sum(sizes) > _MAX_BYTES:
+    versions = _versions(operator)
+    tables = _tables(state.kept)
+    parts = {name: _bytes(table) for name, table in tables.items() if table is not None and table.num_rows}
+    directory = {
+        "identity": identity,
+        "bound": state.bound,
+        "greatest": state.greatest,
+        "inputs": [asdict(counts) for counts in state.tally.inputs],
+        "counters": dict(state.tally.counters),
+        "sections": [[name, versions[name], part.size] for name, part in parts.items()],
+    }
+    written = json.dumps(directory, separators=(",", ":")).encode()
+    # Columns that are read where they lie must lie at multiples of their width.
+    written += b" " * (-(_HEADER.size + len(written)) % _ALIGNMENT)
+    if _HEADER.size + len(written) + sum(part.size for part in parts.values()) > _MAX_BYTES:
         raise OperationalError(
             "the state of a bucket outgrows 2 GiB", hint="use more buckets, or bound the pattern by WITHIN"
         )
-    header = _HEADER.pack(_MAGIC, _VERSION, fingerprint.encode(), state.bound, *astuple(state.counts), *sizes)
-    return b"".join([header, *sections])
+    return b"".join([_HEADER.pack(_MAGIC, _VERSION, len(written)), written, *parts.values()])
 
 
-def decode(data: bytes, fingerprint: str) -> State:
+def decode(data: bytes | pa.Buffer, operator: Operator, identity: str) -> State:
     """Read a state; its tables share the memory of `data`.
 
-    Raises OperationalError if another format of state or another program wrote it.
+    Raises OperationalError if another format, another query, or another version of the operator wrote it.
     """
     magic, version = struct.unpack_from("<4sH", data)
     if (magic, version) != (_MAGIC, _VERSION):
         raise _unusable(f"the stored state has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}")
-    _, _, written, bound, *numbers = _HEADER.unpack_from(data)
-    if written != fingerprint.encode():
+    buffer, (_, _, length) = pa.py_buffer(data), _HEADER.unpack_from(data)
+    begin = _HEADER.size + length
+    directory = json.loads(buffer.slice(_HEADER.size, length).to_pybytes())
+    if directory["identity"] != identity:
         raise _unusable("the stored state belongs to another text of the query")
-    tables, begin = [], _HEADER.size
-    for size in numbers[_COUNTS:]:
-        section = pa.py_buffer(data).slice(begin, size)
-        tables.append(read_rows(section))
+    versions, tables = _versions(operator), {}
+    for name, written, size in directory["sections"]:
+        if versions.get(name) != written:
+            expected = "none" if name not in versions else f"version {versions[name]}"
+            raise _unusable(f"the stored state has version {written} of section {name!r}, but {expected} is expected")
+        tables[name] = read_rows(buffer.slice(begin, size))
         begin += size
-    return State(bound, Counts(*numbers[:_COUNTS]), *tables)
+    tally = Tally(tuple(Counts(**counts) for counts in directory["inputs"]), directory["counters"])
+    return State(directory["bound"], tuple(directory["greatest"]), tally, _kept(operator, tables))
 
 
-def _section(table: pa.Table | None) -> pa.Buffer:
-    if table is None or not table.num_rows:
-        return pa.py_buffer(b"")
+def _versions(operator: Operator) -> Mapping[str, int]:
+    """Return the versions of all sections that the state of an operator can have."""
+    rows = {f"{name} {side}": _ROWS_VERSION for name in ("held", "waiting") for side in range(len(operator.sides))}
+    return rows | dict(operator.sections)
+
+
+def _tables(kept: Kept) -> Mapping[str, pa.Table | None]:
+    held = {f"held {side}": table for side, table in enumerate(kept.held)}
+    waiting = {f"waiting {side}": table for side, table in enumerate(kept.waiting)}
+    return held | waiting | dict(kept.sections)
+
+
+def _kept(operator: Operator, tables: Mapping[str, pa.Table]) -> Kept:
+    sides = range(len(operator.sides))
+    held, waiting = (tuple(tables.get(f"{name} {side}") for side in sides) for name in ("held", "waiting"))
+    return Kept(held, waiting, {name: tables[name] for name in operator.sections if name in tables})
+
+
+def _bytes(table: pa.Table) -> pa.Buffer:
     (rows,) = compact(table).to_batches()
     return write_rows(rows)
 

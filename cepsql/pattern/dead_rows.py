@@ -1,6 +1,10 @@
 """Rows that can change no match, so that they need not travel to the matcher."""
 
+from dataclasses import dataclass
 from itertools import chain
+
+import numpy as np
+import pyarrow as pa
 
 from cepsql.pattern.ir import Alternate, Concat, Pattern, Repeat, Variable
 from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, MatchProgram, Navigation, Scalar
@@ -8,6 +12,19 @@ from cepsql.scalar.tree import Call, Literal, leaves
 
 _MOST = 64
 """Masks after which a condition counts as one that every row may satisfy."""
+
+
+@dataclass(frozen=True)
+class AliveRows:
+    """The step before the shuffle that leaves out dead rows; `masks` as `dead_rows` gives them."""
+
+    masks: tuple[int, ...]
+
+    def __call__(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
+        """Return the rows that are alive, and the times (int64) of the others."""
+        mask = rows["m"].to_numpy(zero_copy_only=False)
+        alive = np.logical_or.reduce([mask & bits == bits for bits in self.masks])
+        return rows.filter(pa.array(alive)), rows["t"].filter(pa.array(~alive)).to_numpy()
 
 
 def dead_rows(program: MatchProgram) -> tuple[int, ...] | None:

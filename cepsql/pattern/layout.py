@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.alphabet import FUTURE, SEPARATOR, Alphabet
-from cepsql.pattern.program import END_OF_TIME
 from cepsql.pattern.rows import Partitions
 
 _ROW = 2

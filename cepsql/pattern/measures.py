@@ -107,7 +107,7 @@ class _View:
     def _match_ids(self) -> pa.Array:
         if self._missing.all():
             return pa.nulls(len(self.output.row), pa.string())
-        found = match_ids(self._program.identity(), self._partitions, self.matches)
+        found = match_ids(self._program.pattern_id, self._partitions, self.matches)
         return found.take(pa.array(self.output.match, mask=self._missing))
 
     def _per_match(self, values: np.ndarray, kind: pa.DataType) -> pa.Array:

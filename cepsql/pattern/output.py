@@ -8,6 +8,9 @@ from cepsql.pattern.labels import ranges
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Matches, Partitions
 
+COVERED = "covered"
+"""The column that tells of a row whether a match of an earlier scan covers it."""
+
 
 @dataclass(frozen=True)
 class OutputRows:
@@ -52,7 +55,7 @@ def asks_for_unmatched(program: MatchProgram) -> bool:
 
 
 def covered_rows(partitions: Partitions, matches: Matches) -> np.ndarray:
-    """Tell for each row whether a match covers it, or one of an earlier scan did, as the column `covered` says.
+    """Tell for each row whether a match covers it, or one of an earlier scan did, as the column COVERED says.
 
     The row at which an empty match is found counts as covered, and so do those of a partial match that timed out.
     """
@@ -60,8 +63,8 @@ def covered_rows(partitions: Partitions, matches: Matches) -> np.ndarray:
     np.add.at(depth, matches.start, 1)
     np.add.at(depth, matches.start + np.maximum(matches.length, 1), -1)
     covered = np.cumsum(depth)[:-1] > 0
-    if "covered" in partitions.rows.column_names:
-        covered |= partitions.rows["covered"].to_numpy()
+    if COVERED in partitions.rows.column_names:
+        covered |= partitions.rows[COVERED].to_numpy()
     return covered
 
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.leaf_types import column_types, leaf_types
 from cepsql.pattern.measures import measure_table
-from cepsql.pattern.program import END_OF_TIME, MatchProgram, Measure, Navigation, Scalar
+from cepsql.pattern.program import MatchProgram, Measure, Navigation, Scalar
 from cepsql.pattern.rows import Matches, Partitions
 from cepsql.scalar.columns import plain_values
 from cepsql.scalar.python import Source, compile_node, execute

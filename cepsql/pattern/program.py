@@ -14,37 +14,17 @@ of their own: those of the columns, which Spark knows, decide.
 """
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern.ir import Pattern
 from cepsql.scalar.tree import Call, Literal, Null, Session
-
-END_OF_TIME = 2**62
-"""A watermark after which nothing can follow."""
 
 STEP_BUDGET = 1_000_000
 """Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
 
 MAX_PREDICATES = 62
 """How many row predicates fit the mask column."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the packed rows: its name there and the Spark SQL that computes it from the input relation."""
-
-    name: str
-    sql: str
-
-
-@dataclass(frozen=True)
-class OrderColumn:
-    """A further ORDER BY column of a stream."""
-
-    name: str
-    sql: str
-    descending: bool = False
-    nulls_first: bool = True
 
 
 @dataclass(frozen=True)
@@ -157,6 +137,8 @@ class MatchProgram:
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
     session:    by whose rules conditions compute.
+    state_id:   tells stored state of this program from that of others.
+    pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
     """
 
     pattern: Pattern
@@ -177,18 +159,12 @@ class MatchProgram:
     empty: str = "show"
     step_budget: int = field(default=STEP_BUDGET, repr=False)
     session: Session = field(default_factory=Session, repr=False)
+    state_id: str = field(default="", repr=False)
+    pattern_id: str = field(default="", repr=False)
 
-    def fingerprint(self) -> str:
-        """Return a hash that changes whenever stored state could mean something else.
-
-        So it leaves out what repr leaves out: how strict the search is, and how long it may take.
-        """
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
-
-    def identity(self) -> str:
-        """Return a hash of what the program matches, the same whether it does so over a stream or over a table."""
-        ids = tuple(measure.source for measure in self.measures if isinstance(measure.source, MatchId))
-        return hashlib.sha256(repr(replace(self, order=(), measures=ids[:1])).encode()).hexdigest()
+    def cache_key(self) -> str:
+        """Return a text that tells apart, in a process, what Python takes as equal, like the constants 1 and 1.0."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
 def reads_row_only(leaf: Scalar) -> bool:

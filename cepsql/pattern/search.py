@@ -5,9 +5,10 @@ from bisect import bisect_left
 
 import numpy as np
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.budget import Budget
 from cepsql.pattern.conditions import RowTests
-from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, LEAP, ROW, SPLIT, START_ANCHOR, search_plan
 from cepsql.pattern.steps import UnknownRow

@@ -3,9 +3,10 @@
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.budget import Budget
 from cepsql.pattern.found import FoundBuilder
-from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search import UNKNOWN, Outcome
 from cepsql.pattern.search_plan import search_plan

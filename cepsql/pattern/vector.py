@@ -6,9 +6,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.conditions import RowTests, split
 from cepsql.pattern.leaf_types import column_types, leaf_types
-from cepsql.pattern.program import END_OF_TIME, Bit, MatchProgram, Navigation, Scalar
+from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
 from cepsql.pattern.rows import Partitions
 from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
 from cepsql.scalar.python import Source, compile_node, execute

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.pattern.program import END_OF_TIME
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv import read_csv

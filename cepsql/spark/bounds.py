@@ -11,8 +11,7 @@ from pyspark.sql.types import LongType, StructType, TimestampType
 from cepsql.analysis.markers import BOUND
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
-from cepsql.ordered.packet import BEGINNING
-from cepsql.pattern.program import END_OF_TIME
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.control import ABOVE_WATERMARK
 from cepsql.spark.source import quoted
 from cepsql.spark.worker import settle

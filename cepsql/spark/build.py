@@ -2,22 +2,21 @@
 
 import itertools
 from collections.abc import Callable
-from enum import Enum, auto
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from sqlglot import exp
 
-from cepsql.analysis.after_match import is_matched
-from cepsql.analysis.hidden_column import carry_column
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.plan import Plan
-from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
-from cepsql.catalog import Registered, Relation, Source, View
-from cepsql.errors import OperationalError
+from cepsql.analysis.resolve import flatten_names
+from cepsql.catalog import Registered, Source
+from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import MatchProgram
-from cepsql.scan.choose import choose_scan
+from cepsql.plan.hidden_column import carry_column
+from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, reads
+from cepsql.plan.planner import Plan
+from cepsql.plan.scans import choose_scan
 from cepsql.spark.arrow_scan import scan_packets
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
@@ -25,15 +24,17 @@ from cepsql.spark.checkpoint import SPARK_SCAN
 from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.frames import alike
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stream, match_table
-from cepsql.spark.progress import BELOW_MATCH, CHAINED
+from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
+from cepsql.spark.stage import Feed
 
 MATCH_OBSERVATION = "cepsql_match"
-"""What the observations of match operators begin with, but of those over the matches of others (`CHAINED`)."""
+"""What the observations of match operators begin with."""
 
 SOURCE_OBSERVATION = "cepsql_source"
 """What the observations of plain streams begin with."""
@@ -41,18 +42,9 @@ SOURCE_OBSERVATION = "cepsql_source"
 _numbers = itertools.count()
 
 
-class Wanted(Enum):
-    """How the rows of matches of a stream are wanted: alone, with markers, or with Spark's watermark."""
-
-    ROWS = auto()
-    MARKERS = auto()
-    WATERMARK = auto()
-
-
 def build(
     spark: SparkSession,
     plan: Plan,
-    view_plan: Callable[[View], Plan],
     control: str | None = None,
     buckets: Buckets | None = None,
     replaced: dict[str, DataFrame] | None = None,
@@ -61,7 +53,6 @@ def build(
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
-    view_plan: plans a view's query.
     control:   folder through which the input of a match over a stream can be ended.
     buckets:   how the keys of a match over a stream are spread; default `session_buckets`.
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
@@ -69,83 +60,91 @@ def build(
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
     Raises OperationalError and ProgrammingError for what Spark refuses.
     """
-    builder = _Builder(spark, plan.streaming, view_plan, control, buckets, replaced or {}, limits, scan)
-    frame = builder.query(plan)
+    builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan)
+    try:
+        frame = builder.frame(plan.root)
+    except NotSupportedError as error:
+        error.text = error.text or plan.query.sql
+        raise
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
-        check_streaming(builder.query(plan))
+        check_streaming(builder.frame(plan.root))
     return frame
 
 
 def match_input(
-    spark: SparkSession,
-    plan: Plan,
-    match: MatchPlan,
-    view_plan: Callable[[View], Plan],
-    replaced: dict[str, DataFrame] | None = None,
+    spark: SparkSession, plan: Plan, match: MatchPlan, replaced: dict[str, DataFrame] | None = None
 ) -> DataFrame:
     """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
-    builder = _Builder(spark, plan.streaming, view_plan, None, None, replaced or {}, write_late=False)
-    return builder._match_input(match, plan, {})
+    node = next(node for node in plan.stages if node.match.clause == match.clause)
+    (rows,) = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).inputs(node)
+    return rows
 
 
 class _Builder:
-    """Builds one query; every relation that several parts read is read once."""
+    """Builds one query; every relation that a query names several times is read once."""
 
     def __init__(
         self,
-        spark,
-        streaming,
-        view_plan,
-        control,
-        buckets,
-        replaced,
-        limits=lambda program: program,
-        scan=SPARK_SCAN,
-        write_late=True,
+        spark: SparkSession,
+        streaming: bool,
+        control: str | None,
+        buckets: Buckets | None,
+        replaced: dict[str, DataFrame],
+        limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
+        scan: str = SPARK_SCAN,
+        write_late: bool = True,
     ):
-        self.spark, self.streaming, self.view_plan = spark, streaming, view_plan
+        self.spark, self.streaming = spark, streaming
         self.control, self.buckets, self.limits = control, buckets, limits
         self.scan, self.write_late = scan, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
         self.stages = 0
 
-    def query(self, plan: Plan, wanted: Wanted = Wanted.ROWS, whole: bool = False) -> DataFrame:
-        """Build a plan; `wanted` and `whole` as for `_sql`."""
-        frames: dict[str, DataFrame] = {}
-        if plan.stateful:
-            wanted = Wanted.WATERMARK
-        for match in plan.matches:
-            after = Wanted.MARKERS if match.clause.name in plan.followed else wanted
-            frames[match.clause.name] = self._match(match, plan, frames, after)
-        return self._sql(plan.carried if wanted is Wanted.MARKERS else plan.expression, plan, frames, wanted, whole)
+    def frame(self, node: Node, below_match: bool = False) -> DataFrame:
+        """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
+        match node:
+            case Read(relation):
+                return self._relation(relation, below_match)
+            case Sql():
+                return self._sql(node, below_match)
+            case Match():
+                return self._match(node)
+            case SparkWatermark(below):
+                return with_match_watermark(self.frame(below), below.properties.watermark)
 
-    def _match(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame], wanted: Wanted) -> DataFrame:
-        rows = self._match_input(match, plan, frames)
-        program = in_session(rows, self.limits(match.program), plan.query.sql)
+    def inputs(self, node: Match) -> list[DataFrame]:
+        """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
+        frames = []
+        for below in node.inputs:
+            straight = isinstance(below, Read)
+            frames.append(self._read(below.relation) if straight else self.frame(below, node.match.streaming))
+        return frames if len(frames) == 1 else alike(frames)
+
+    def _match(self, node: Match) -> DataFrame:
+        match, frames = node.match, self.inputs(node)
+        program = in_session(frames[0], self.limits(match.program))
         if not match.streaming:
-            found = match_table(rows, program, list(match.order))
+            found = match_table(frames[0], program, list(match.order))
             return self._output(self.aggregate(found, match.aggregates), match)
-        if match.event_time is None:
-            wanted = Wanted.ROWS
-        delay, control = (0, None) if match.chained else (match.watermark.delay, self.control)
-        found = match_stream(
-            rows,
-            program,
-            delay,
-            self._observation(match),
-            control,
-            self.buckets,
-            late=self._late_files(plan) if WHOLE in rows.columns else None,
-            hold=None if wanted is Wanted.ROWS else match.event_time.delay,
-            read=None if match.chained else self._file_reader(match, plan),
-        )
+        marked = node.markers and node.properties.watermark is not None
+        feeds = [self._feed(node, number, frame) for number, frame in enumerate(frames)]
+        hold = node.properties.watermark.delay if marked else None
+        found = match_stream(feeds, program, self._observation(), self.buckets, hold)
         found = self.aggregate(found, match.aggregates)
-        if wanted is Wanted.ROWS:
-            return self._output(found, match)
-        marked = self._output(found, match, BOUND)
-        return marked if wanted is Wanted.MARKERS else with_match_watermark(marked, match.event_time)
+        return self._output(found, match, *([BOUND] if marked else []))
+
+    def _feed(self, node: Match, number: int, frame: DataFrame) -> Feed:
+        below = node.inputs[number]
+        if below.properties.ordered:
+            return Feed(frame, 0)
+        # One folder ends all inputs, so that one of them reads it.
+        first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
+        control = self.control if number == first else None
+        late = self._late_files(below) if WHOLE in frame.columns else None
+        reader = self._file_reader(node, below, control)
+        return Feed(frame, below.properties.watermark.delay, control=control, late=late, read=reader)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
@@ -154,57 +153,38 @@ class _Builder:
         except Exception as failure:
             raise translate_failure(failure) from failure
 
-    def _observation(self, match: MatchPlan) -> str:
+    def _observation(self) -> str:
         self.stages += 1
-        name = CHAINED if match.chained else MATCH_OBSERVATION
-        return name if self.stages == 1 else f"{name}_{self.stages}"
+        return MATCH_OBSERVATION if self.stages == 1 else f"{MATCH_OBSERVATION}_{self.stages}"
 
-    def _file_reader(self, match: MatchPlan, plan: Plan) -> Callable[[int], DataFrame] | None:
-        """Return what reads the files of a match with Arrow, None if Spark is to read them."""
+    def _file_reader(self, node: Match, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
+        """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
-        choice = choose_scan(match.program, match.input, plan.relations)
+        choice = choose_scan(node.match.program, below)
         if choice.scan is None:
             raise OperationalError(
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
                 hint="start with a new checkpoint and replay the input",
             )
-        return lambda buckets: scan_packets(self.spark, choice.source, choice.scan, buckets, self.control)
+        return partial(scan_packets, self.spark, choice.source, choice.scan, control)
 
-    def _match_input(self, match: MatchPlan, plan: Plan, frames: dict[str, DataFrame]) -> DataFrame:
-        """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
-        tables = catalog_tables(match.input)
-        plain = exp.select("*").from_(tables[0].copy()) == match.input if len(tables) == 1 else False
-        if plain and table_name(tables[0]) in plan.relations:
-            relation = plan.relations[table_name(tables[0])]
-            if isinstance(relation, Source | Registered):
-                return self._read(relation)
-        wanted = Wanted.MARKERS if match.chained else Wanted.ROWS
-        return self._sql(match.input, plan, frames, wanted, whole=match.streaming)
-
-    def _late_files(self, plan: Plan) -> LateFiles | None:
+    def _late_files(self, node: Node) -> LateFiles | None:
         """Return where the late rows of the stream below a match go."""
-        relations = list(plan.relations.values())
-        below = [self._late_files(self.view_plan(view)) for view in relations if isinstance(view, View)]
-        return next((files for files in [*map(late_files, relations), *below] if files is not None), None)
+        return next((files for files in map(late_files, reads(node)) if files is not None), None)
 
-    def _sql(
-        self, query: exp.Query, plan: Plan, frames: dict[str, DataFrame], wanted: Wanted, whole: bool = False
-    ) -> DataFrame:
-        """Run plain SQL over relations and matches, each under a temporary view of a name of its own.
+    def _sql(self, node: Sql, below_match: bool) -> DataFrame:
+        """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
-        wanted: how views over matches of a stream are wanted.
-        whole:  a match reads the rows: pass on the column `__whole` that a stream with a table of late rows has.
+        Below a match the column `__whole`, which a stream with a table of late rows has, is passed on.
         """
-        views: dict[str, str] = {}
-        for table in catalog_tables(query):
-            name = table_name(table)
-            if name not in views:
-                frame = frames[name] if name in frames else self._relation(plan.relations[name], wanted, whole)
-                if WHOLE in frame.columns:
-                    query = carry_column(query, name, WHOLE)
-                views[name] = f"__cepsql_{next(_numbers)}"
-                frame.createOrReplaceTempView(views[name])
+        query, views = node.query, {}
+        for name, below in node.inputs.items():
+            frame = self.frame(below, below_match)
+            if WHOLE in frame.columns:
+                query = carry_column(query, name, WHOLE)
+            views[name] = f"__cepsql_{next(_numbers)}"
+            frame.createOrReplaceTempView(views[name])
         sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)
         try:
             return self.spark.sql(sql)
@@ -214,22 +194,20 @@ class _Builder:
             for view in views.values():
                 self.spark.catalog.dropTempView(view)
 
-    def _relation(self, relation: Relation, wanted: Wanted, whole: bool) -> DataFrame:
+    def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
         """Return a relation for plain SQL: without malformed rows, which are counted, and with Spark's watermark."""
-        if isinstance(relation, View):
-            return self.query(self.view_plan(relation), wanted if is_matched(relation) else Wanted.ROWS, whole)
         frame = self._read(relation)
         if not relation.streaming:
             return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
-        name = f"{BELOW_MATCH if whole else SOURCE_OBSERVATION}_{next(_numbers)}"
+        name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
         if WHOLE in frame.columns and self.write_late:
             frame = divert(frame, name, late_files(relation))
         else:
             frame = observe_source(frame, name)
-        frame = frame if whole else frame.drop(WHOLE)
-        if relation.watermark is None:
+        if below_match:
             return frame
-        return with_watermark(frame, relation.watermark, self.control)
+        frame = frame.drop(WHOLE)
+        return frame if relation.watermark is None else with_watermark(frame, relation.watermark, self.control)
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         if relation.name.lower() in self.replaced:

@@ -8,11 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from urllib.parse import urlparse
 
+from cepsql.analysis.canonical import canonical_json, digest
 from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.plan.identity import spoken_differences
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.control import is_ended
 
-FORMAT = 2
+FORMAT = 3
+"""Of plan.json and of all that stands beside it; what an earlier format left is refused, never misread."""
 
 ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 """Who reads the files of a stream: what a checkpoint knows of them differs, so it stays as it was begun."""
@@ -20,10 +23,13 @@ ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is."""
+    """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is.
+
+    identity: what the query is, as data that JSON can hold (`cepsql.plan.identity.describe_plan`).
+    """
 
     folder: Path
-    fingerprint: str
+    identity: object
     temporary: bool = False
     scan: str = SPARK_SCAN
     buckets: Buckets | None = None
@@ -41,12 +47,12 @@ class Checkpoint:
 
 def open_checkpoint(
     folder: str | Path | None,
-    fingerprint: str,
+    identity: object,
     drain: bool = False,
     scan: str = SPARK_SCAN,
     buckets: Buckets | None = None,
 ) -> Checkpoint:
-    """Open or make the checkpoint of the query with that fingerprint; None makes a temporary one.
+    """Open or make the checkpoint of the query with that identity; None makes a temporary one.
 
     drain: the query is to be drained, so a checkpoint whose drain was cut short will do: it is brought to its end.
     scan, buckets: of a new checkpoint (ARROW_SCAN or SPARK_SCAN); an old one keeps its own.
@@ -60,9 +66,9 @@ def open_checkpoint(
         if urlparse(str(folder)).scheme:
             raise NotSupportedError(f"checkpoint folder {folder} is not a path of a local or mounted file system")
         path = Path(folder).expanduser().absolute()
-    checkpoint = Checkpoint(path, fingerprint, temporary, scan, buckets)
+    checkpoint = Checkpoint(path, identity, temporary, scan, buckets)
     if (path / "plan.json").exists():
-        plan = json.loads((path / "plan.json").read_text())
+        plan = json.loads((path / "plan.json").read_text("utf-8"))
         _verify(checkpoint, plan, drain)
         checkpoint = replace(checkpoint, scan=plan["scan"], buckets=plan["buckets"] and Buckets(**plan["buckets"]))
     elif path.is_dir() and any(path.iterdir()):
@@ -89,8 +95,9 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
     folder = checkpoint.folder
     if plan.get("format") != FORMAT:
         raise OperationalError(f"the checkpoint {folder} was written by another version of cepsql", hint=hint)
-    if plan.get("fingerprint") != checkpoint.fingerprint:
-        raise OperationalError(f"the checkpoint {folder} belongs to a different query", hint=hint)
+    if canonical_json(plan.get("plan")) != canonical_json(checkpoint.identity):
+        differing = spoken_differences(plan.get("plan"), json.loads(canonical_json(checkpoint.identity)))
+        raise OperationalError(f"the checkpoint {folder} belongs to a different query: {differing}", hint=hint)
     if plan.get("finished") or (is_ended(checkpoint.control) and not drain):
         raise OperationalError(
             f"the input of checkpoint {folder} was ended: every further row would be late", hint=hint
@@ -100,11 +107,12 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
 def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
     plan = {
         "format": FORMAT,
-        "fingerprint": checkpoint.fingerprint,
+        "hash": digest(checkpoint.identity),
+        "plan": checkpoint.identity,
         "finished": finished,
         "scan": checkpoint.scan,
         "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
     }
     new = checkpoint.folder / "plan.json.new"
-    new.write_text(json.dumps(plan) + "\n")
+    new.write_text(json.dumps(plan, ensure_ascii=False, indent=1) + "\n", "utf-8")
     os.replace(new, checkpoint.folder / "plan.json")

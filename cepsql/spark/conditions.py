@@ -4,24 +4,23 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from cepsql.errors import NotSupportedError
+from cepsql.matching.match_operator import row_layout
 from cepsql.pattern.leaf_types import leaf_types
 from cepsql.pattern.program import MatchProgram
 from cepsql.scalar.tree import Apply, Node, Session, nodes
 from cepsql.scalar.types import INTERVAL, TIMESTAMP, UNKNOWN, Type, parse_type
 from cepsql.scalar.typing import typed
 from cepsql.scalar.zone import Zone
-from cepsql.spark.rows import program_columns
+from cepsql.spark.rows import layout_columns
 from cepsql.spark.zone import session_zone
 
 _ANSI = "spark.sql.ansi.enabled"
 _ANY_ZONE = Zone((0,), (0, 1))
 
 
-def in_session(frame: DataFrame, program: MatchProgram, text: str | None = None) -> MatchProgram:
+def in_session(frame: DataFrame, program: MatchProgram) -> MatchProgram:
     """Return a program over the rows of a frame that computes by the rules of the frame's session.
 
-    text: of the statement, for errors.
     Raises NotSupportedError for a condition that cannot be computed as Spark would on the types of the columns.
     """
     conditions = [condition for condition in program.conditions if condition is not None]
@@ -30,18 +29,14 @@ def in_session(frame: DataFrame, program: MatchProgram, text: str | None = None)
     if not conditions:
         return replace(program, session=Session(ansi))
     types = leaf_types(_column_types(frame, program))
-    try:
-        checked = [typed(condition, types, Session(ansi, _ANY_ZONE)) for condition in conditions]
-    except NotSupportedError as error:
-        error.text = error.text or text
-        raise
+    checked = [typed(condition, types, Session(ansi, _ANY_ZONE)) for condition in conditions]
     zoned = any(_reads_clock(node) for condition in checked for node in nodes(condition))
     return replace(program, session=Session(ansi, session_zone(spark) if zoned else Zone()))
 
 
 def _column_types(frame: DataFrame, program: MatchProgram) -> dict[str, Type]:
     """Return the types that conditions see; `t` is the microseconds of a TIMESTAMP where a condition reads it."""
-    fields = frame.selectExpr(*program_columns(frame, program)).schema.fields
+    fields = frame.selectExpr(*layout_columns(frame, row_layout(program))).schema.fields
     return {field.name: _type(field.dataType.simpleString()) for field in fields} | {"t": TIMESTAMP}
 
 

@@ -1,6 +1,6 @@
 """Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -8,26 +8,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from cepsql.analysis.condition_parts import ConditionParts, condition_parts
-from cepsql.analysis.explain_match import explain_match
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.match_explanation import MatchExplanation
-from cepsql.analysis.match_key import AskedPartition
-from cepsql.analysis.plan import Plan
-from cepsql.catalog import View
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.explain.condition_parts import ConditionParts, condition_parts
+from cepsql.explain.explain_match import explain_match
+from cepsql.explain.match_explanation import MatchExplanation
+from cepsql.explain.match_key import AskedPartition
+from cepsql.matching.key_rows import KeyRows, held_rows, sort_batches, state_of_key
+from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.columns import plain_batch
-from cepsql.ordered.key_rows import KeyRows, held_rows, sort_batches, state_of_key
 from cepsql.ordered.packet import open_packet, pack
 from cepsql.ordered.state import decode, encode
 from cepsql.pattern.program import MatchProgram
+from cepsql.plan.nodes import SparkWatermark, walk
+from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.build import match_input
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
-from cepsql.spark.rows import program_columns
+from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import stage_settings
 from cepsql.spark.source import MALFORMED
@@ -40,7 +41,6 @@ def explain_query(
     spark: SparkSession,
     plan: Plan,
     asked: AskedPartition,
-    view_plan: Callable[[View], Plan],
     replaced: dict[str, DataFrame] | None = None,
 ) -> MatchExplanation:
     """Explain what a match of a query found in a partition, in the rows that are there now.
@@ -51,8 +51,8 @@ def explain_query(
     """
     match = asked.match
     try:
-        wanted = _Partition(match_input(spark, plan, match, view_plan, replaced), asked)
-        match = replace(match, program=in_session(wanted.frame, match.program, plan.query.sql))
+        wanted = _Partition(match_input(spark, plan, match, replaced), asked)
+        match = replace(match, program=in_session(wanted.frame, match.program))
         parts = condition_parts(match, plan.query.sql)
         with stage_settings(spark):
             found = _from_stream(wanted, parts) if match.streaming else _from_table(wanted, parts)
@@ -61,9 +61,7 @@ def explain_query(
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
 
 
-def explain_held(
-    spark: SparkSession, plan: Plan, asked: AskedPartition, view_plan: Callable[[View], Plan], checkpoint: str
-) -> MatchExplanation:
+def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpoint: str) -> MatchExplanation:
     """Explain what a standing query with this Spark checkpoint holds of a partition: rows that are not decided yet.
 
     What was decided is gone from the state, and so are values that only conditions on single rows read.
@@ -71,8 +69,8 @@ def explain_held(
     """
     match = asked.match
     try:
-        wanted = _Partition(match_input(spark, plan, match, view_plan), asked)
-        program = in_session(wanted.frame, match.program, plan.query.sql)
+        wanted = _Partition(match_input(spark, plan, match), asked)
+        program = in_session(wanted.frame, match.program)
         match = replace(match, program=program)
         reader = spark.read.format("statestore").option("operatorId", _first_stage(spark, plan, checkpoint))
         states = reader.load(checkpoint).selectExpr("value.groupState.state AS state")
@@ -86,14 +84,16 @@ def explain_held(
     if not len(mine):
         key = wanted.asked() or "the only partition"
         raise ProgrammingError(f"nothing is held of {key}", hint="its rows, if there were any, are all decided")
-    found = held_rows(program, decode(mine[0].as_buffer(), program.fingerprint()), wanted.key, _ties(match))
+    found = held_rows(
+        program, decode(mine[0].as_buffer(), MatchOperator(program), program.state_id), wanted.key, _ties(match)
+    )
     parts = condition_parts(match, plan.query.sql)
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
 
 
 def _first_stage(spark: SparkSession, plan: Plan, checkpoint: str) -> int:
     """Return Spark's number of the stage that reads no matches; Spark counts its operators from the last one on."""
-    if not plan.stateful and sum(match.streaming for match in plan.matches) == 1:
+    if len(plan.stages) == 1 and not any(isinstance(node, SparkWatermark) for node in walk(plan.root)):
         return 0
     operators = spark.read.format("state-metadata").load(checkpoint)
     ours = operators.where("operatorName = 'applyInPandasWithState'").selectExpr("max(operatorId) AS last")
@@ -107,11 +107,12 @@ def _ties(match: MatchPlan) -> list[str]:
 
 def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the states of the buckets that hold rows of a key, without the rows of others."""
+    operator, identity = MatchOperator(program), program.state_id
     for batch in batches:
         for data in batch["state"]:
-            state = state_of_key(program, decode(data.as_buffer(), program.fingerprint()), key)
+            state = state_of_key(program, decode(data.as_buffer(), operator, identity), key)
             if state is not None:
-                found = pa.array([encode(state, program.fingerprint())], pa.binary())
+                found = pa.array([encode(state, operator, identity)], pa.binary())
                 yield pa.RecordBatch.from_arrays([found], ["state"])
 
 
@@ -190,7 +191,7 @@ def _from_table(wanted: _Partition, parts: ConditionParts) -> KeyRows:
 def _from_stream(wanted: _Partition, parts: ConditionParts) -> KeyRows:
     frame, program = wanted.frame, parts.program
     columns = [
-        *program_columns(frame, program),
+        *layout_columns(frame, row_layout(program)),
         f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
     ]
     columns += [f"{MALFORMED} AS malformed"] if MALFORMED in frame.columns else []

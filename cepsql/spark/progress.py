@@ -17,9 +17,6 @@ from pyspark.sql.streaming.listener import (
 
 from cepsql.spark.notices import warn
 
-CHAINED = "cepsql_chained"
-"""What the observations of operators begin with whose input is matches."""
-
 BELOW_MATCH = "cepsql_below"
 """What the observations of streams begin with whose well-formed rows a match counts."""
 
@@ -38,7 +35,6 @@ _COUNTED = {
 }
 
 _LAST_EVENTS_SECONDS = 10
-_OF_MATCHES = ("matches", "timeouts", "misplaced", "given_up")
 
 
 @dataclass(frozen=True)
@@ -136,7 +132,6 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
-    everything |= {name: _of_chained(values) for name, values in everything.items() if name.startswith(CHAINED)}
     matched = [values for values in everything.values() if "late" in values]
     if matched and event.batchDuration:
         # Spark may have counted files instead.
@@ -154,15 +149,6 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         if values.get("bound") is not None:
             totals["watermark"] = max(values["bound"], totals.get("watermark", values["bound"]))
     return replace(progress, **totals)
-
-
-def _of_chained(values: dict) -> dict:
-    """Return the counts of an operator whose rows are matches: they were counted as rows where they came from."""
-    kept = {"late": 0, "bound": values.get("bound")}
-    for prefix in ("", "total_"):
-        kept |= {prefix + metric: values.get(prefix + metric) for metric in _OF_MATCHES}
-        kept[f"{prefix}timeless"] = values.get(f"{prefix}null_time")
-    return kept
 
 
 class _Listener(StreamingQueryListener):

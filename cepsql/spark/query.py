@@ -25,7 +25,7 @@ from cepsql.spark.settings import is_chain, stage_settings
 from cepsql.spark.sink import Sink
 
 if TYPE_CHECKING:
-    from cepsql.analysis.match_explanation import MatchExplanation
+    from cepsql.explain.match_explanation import MatchExplanation
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From an input relation to the columns that a match program reads, and the types that its matches have."""
+"""From an input relation to the columns that an operator reads, and the types that matches have."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -16,6 +16,7 @@ from pyspark.sql.types import (
 )
 
 from cepsql.errors import ProgrammingError
+from cepsql.ordered.row_layout import RowLayout
 from cepsql.pattern.program import (
     Aggregate,
     Classifier,
@@ -31,14 +32,14 @@ from cepsql.pattern.program import (
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 
 
-def program_columns(frame: DataFrame, program: MatchProgram) -> list[str]:
-    """Return the Spark SQL of the columns k*, t, o*, v*, m that `program` reads from `frame`."""
-    selected = [_aliased(column.sql, column.name) for column in program.keys]
-    if program.time is not None:
-        selected.append(_aliased(event_time(frame, program.time.sql), "t"))
-    selected += [_aliased(column.sql, column.name) for column in (*program.order, *program.values)]
-    if program.predicates:
-        selected.append(_aliased(_mask(program.predicates), "m"))
+def layout_columns(frame: DataFrame, layout: RowLayout) -> list[str]:
+    """Return the Spark SQL of the columns k*, t, o*, v*, m of a layout over `frame`."""
+    selected = [_aliased(column.sql, column.name) for column in layout.keys]
+    if layout.time is not None:
+        selected.append(_aliased(event_time(frame, layout.time.sql), "t"))
+    selected += [_aliased(column.sql, column.name) for column in (*layout.order, *layout.values)]
+    if layout.predicates:
+        selected.append(_aliased(_mask(layout.predicates), "m"))
     return selected
 
 

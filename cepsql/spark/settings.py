@@ -17,6 +17,20 @@ UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
 """What starts a streaming query that has operators which Spark would refuse but which are right as they are used."""
 
 
+MEANING_SETTINGS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive",
+    "spark.sql.timestampType",
+)
+"""Settings of Spark's with which the same text means something else."""
+
+
+def meaning_settings(spark: SparkSession) -> dict[str, str]:
+    """Return what a session says of MEANING_SETTINGS."""
+    return {key: spark.conf.get(key) for key in MEANING_SETTINGS}
+
+
 @contextmanager
 def stage_settings(spark: SparkSession, unchecked: bool = False) -> Iterator[None]:
     """Apply STAGE_SETTINGS that the user has not set; a streaming query keeps what it was started with.

@@ -5,7 +5,8 @@ SELECT sym, price FROM trades WHERE price > 10
 SELECT sym, price FROM trades WHERE price > 10
 == logical ==
 Query  bounded  sym string, price double
-  Table trades  parquet
+  Sql  SELECT sym, price FROM trades WHERE price > 10
+    Table trades  parquet
 == pattern ==
 the query has no row pattern
 ====
@@ -16,7 +17,8 @@ SELECT sym, price FROM ticks WHERE price > 10
 == logical ==
 Query  stream  sym string, price double
   Limit 5
-  Stream ticks  json  watermark ts - 10 seconds
+  Sql  SELECT sym, price FROM ticks WHERE price > 10
+    Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
 ====
@@ -41,15 +43,16 @@ __match_0 gives
 SELECT m.sym, m.fall / 2 AS half FROM __match_0 AS m WHERE m.fall > 3
 == logical ==
 Query  stream  sym string, half double
-  Match __match_0  PATTERN (A DOWN+ UP+)  SKIP PAST LAST ROW
-    partition by: sym
-    order by: ts ASC NULLS FIRST
-    watermark: ts - 10 seconds
-    state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes; the number of matches of every key
-    columns that travel: sym, price
-    route: regular: every condition reads the row or its neighbours only
-    scan: Spark's: amount of type DECIMAL(10, 2)
-    Stream ticks  json  watermark ts - 10 seconds
+  Sql  SELECT m.sym, m.fall / 2 AS half FROM __match_0 AS m WHERE m.fall > 3
+    Match __match_0  PATTERN (A DOWN+ UP+)  SKIP PAST LAST ROW
+      partition by: sym
+      order by: ts ASC NULLS FIRST
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes; the number of matches of every key
+      columns that travel: sym, price
+      route: regular: every condition reads the row or its neighbours only
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 __match_0: A DOWN+ UP+
   A AS TRUE
@@ -197,17 +200,19 @@ __match_0 gives
 SELECT m.sym, c.name FROM __match_0 AS m JOIN companies AS c ON m.sym = c.sym
 == logical ==
 Query  stream  sym string, name string
-  Match __match_0  PATTERN (A+ B)  SKIP PAST LAST ROW
-    partition by: sym
-    order by: ts ASC NULLS FIRST
-    watermark: ts - 10 seconds
-    state: rows not yet released by the watermark; rows from the start of the oldest undecided match
-    computed before the shuffle: twice > 3
-    columns that travel: sym, twice
-    route: regular: what conditions read of the match is always as many rows before
-    scan: Spark's: the input is more than columns of one stream and a WHERE
-    Stream ticks  json  watermark ts - 10 seconds
-  Table companies  csv
+  Sql  SELECT m.sym, c.name FROM __match_0 AS m JOIN companies AS c ON m.sym = c.sym
+    Match __match_0  PATTERN (A+ B)  SKIP PAST LAST ROW
+      partition by: sym
+      order by: ts ASC NULLS FIRST
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+      computed before the shuffle: twice > 3
+      columns that travel: sym, twice
+      route: regular: what conditions read of the match is always as many rows before
+      scan: Spark's: the input is more than columns of one stream and a WHERE
+      Sql  WITH cheap AS (SELECT sym, ts, price * 2 AS twice FROM ticks WHERE price < 5) SELECT * FROM cheap
+        Stream ticks  json  watermark ts - 10 seconds
+    Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: A can repeat for ever
 == pattern ==
 __match_0: A+ B
@@ -229,7 +234,7 @@ SELECT * FROM busy MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES MAX(vo
 ----
 == rewritten ==
 __match_0 reads
-  SELECT * FROM busy
+  SELECT * FROM (SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 100) AS busy
 __match_0 gives
   k0 AS sym
   a0 AS top
@@ -243,8 +248,9 @@ Query  stream  sym string, top double
     state: rows not yet released by the watermark; rows from the start of the oldest undecided match
     columns that travel: sym, volume
     route: regular: what conditions read of the match is always as many rows before
-    scan: Spark's: the input is no stream over files
-    View busy  watermark ts - 10 seconds
+    scan: Spark's: amount of type DECIMAL(10, 2)
+    Sql  SELECT * FROM (SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 100) AS busy
+      Stream ticks  json  watermark ts - 10 seconds
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
 == pattern ==
 __match_0: A{2,3} B
@@ -332,14 +338,15 @@ __match_0 gives
 SELECT t.sym, n.n FROM companies AS t LEFT JOIN __match_0 AS n ON t.sym = n.sym ORDER BY t.sym
 == logical ==
 Query  bounded  sym string, n bigint
-  Match __match_0  PATTERN (A+)  SKIP PAST LAST ROW
-    partition by: sym
-    order by: ts ASC NULLS FIRST
-    computed before the shuffle: qty > 3
-    columns that travel: sym
-    route: regular: every condition reads the row or its neighbours only
-    Table trades  parquet
-  Table companies  csv
+  Sql  SELECT t.sym, n.n FROM companies AS t LEFT JOIN __match_0 AS n ON t.sym = n.sym ORDER BY t.sym
+    Table companies  csv
+    Match __match_0  PATTERN (A+)  SKIP PAST LAST ROW
+      partition by: sym
+      order by: ts ASC NULLS FIRST
+      computed before the shuffle: qty > 3
+      columns that travel: sym
+      route: regular: every condition reads the row or its neighbours only
+      Table trades  parquet
 == pattern ==
 __match_0: A+
   A AS [qty > 3]
@@ -370,6 +377,7 @@ Query  bounded  c string
     computed before the shuffle: c < 'z'
     columns that travel: c
     route: regular: every condition reads the row or its neighbours only
+    Sql  SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, c)
 == pattern ==
 __match_0: A+
   A AS [c < 'z']
@@ -478,25 +486,28 @@ __match_1 gives
 SELECT sector, WINDOW(until, '1 hour').start AS hour, COUNT(*) AS n FROM __match_1 GROUP BY sector, WINDOW(until, '1 hour')
 == logical ==
 Query  stream  sector string, hour unknown, n bigint
-  Match __match_1  PATTERN (X Y Z)  SKIP PAST LAST ROW
-    partition by: sector
-    order by: rowtime ASC NULLS FIRST
-    watermark: rowtime - 10 minutes
-    state: rows not yet released by the watermark; rows from the start of the oldest undecided match
-    event time of matches: until, given out as soon as the watermark reaches it
-    columns that travel: sector
-    route: regular: every condition reads the row or its neighbours only
-    Match __match_0  PATTERN (A UP+)  SKIP PAST LAST ROW
-      partition by: sym
-      order by: ts ASC NULLS FIRST
-      watermark: ts - 10 seconds
-      state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes
-      event time of matches: rowtime, given out at most 10 minutes after the watermark has reached it
-      columns that travel: sym, price
-      route: regular: every condition reads the row or its neighbours only
-      scan: Spark's: amount of type DECIMAL(10, 2)
-      Stream ticks  json  watermark ts - 10 seconds
-      Table companies  csv
+  Sql  SELECT sector, WINDOW(until, '1 hour').start AS hour, COUNT(*) AS n FROM __match_1 GROUP BY sector, WINDOW(until, '1 hour')
+    Spark's watermark  until
+      Match __match_1  PATTERN (X Y Z)  SKIP PAST LAST ROW
+        partition by: sector
+        order by: rowtime ASC NULLS FIRST
+        watermark: rowtime - 10 minutes
+        state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+        event time of matches: until, given out as soon as the watermark reaches it
+        columns that travel: sector
+        route: regular: every condition reads the row or its neighbours only
+        Sql  SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.sector, __bound FROM __match_0 AS m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON price > 5 AND (c.sym = m.sym AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL) AS alarms
+          Match __match_0  PATTERN (A UP+)  SKIP PAST LAST ROW
+            partition by: sym
+            order by: ts ASC NULLS FIRST
+            watermark: ts - 10 seconds
+            state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes
+            event time of matches: rowtime, given out at most 10 minutes after the watermark has reached it
+            columns that travel: sym, price
+            route: regular: every condition reads the row or its neighbours only
+            scan: Spark's: amount of type DECIMAL(10, 2)
+            Stream ticks  json  watermark ts - 10 seconds
+          Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
 == pattern ==
 __match_0: A UP+

@@ -13,10 +13,10 @@ import pytest
 from golden import check, params
 from sqlglot.executor import execute
 
-from cepsql.analysis.condition_parts import condition_parts
-from cepsql.analysis.explain_match import explain_match
 from cepsql.engine import connect
-from cepsql.ordered.key_rows import KeyRows, sort_batches
+from cepsql.explain.condition_parts import condition_parts
+from cepsql.explain.explain_match import explain_match
+from cepsql.matching.key_rows import KeyRows, sort_batches
 from cepsql.ordered.packet import pack
 
 COLUMNS = "k STRING, at TIMESTAMP, price DOUBLE, qty INT, kind STRING"

@@ -54,8 +54,8 @@ def test_parameters_everywhere():
     assert match.program.within == 3_600_000_000
     assert match.program.predicates == ("price > 3",)
     assert match.output[-1].sql == "a0 * 2"
-    assert match.input.sql(dialect=DIALECT) == "SELECT * FROM (SELECT * FROM ticks WHERE qty > 1)"
-    assert query.plan.expression.sql(dialect=DIALECT) == "SELECT sym, 'x' AS label FROM __match_0"
+    assert match.clause.input.sql(dialect=DIALECT) == "SELECT * FROM (SELECT * FROM ticks WHERE qty > 1)"
+    assert query.plan.logical.query.sql(dialect=DIALECT) == "SELECT sym, 'x' AS label FROM __match_0"
 
 
 def test_a_parameter_without_value():

@@ -10,9 +10,9 @@ from golden import check, params
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.analysis.picture import dot, mermaid
-from cepsql.analysis.railroad import draw, legend
 from cepsql.errors import NotSupportedError
+from cepsql.explain.picture import dot, mermaid
+from cepsql.explain.railroad import draw, legend
 from cepsql.language.pattern import parse_pattern
 from cepsql.pattern import ir
 from cepsql.pattern.automaton import automaton

@@ -6,7 +6,7 @@ import pytest
 from catalog import engine
 from golden import check, params
 
-from cepsql.analysis.explain import explain_logical, explain_pattern, explain_rewritten
+from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 
 SECTIONS = {"rewritten": explain_rewritten, "logical": explain_logical, "pattern": explain_pattern}
 HERE = Path(__file__).parent
@@ -57,7 +57,7 @@ def test_measure(case, update):
 @pytest.mark.parametrize("case", params(HERE, "watermarks.sql"))
 def test_watermark(case, update):
     """Shown is the event time that a query hands on."""
-    mark = engine().sql(case.text).plan.watermark
+    mark = engine().sql(case.text).plan.properties.watermark
     check(case, "none" if mark is None else f"{mark.column}, {mark.delay} microseconds behind", update)
 
 
@@ -70,4 +70,4 @@ def test_markers_pass(case, update):
     plan = fresh.sql(
         f"SELECT * FROM ({case.text}) MATCH_RECOGNIZE (ORDER BY at MEASURES X.sym AS s PATTERN (X Y))"
     ).plan
-    check(case, plan.matches[-1].input.sql(), update)
+    check(case, plan.stages[-1].inputs[0].query.sql(), update)

@@ -29,10 +29,12 @@ from measure import session
 from pyspark.sql import DataFrame, SparkSession
 
 import cepsql
+from cepsql.matching.match_operator import row_layout
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.matcher import find_matches
-from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
-from cepsql.spark.rows import program_columns
+from cepsql.spark.rows import layout_columns
 
 QUERY = """SELECT * FROM events MATCH_RECOGNIZE (
   PARTITION BY key
@@ -152,7 +154,7 @@ def _matcher(frame: DataFrame, query: str) -> Search:
 
 
 def _one_partition(frame: DataFrame, program: MatchProgram) -> Partitions:
-    rows = frame.selectExpr(*program_columns(frame, program)).orderBy("t").toArrow().combine_chunks()
+    rows = frame.selectExpr(*layout_columns(frame, row_layout(program))).orderBy("t").toArrow().combine_chunks()
     zero = np.zeros(1, np.int64)
     return Partitions(rows, np.array([0, len(rows)]), zero, np.array([len(rows)]), zero, END_OF_TIME)
 

@@ -19,7 +19,7 @@ CASES = params(Path(__file__).parent, "plain.sql")
 def test_plan_leaves_the_query_as_it_is(case, update):
     plan = engine().sql(case.text).plan
     assert not plan.matches
-    check(case, plan.expression.sql(dialect=DIALECT), update)
+    check(case, plan.logical.query.sql(dialect=DIALECT), update)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -1,33 +1,16 @@
-"""What the tests of the ordered stage share: a program, a small function on ordered rows, packing without Spark."""
+"""What the tests of the ordered stage share: rows, an operator, and packing without Spark."""
 
-import math
-from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import strategies as st
 
-from cepsql.ordered.match_rows import Scanned
+from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.packet import pack
-from cepsql.pattern.ir import Anchor, Concat, Repeat, Variable
-from cepsql.pattern.program import Bit, Column, MatchNumber, MatchProgram, Measure, Navigation, OrderColumn
-
-WITHIN = 4
-
-PROGRAM = MatchProgram(
-    pattern=Concat((Repeat(Anchor(end=False), 0, 1), Variable("A"), Variable("B"))),
-    variables=("A", "B"),
-    conditions=(Bit(0), None),
-    keys=(Column("k0", "key"),),
-    time=Column("t", "ts"),
-    order=(OrderColumn("o0", "seq", descending=True, nulls_first=False),),
-    values=(Column("v0", "price"),),
-    predicates=("price > 0",),
-    measures=(
-        Measure("before", Navigation("v0", frozenset({0}), first=True, shift=-2)),
-        Measure("number", MatchNumber()),
-    ),
-    within=WITHIN,
-)
+from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
+from cepsql.ordered.stage import Input, Stage
 
 SCHEMA = pa.schema(
     [("k0", pa.float64()), ("t", pa.int64()), ("o0", pa.int32()), ("v0", pa.string()), ("m", pa.int64())]
@@ -36,40 +19,56 @@ SCHEMA = pa.schema(
 INPUT_SCHEMA = SCHEMA.append(pa.field("bucket", pa.int32())).append(pa.field("malformed", pa.bool_()))
 
 
-def pairs(program, partitions) -> Scanned:
-    """Match a row with bit 0 and the row after it, if that comes within WITHIN; measure what PREV and ^ would see."""
-    columns = partitions.rows.to_pydict()
-    output, scans, numbers = [], [], []
-    for p, scan in enumerate(partitions.scan):
-        start, end, number = int(partitions.starts[p]), int(partitions.ends[p]), int(partitions.numbers[p])
-        row = int(scan)
-        while row < end:
-            if not columns["m"][row]:
-                row += 1
-            elif row + 1 < end and columns["t"][row + 1] - columns["t"][row] < WITHIN:
-                number += 1
-                before = [columns["v0"][i] if i >= start else "none" for i in (row - 2, row - 1)]
-                output.append((columns["k0"][row], columns["t"][row], columns["v0"][row + 1], *before, number))
-                row += 2
-            elif row + 1 < end or columns["t"][row] + WITHIN <= partitions.bound + 1:
-                row += 1
-            else:
-                break
-        scans.append(row)
-        numbers.append(number)
-    fields = [("k0", pa.float64()), ("t", pa.int64()), ("next", pa.string())]
-    fields += [("before2", pa.string()), ("before1", pa.string()), ("number", pa.int64())]
-    table = pa.Table.from_pylist(
-        [dict(zip([f for f, _ in fields], r, strict=True)) for r in output], schema=pa.schema(fields)
-    )
-    return Scanned(table, np.array(scans, np.int64), np.array(numbers, np.int64), len(output), 0)
+BUCKETS = 2
+KEYS = [(0.0, 0), (-0.0, 0), (1.0, 0), (float("nan"), 1), (None, 1)]
+
+ORDER = (OrderColumn("o0", "seq", descending=True, nulls_first=False),)
+LAYOUT = RowLayout((Column("k0", "key"),), Column("t", "ts"), ORDER, (Column("v0", "price"),), ("price > 0",))
 
 
-def bag(table: pa.Table) -> Counter:
-    """Return the rows as a multiset in which NaN equals NaN."""
-    return Counter(
-        tuple("NaN" if isinstance(v, float) and math.isnan(v) else v for v in row.values()) for row in table.to_pylist()
-    )
+@dataclass(frozen=True)
+class PassOn:
+    """An operator that gives out the rows as they are released; it keeps and remembers nothing."""
+
+    sides = (LAYOUT,)
+    sections: ClassVar = {}
+    marks = ({},)
+    counters = ("rows",)
+    hold = 0
+    changing = False
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        raise AssertionError("nothing is held")
+
+    def advance(self, rows, sections, old: int, new: int) -> Step:
+        (ordered,) = rows
+        if ordered is None:
+            return Step(pa.table({}), [None])
+        return Step(ordered.rows, [None], counts={"rows": ordered.rows.num_rows})
+
+
+STAGE = Stage(PassOn(), (Input(0),), "query")
+
+
+@st.composite
+def inputs(draw, max_batches: int = 5):
+    """Draw micro-batches of tasks of rows; times drift upwards, ties and late rows are frequent."""
+    batches = []
+    for n in range(draw(st.integers(1, max_batches))):
+        tasks = []
+        for _ in range(draw(st.integers(1, 2))):
+            rows = []
+            for _ in range(draw(st.integers(0, 6))):
+                key, bucket = draw(st.sampled_from(KEYS))
+                row = {"k0": key, "bucket": bucket, "malformed": draw(st.sampled_from([None, False, True]))}
+                row["t"] = draw(st.none() | st.integers(3 * n - 3, 3 * n + 4))
+                row["o0"] = draw(st.none() | st.integers(0, 1))
+                row["v0"] = draw(st.sampled_from([None, "a", "b"]))
+                row["m"] = draw(st.integers(0, 1))
+                rows.append(row)
+            tasks.append(rows)
+        batches.append(tasks)
+    return batches
 
 
 def packets(rows: list[dict], buckets: int, **limits) -> dict[int, list[bytes]]:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cepsql.ordered.late_file import late_rows, write_file
-from cepsql.pattern.program import END_OF_TIME
+from cepsql.ordered.row_layout import END_OF_TIME
 
 ROW = {
     "record": "a,b",

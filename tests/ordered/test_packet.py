@@ -11,8 +11,8 @@ from ordered_samples import INPUT_SCHEMA, SCHEMA, packets
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.counts import Counts
-from cepsql.ordered.packet import BEGINNING, PACKET_SCHEMA, open_packet, pack
-from cepsql.pattern.program import END_OF_TIME
+from cepsql.ordered.packet import PACKET_SCHEMA, open_packet, pack
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 
 
 def row(t, bucket=0, malformed=None, **values):

@@ -1,19 +1,19 @@
 """Rows that are not used come out whole, each once, with the reason and the bound; those that are used do not."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ordered_samples import INPUT_SCHEMA, PROGRAM, pairs
-from test_stage import BUCKETS, inputs
+from ordered_samples import BUCKETS, INPUT_SCHEMA, STAGE, inputs
 
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import pack
 from cepsql.ordered.rejected import WHOLE
-from cepsql.ordered.stage import advance
+from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.ordered.stage import Input, advance
 from cepsql.ordered.state import decode
-from cepsql.pattern.program import END_OF_TIME
 
 SCHEMA = INPUT_SCHEMA.append(pa.field(WHOLE, pa.struct([("record", pa.large_string()), ("id", pa.int32())])))
 REASONS = {"late": "late", "malformed": "malformed", "no event time": "null_time"}
@@ -33,6 +33,7 @@ def packets(rows: list[dict], whole: bool = True) -> dict[int, list[bytes]]:
 @settings(max_examples=100, deadline=None)
 @given(inputs(), st.integers(0, 6))
 def test_rejected_rows_are_those_not_used(batches, delay):
+    stage = replace(STAGE, inputs=(Input(delay),))
     ids, states, bounds = 0, dict.fromkeys(range(BUCKETS)), dict.fromkeys(range(BUCKETS), -END_OF_TIME)
     rejected, counts, seen = Counter(), Counts(), {}
     for tasks in [*batches, [[{"t": END_OF_TIME, "bucket": 0}]]]:
@@ -42,20 +43,21 @@ def test_rejected_rows_are_those_not_used(batches, delay):
         packed = [packets(rows) for rows in tasks]
         for bucket in range(BUCKETS):
             blobs = [blob for task in packed for blob in task.get(bucket, [])]
-            advanced = advance(PROGRAM, delay, states[bucket], blobs, pairs)
-            again = advance(PROGRAM, delay, states[bucket], blobs, pairs)
+            advanced, again = (advance(stage, states[bucket], blobs) for _ in range(2))
             assert again.rejected == advanced.rejected
-            for row in [] if advanced.rejected is None else advanced.rejected.to_pylist():
+            (found,) = advanced.rejected
+            for row in [] if found is None else found.to_pylist():
                 original = seen.pop(row[WHOLE]["id"])
                 assert original[WHOLE] == row[WHOLE] and original["bucket"] == bucket
                 assert row["watermark"] == (bounds[bucket] if row["reason"] == "late" else None)
                 assert row["reason"] != "late" or original["t"] <= bounds[bucket]
                 rejected[REASONS[row["reason"]]] += 1
             states[bucket], bounds[bucket] = advanced.state, advanced.bound
-            counts += advanced.counts
-            stored = decode(advanced.state, PROGRAM.fingerprint())
-            assert stored.counts == advanced.total
-            assert all(WHOLE not in part.column_names for part in (stored.held, stored.waiting) if part is not None)
+            counts += advanced.counts.rows
+            stored = decode(advanced.state, stage.operator, stage.identity)
+            assert stored.tally == advanced.total
+            parts = (*stored.kept.held, *stored.kept.waiting)
+            assert all(WHOLE not in part.column_names for part in parts if part is not None)
     assert all(rejected[name] == getattr(counts, name) for name in REASONS.values())
     assert len(seen) - 1 == counts.used
 
@@ -64,4 +66,4 @@ def test_rows_that_do_not_travel_whole_cost_nothing_more():
     rows = [{"k0": 1.0, "t": t, "m": 0, "bucket": 0, "malformed": t == 3} for t in range(6)]
     plain = packets(rows, whole=False)
     assert [len(blob) for blob in plain[1]] == [64]
-    assert advance(PROGRAM, 0, None, plain[0], pairs).rejected is None
+    assert advance(STAGE, None, plain[0]).rejected == (None,)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cepsql.ordered.row_layout import OrderColumn
 from cepsql.ordered.sort import partition_rows
-from cepsql.pattern.program import OrderColumn
 
 FLOATS = st.sampled_from([-math.inf, -1.5, -0.0, 0.0, 2.0, math.inf, math.nan])
 INTEGERS = st.sampled_from([-(2**63), -1, 0, 5, 2**63 - 1])

@@ -1,178 +1,227 @@
-"""A stream in any batches, tasks and buckets gives what one pass over its rows that are not late gives."""
+"""The stage under any operator: several inputs, two relations, deadlines, kinds of change."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ordered_samples import PROGRAM, SCHEMA, WITHIN, bag, packets, pairs
+from ordered_samples import BUCKETS, INPUT_SCHEMA, LAYOUT, STAGE, PassOn
 
 from cepsql.errors import OperationalError
-from cepsql.ordered import stage
-from cepsql.ordered.columns import canonical
-from cepsql.ordered.counts import Counts
-from cepsql.ordered.sort import partition_rows
-from cepsql.ordered.stage import advance
-from cepsql.ordered.state import State, decode, encode
-from cepsql.pattern.program import END_OF_TIME
-from cepsql.pattern.rows import Partitions
+from cepsql.ordered.counts import Counts, Tally
+from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step
+from cepsql.ordered.packet import pack
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
+from cepsql.ordered.stage import Input, Stage, advance
 
-BUCKETS = 2
-KEYS = [(0.0, 0), (-0.0, 0), (1.0, 0), (float("nan"), 1), (None, 1)]
 END = {"t": END_OF_TIME, "bucket": 0}
 
 
+def packed(rows: list[dict], number: int, schema: pa.Schema = INPUT_SCHEMA) -> dict[int, list[bytes]]:
+    """Pack one task's rows of an input."""
+    found: dict[int, list[bytes]] = {}
+    for batch in pack([pa.RecordBatch.from_pylist(rows, schema=schema)], BUCKETS, number):
+        for row in batch.to_pylist():
+            found.setdefault(row["bucket"], []).append(row["packet"])
+    return found
+
+
+def play(stage: Stage, batches, schema: pa.Schema = INPUT_SCHEMA):
+    """Advance all buckets through batches of rows by input; yield output rows and what each bucket says."""
+    states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
+    for inputs in batches:
+        blobs = [packed(rows, number, schema) for number, rows in enumerate(inputs)]
+        found = []
+        for bucket in range(BUCKETS):
+            mine = [blob for task in reversed(blobs) for blob in task.get(bucket, [])]
+            found.append(advance(stage, states[bucket], mine))
+            states[bucket] = found[-1].state
+        yield [row for one in found for row in one.output.to_pylist()], found
+
+
+def by_hand(batches, delays: list[int]) -> tuple[list[list[dict]], list[Counts], list[int]]:
+    """Return the rows of each input that are not late, its counts, and the bound after each batch."""
+    greatest, bound = [BEGINNING] * len(delays), BEGINNING
+    used, counts, bounds = [[] for _ in delays], [Counts() for _ in delays], []
+    for inputs in batches:
+        for number, rows in enumerate(inputs):
+            good = [row for row in rows if not row["malformed"] and row["t"] is not None]
+            on_time = [row for row in good if row["t"] > bound]
+            used[number] += on_time
+            counts[number] += Counts(
+                read=len(rows),
+                used=len(on_time),
+                late=len(good) - len(on_time),
+                malformed=sum(bool(row["malformed"]) for row in rows),
+                null_time=sum(row["t"] is None and not row["malformed"] for row in rows),
+                null_key=sum(row["k0"] is None for row in good),
+            )
+            greatest[number] = max([greatest[number], *(row["t"] for row in good)])
+        reached = [g - delay for g, delay in zip(greatest, delays, strict=True)]
+        bound = bound if BEGINNING in greatest else max(bound, min(reached))
+        bounds.append(bound)
+    return used, counts, bounds
+
+
+def place(row: dict, number: int) -> tuple:
+    """Sort by t, then o0 DESC NULLS LAST, then the input, then v0 and m."""
+    tie = 2 if row["o0"] is None else -row["o0"]
+    return row["t"], tie, number, row["v0"] is not None, row["v0"] or "", row["m"]
+
+
 @st.composite
-def inputs(draw, max_batches: int = 5):
-    """Draw micro-batches of tasks of rows; times drift upwards, ties and late rows are frequent."""
+def united(draw, inputs: int = 3):
+    """Draw micro-batches of rows for inputs of the same columns, some of which may be idle for long."""
     batches = []
-    for n in range(draw(st.integers(1, max_batches))):
-        tasks = []
-        for _ in range(draw(st.integers(1, 2))):
+    for n in range(draw(st.integers(1, 5))):
+        batch = []
+        for number in range(inputs):
             rows = []
-            for _ in range(draw(st.integers(0, 6))):
-                key, bucket = draw(st.sampled_from(KEYS))
+            for _ in range(draw(st.integers(0, 4))):
+                key, bucket = draw(st.sampled_from([(1.0, 0), (2.0, 1), (None, 1)]))
                 row = {"k0": key, "bucket": bucket, "malformed": draw(st.sampled_from([None, False, True]))}
-                row["t"] = draw(st.none() | st.integers(3 * n - 3, 3 * n + 4))
+                row["t"] = draw(st.none() | st.integers(3 * n - 3, 3 * n + 4 + number))
                 row["o0"] = draw(st.none() | st.integers(0, 1))
                 row["v0"] = draw(st.sampled_from([None, "a", "b"]))
                 row["m"] = draw(st.integers(0, 1))
                 rows.append(row)
-            tasks.append(rows)
-        batches.append(tasks)
+            batch.append(rows)
+        batches.append(batch)
     return batches
 
 
-def run(batches, delay: int, program=PROGRAM, function=pairs):
-    """Advance all buckets through the batches; yield the output, the counts and the states after each."""
-    states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
-    for tasks in batches:
-        packed = [packets(rows, BUCKETS) for rows in tasks]
-        outputs, counts = Counter(), Counts()
-        for bucket in range(BUCKETS):
-            blobs = [blob for task in packed for blob in task.get(bucket, [])]
-            advanced = advance(program, delay, states[bucket], blobs, function)
-            states[bucket] = advanced.state
-            outputs += bag(advanced.output)
-            counts += advanced.counts
-            assert advanced.counts.matches + advanced.counts.timeouts == advanced.output.num_rows
-        yield outputs, counts, dict(states)
+@settings(max_examples=150, deadline=None)
+@given(united(), st.lists(st.integers(0, 5), min_size=3, max_size=3))
+def test_inputs_of_the_same_columns_come_out_in_one_order(batches, delays):
+    stage = replace(STAGE, inputs=tuple(Input(delay) for delay in delays))
+    used, expected, bounds = by_hand(batches, delays)
+    given_out, tally = [], Tally((Counts(),) * 3, {"rows": 0})
+    for number, (output, buckets) in enumerate(play(stage, [*batches, [[END], [], []]])):
+        given_out += output
+        tally = sum((one.counts for one in buckets), tally)
+        if number < len(bounds):
+            assert {one.bound for one in buckets} <= {bounds[number], BEGINNING}
+            assert all(row["t"] <= bounds[number] for row in output)
+    assert sum((one.total for one in buckets), Tally((Counts(),) * 3, {"rows": 0})) == tally
+    assert list(tally.inputs) == expected
+    assert all(c.read == c.used + c.late + c.malformed + c.null_time for c in tally.inputs)
+    assert tally.counters == {"rows": len(given_out)}
+    for key in (1.0, 2.0, None):
+        rows = [(place(row, n), n) for n, mine in enumerate(used) for row in mine if row["k0"] == key]
+        assert [(place(row, row["input"]), row["input"]) for row in given_out if row["k0"] == key] == sorted(rows)
 
 
-def by_hand(batches, delay: int) -> tuple[list[dict], Counts]:
-    """Return the rows that are not late, and what becomes of all."""
-    bound, used, counts = -END_OF_TIME, [], Counts()
-    for tasks in batches:
-        rows = [row for task in tasks for row in task]
-        good = [row for row in rows if not row["malformed"] and row["t"] is not None]
-        on_time = [row for row in good if row["t"] > bound]
-        used += on_time
-        counts += Counts(
-            read=len(rows),
-            used=len(on_time),
-            late=len(good) - len(on_time),
-            malformed=sum(bool(row["malformed"]) for row in rows),
-            null_time=sum(row["t"] is None and not row["malformed"] for row in rows),
-            null_key=sum(row["k0"] is None for row in good),
-        )
-        bound = max([bound, *(row["t"] - delay for row in good)])
-    return used, counts
+def row(t: int, key: float = 1.0, **values) -> dict:
+    return {"k0": key, "t": t, "m": 0, "bucket": 0, **values}
 
 
-def one_pass(rows: list[dict], program=PROGRAM, function=pairs) -> Counter:
-    """Return what the function gives over all rows at once."""
-    table = pa.Table.from_pylist(rows, schema=SCHEMA)
-    table = table.set_column(0, "k0", canonical(table["k0"].combine_chunks()))
-    table, starts = partition_rows(table, ["k0"], "t", program.order, ["v0", "m"])
-    zeros = 0 * starts[:-1]
-    return bag(function(program, Partitions(table, starts, starts[:-1], starts[1:], zeros, END_OF_TIME)).output)
+def test_an_idle_input_holds_the_others_back_until_the_end():
+    stage = replace(STAGE, inputs=(Input(2), Input(0)))
+    batches = [[[row(5)], []], [[row(90)], []], [[], [row(7)]], [[], [row(1)]], [[END], []]]
+    found = [([r["t"] for r in output], one.bound) for output, (one, _) in play(stage, batches)]
+    assert found == [([], BEGINNING), ([], BEGINNING), ([5, 7], 7), ([], 7), ([90], END_OF_TIME)]
 
 
-@settings(max_examples=120, deadline=None)
-@given(inputs(), st.integers(0, 6))
-def test_stream_equals_one_pass(batches, delay):
-    used, expected = by_hand(batches, delay)
-    output, counts = Counter(), Counts()
-    for given_out, more, states in run([*batches, [[END]]], delay):
-        output, counts = output + given_out, counts + more
-        decoded = [decode(states[bucket], PROGRAM.fingerprint()) for bucket in range(BUCKETS)]
-        assert sum((state.counts for state in decoded), Counts()) == counts
-        assert counts.read == counts.used + counts.late + counts.malformed + counts.null_time
-    assert output == one_pass(used)
-    assert counts == replace(expected, matches=sum(output.values()))
-    assert all(len(state) < 200 for state in states.values())
+def test_a_control_row_ends_all_inputs_but_chained_ones():
+    marked = INPUT_SCHEMA.append(pa.field("bound", pa.int64()))
+    stage = replace(STAGE, inputs=(Input(2), Input(0, chained=True)))
+
+    def bounds(*batches):
+        state = None
+        for rows, markers in batches:
+            blobs = [*packed(rows, 0).get(0, []), *packed(markers, 1, marked).get(0, [])]
+            advanced = advance(stage, state, blobs)
+            state = advanced.state
+            yield advanced.bound, advanced.output.num_rows
+
+    marker, end = {"bound": 4, "bucket": 0}, {"bound": END_OF_TIME, "bucket": 0}
+    given = [([row(5)], [row(3), marker]), ([END], []), ([], [row(6), {"bound": 6, "bucket": 0}]), ([], [end])]
+    assert list(bounds(*given)) == [(3, 1), (4, 0), (6, 2), (END_OF_TIME, 0)]
+    assert list(bounds(([], [row(3), end]), ([row(9)], []))) == [(BEGINNING, 0), (7, 1)]
 
 
-@settings(max_examples=50, deadline=None)
-@given(inputs(), st.integers(0, 6))
-def test_partitions_left_alone_had_nothing_to_give(batches, delay):
-    batches = [*batches, [[END]]]
-    lazy = [output for output, _, _ in run(batches, delay)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage, "to_scan", lambda held, *_: held.pending >= 0)
-        eager = [output for output, _, _ in run(batches, delay)]
-    assert lazy == eager
-
-
-def rows_of(*rows):
-    return [{"k0": float(k), "t": t, "m": m, "v0": v, "bucket": 0} for k, t, m, v in rows]
-
-
-def scans(batches):
-    """Return the keys that the function was given in each batch of bucket 0."""
-    seen: list[list[float]] = []
-
-    def recorded(program, partitions):
-        seen[-1] = partitions.rows["k0"].take(partitions.starts[:-1]).to_pylist()
-        return pairs(program, partitions)
-
-    state = None
-    for batch in batches:
-        seen.append([])
-        state = advance(PROGRAM, 0, state, packets(batch, 1)[0], recorded).state
-    return seen
-
-
-def test_only_partitions_with_something_new_are_scanned():
-    batches = [
-        rows_of((1, 1, 1, "a"), (2, 1, 1, "b"), (3, 1, 0, "c")),
-        rows_of((2, 2, 1, "d")),
-        rows_of((4, WITHIN, 0, "e")),
-        rows_of((4, WITHIN + 1, 0, "f")),
-        rows_of((5, WITHIN + 2, 1, "g")),
-        [END],
-    ]
-    assert scans(batches) == [[1, 2, 3], [2], [1, 4], [4], [5], [5]]
-
-
-def test_held_rows_are_the_undecided_ones_and_what_prev_reaches():
-    rows = rows_of((1, 1, 0, "a"), (1, 2, 0, "b"), (1, 3, 0, "c"), (1, 4, 1, "d"), (2, 1, 0, "e"), (2, 9, 1, "f"))
-    state = decode(advance(PROGRAM, 5, None, packets(rows, 1)[0], pairs).state, PROGRAM.fingerprint())
-    held = state.held.select(["v0", "first", "context"]).to_pylist()
-    assert [tuple(row.values()) for row in held] == [
-        ("b", True, True),
-        ("c", False, True),
-        ("d", False, False),
-        ("e", True, True),
-    ]
-    assert state.waiting["v0"].to_pylist() == ["f"]
-    assert state.bound == 4
-
-
-@pytest.mark.parametrize("part", ["held", "waiting", "numbers"])
-def test_columns_of_other_types_are_refused(part):
-    flags = {"first": [True], "context": [False]} if part == "held" else {}
-    old = replace(State(), **{part: pa.table({"k0": ["text"], "number": [1], **flags})})
-    with pytest.raises(OperationalError, match="string in the stored state comes as double") as caught:
-        advance(PROGRAM, 0, encode(old, PROGRAM.fingerprint()), packets(rows_of((1, 6, 1, "a")), 1)[0], pairs)
+def test_a_state_of_other_inputs_is_refused():
+    state = advance(STAGE, None, packed([row(1)], 0)[0]).state
+    with pytest.raises(OperationalError, match="1 inputs, the query 2") as caught:
+        advance(replace(STAGE, inputs=(Input(0), Input(0))), state, [])
     assert "new checkpoint" in caught.value.hint
 
 
-def test_the_bound_without_rows():
-    assert advance(PROGRAM, 3, None, [], pairs).bound == -END_OF_TIME
-    first = advance(PROGRAM, 3, None, packets(rows_of((1, 10, 0, "a")), 1)[0], pairs)
-    assert first.bound == 7
-    later = advance(PROGRAM, 3, first.state, packets([END], 1)[0], pairs)
-    assert (later.bound, later.output.num_rows) == (END_OF_TIME, 0)
+@dataclass(frozen=True)
+class CountOthers:
+    """Gives out every left row three microseconds after its time, with the number of right rows of its key by then."""
+
+    sides = (
+        RowLayout((Column("k0", ""), Column("k1", "")), Column("t", "")),
+        RowLayout((Column("k0", ""), Column("k1", "")), Column("t", ""), (), (Column("v0", ""),)),
+    )
+    sections: ClassVar = {}
+    marks = ({}, {"seen": pa.bool_()})
+    counters = ()
+    hold = 3
+    changing = False
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        if side:
+            return np.full(len(held.starts) - 1, NEVER)
+        return held.rows["t"].to_numpy()[held.pending] + 3
+
+    def advance(self, rows, sections, old: int, new: int) -> Step:
+        left, right = rows
+        keeps, found = [None, None], []
+        if right is not None:
+            seen = right.rows["seen"].to_pylist()
+            times = right.rows["t"].to_pylist()
+            assert [mark is None for mark in seen] == [time > old for time in times]
+            keeps[1] = Keep(right.starts[:-1], marks={"seen": pa.array([True] * len(seen))})
+        if left is not None:
+            pending = left.starts[1:].copy()
+            for p, (begin, end) in enumerate(zip(left.starts[:-1], left.starts[1:], strict=True)):
+                others = [] if right is None else right.rows["t"].to_pylist()[right.starts[p] : right.starts[p + 1]]
+                for i in range(end - 1, begin - 1, -1):
+                    key, t = left.rows["k0"][i].as_py(), left.rows["t"][i].as_py()
+                    if t + 3 <= new:
+                        found.append({"k0": key, "t": t, "n": sum(other <= t + 3 for other in others)})
+                    else:
+                        pending[p] = i
+            keeps[0] = Keep(pending)
+        return Step(pa.Table.from_pylist(found), keeps)
+
+
+@settings(max_examples=150, deadline=None)
+@given(united(inputs=2), st.integers(0, 3), st.integers(0, 3))
+def test_two_relations_meet_by_their_keys(batches, left_delay, right_delay):
+    stage = Stage(CountOthers(), (Input(left_delay, 0), Input(right_delay, 1)), "")
+    for rows in (rows for batch in batches for rows in batch):
+        for r in rows:
+            r["k1"] = "x"
+    used, _, _ = by_hand(batches, [left_delay, right_delay])
+    schema = pa.schema([*INPUT_SCHEMA, ("k1", pa.string())])
+    given_out = [r for output, _ in play(stage, [*batches, [[END], []]], schema) for r in output]
+    left, right = used
+    expected = [(r["k0"], r["t"], sum(o["k0"] == r["k0"] and o["t"] <= r["t"] + 3 for o in right)) for r in left]
+    assert Counter((r["k0"], r["t"], r["n"]) for r in given_out) == Counter(expected)
+
+
+def test_output_rows_tell_what_they_change():
+    class Deleting(PassOn):
+        def advance(self, rows, sections, old, new):
+            step = super().advance(rows, sections, old, new)
+            return replace(step, changes=pa.array([Change.DELETE] * step.output.num_rows, pa.int8()))
+
+    blobs = packed([row(1), row(1)], 0)[0]
+    assert advance(replace(STAGE, operator=Deleting()), None, blobs).changes.to_pylist() == [1, 1]
+    assert advance(STAGE, None, blobs).changes is None
+
+
+def test_keys_may_be_missing():
+    layout = replace(LAYOUT, keys=())
+    operator = type("Keyless", (CountOthers,), {"sides": (layout, layout)})()
+    stage = Stage(operator, (Input(0, 0), Input(0, 1)), "")
+    batches = [[[row(1)], [row(2)]], [[row(2)], [row(3)]], [[], []], [[row(5)], [row(9)]], [[END], []]]
+    given_out = [(r["t"], r["n"]) for output, _ in play(stage, batches) for r in output]
+    assert sorted(given_out) == [(1, 2), (2, 2), (5, 2)]

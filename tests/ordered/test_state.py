@@ -1,34 +1,82 @@
 """The bytes of a bucket's state."""
 
+import struct
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
 import pyarrow as pa
 import pytest
+from ordered_samples import PassOn
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.counts import Counts
-from cepsql.ordered.state import State, decode, encode
+from cepsql.ordered.counts import Counts, Tally
+from cepsql.ordered.release import Kept
+from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.ordered.state import State, decode, encode, first_state
 
-FINGERPRINT = "0123456789abcdef"
+
+@dataclass(frozen=True)
+class Remembering(PassOn):
+    """An operator with two sides and two sections."""
+
+    sides = PassOn.sides * 2
+    marks = PassOn.marks * 2
+    counters = ("found", "expired")
+    sections: ClassVar = {"seen": 1, "sums": 7}
+
+
+OPERATOR, IDENTITY = Remembering(), "a hash of the query"
 TABLE = pa.table({"k0": ["a", None], "t": [1, 2], "v0": pa.array([[1], None])})
-STATE = State(7, Counts(5, 4, 1), TABLE, TABLE.slice(1), pa.table({"number": [3]}))
+STATE = State(
+    bound=7,
+    greatest=(9, END_OF_TIME, -3),
+    tally=Tally((Counts(5, 4, 1), Counts(), Counts(2, 2)), {"found": 3, "expired": 2**40}),
+    kept=Kept((TABLE, None), (TABLE.slice(1), TABLE), {"sums": pa.table({"number": [3, 2**40]})}),
+)
 
 
-@pytest.mark.parametrize("state", [STATE, State(), State(-9, Counts(1), None, TABLE), State(0, Counts(), TABLE)])
+@pytest.mark.parametrize("state", [STATE, first_state(OPERATOR, 2)])
 def test_round_trip(state):
-    assert decode(encode(state, FINGERPRINT), FINGERPRINT) == state
+    assert decode(encode(state, OPERATOR, IDENTITY), OPERATOR, IDENTITY) == state
+
+
+@pytest.mark.parametrize("identity", ["x" * n for n in range(9)])
+def test_columns_lie_aligned(identity):
+    state = decode(encode(STATE, OPERATOR, identity), OPERATOR, identity)
+    numbers = state.kept.sections["sums"]["number"].chunk(0)
+    assert all(buffer.address % 8 == 0 for buffer in numbers.buffers() if buffer is not None)
 
 
 def test_a_state_without_rows_is_small():
-    assert len(encode(State(2**62, Counts(2**40), TABLE.slice(0, 0)), FINGERPRINT)) < 200
+    empty = TABLE.slice(0, 0)
+    state = replace(STATE, kept=Kept((empty, empty), (empty, None), {"seen": empty}))
+    assert len(encode(state, OPERATOR, IDENTITY)) < 500
 
 
-@pytest.mark.parametrize("data", [b"\x80\x04pickle", encode(STATE, FINGERPRINT).replace(b"CEPS\x03", b"CEPS\x01")])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x80\x04pickle",
+        encode(STATE, OPERATOR, IDENTITY).replace(b"CEPS\x04", b"CEPS\x05"),
+        # As version 0.1 wrote it.
+        struct.pack("<4sHxx16sq10q3q", b"CEPS", 3, b"0123456789abcdef", 7, *range(10), 0, 0, 0),
+    ],
+)
 def test_another_format_is_refused(data):
     with pytest.raises(OperationalError, match="format") as caught:
-        decode(data, FINGERPRINT)
+        decode(data, OPERATOR, IDENTITY)
     assert "new checkpoint" in caught.value.hint
 
 
-def test_another_program_is_refused():
+def test_another_query_is_refused():
     with pytest.raises(OperationalError, match="another text of the query") as caught:
-        decode(encode(STATE, FINGERPRINT), "f" * 16)
+        decode(encode(STATE, OPERATOR, IDENTITY), OPERATOR, "another hash")
     assert "replay" in caught.value.hint
+
+
+@pytest.mark.parametrize("sections, expected", [({"seen": 1, "sums": 8}, "version 8"), ({"seen": 1}, "none")])
+def test_another_version_of_a_section_is_refused(sections, expected):
+    other = type("Other", (Remembering,), {"sections": sections})()
+    with pytest.raises(OperationalError, match=f"version 7 of section 'sums', but {expected} is expected") as caught:
+        decode(encode(STATE, OPERATOR, IDENTITY), other, IDENTITY)
+    assert "new checkpoint" in caught.value.hint

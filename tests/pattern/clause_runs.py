@@ -17,12 +17,14 @@ from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.engine import Engine, connect
-from cepsql.ordered.counts import Counts
+from cepsql.matching.match_operator import MatchOperator
+from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.packet import pack
-from cepsql.ordered.sorted_run import match_sorted
-from cepsql.ordered.stage import advance
+from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.ordered.sorted_run import run_sorted
+from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
-from cepsql.pattern.program import END_OF_TIME, MatchProgram
+from cepsql.pattern.program import MatchProgram
 
 RELATIONS = f"""
 CREATE STREAM events ({COLUMNS}, WATERMARK FOR ts AS ts) USING csv OPTIONS (path '/nowhere');
@@ -58,22 +60,27 @@ def run_batch(match: MatchPlan, rows: list[dict], cuts: list[int]) -> list[dict]
     edges = [0, *sorted(cuts), grouped.num_rows]
     pieces = [grouped.slice(begin, end - begin) for begin, end in pairwise(edges)]
     batches = [batch for piece in pieces for batch in piece.to_batches()]
-    return output_rows(match, [pa.Table.from_batches([b]) for b in match_sorted(match.program, batches, 1)])
+    return output_rows(
+        match, [pa.Table.from_batches([b]) for b in run_sorted(MatchOperator(match.program), batches, 1)]
+    )
 
 
-def run_stream(match: MatchPlan, batches: list[list[dict]], delay: int) -> tuple[list[list[dict]], Counts]:
+def run_stream(match: MatchPlan, batches: list[list[dict]], delay: int) -> tuple[list[list[dict]], Tally]:
     """Return what each micro-batch gives, the end of input last; the state is stored and read back after each."""
-    program, outputs, total = match.program, [], Counts()
+    program, outputs, operator = match.program, [], MatchOperator(match.program)
+    stage = Stage(operator, (Input(delay),), "")
+    total = Tally((Counts(),), dict.fromkeys(operator.counters, 0))
+    nothing = total
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     for rows in [*batches, None]:
         packets = _packets(program, rows)
-        advanced = [advance(program, delay, states[bucket], packets[bucket]) for bucket in range(BUCKETS)]
+        advanced = [advance(stage, states[bucket], packets[bucket]) for bucket in range(BUCKETS)]
         for bucket, one in enumerate(advanced):
             states[bucket] = one.state
             total += one.counts
         outputs.append(output_rows(match, [one.output for one in advanced if one.output.num_columns]))
-    stored = (decode(state, program.fingerprint()) for state in states.values())
-    assert sum((state.counts for state in stored), Counts()) == total
+    stored = (decode(state, operator, "") for state in states.values())
+    assert sum((state.tally for state in stored), nothing) == total
     return outputs, total
 
 

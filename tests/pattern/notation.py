@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pyarrow as pa
 
+from cepsql.ordered.row_layout import END_OF_TIME, Column
 from cepsql.pattern import ir
 from cepsql.pattern.conditions import RowTests
-from cepsql.pattern.program import END_OF_TIME, Column, MatchProgram
+from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Found, Partitions
 
 _TOKENS = re.compile(r"\s*(PERMUTE|[A-Za-z]\w*|\{-|-\}|\{\d*,?\d*\}\??|[*+?]\??|[()|,^$])")

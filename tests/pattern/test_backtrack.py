@@ -14,12 +14,13 @@ from oracle import answers
 from strategies import NAMES, bits, conditions, patterns, rows
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern import ir
 from cepsql.pattern.backtrack import find_backtracking
 from cepsql.pattern.budget import LEAST_STEPS, Budget
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.matcher import find_matches
-from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, Classifier, MatchProgram, Navigation
+from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchProgram, Navigation
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search import Outcome, Search
 from cepsql.pattern.vector import test_rows as evaluate_rows

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from notation import matches, partition, pattern, program, whole
 from strategies import NAMES, patterns, rows
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.backtrack import find_backtracking
 from cepsql.pattern.by_position import by_position
 from cepsql.pattern.matcher import _find_by_position
-from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, Navigation
+from cepsql.pattern.program import Aggregate, Bit, Navigation
 from cepsql.pattern.vector import test_rows as evaluate_rows
 from cepsql.scalar.tree import Call, Literal, Null, leaves
 

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from strategies import NAMES, bits, conditions, patterns
 
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.ordered.hold import fixed_length, hold
-from cepsql.ordered.packet import BEGINNING, pack
-from cepsql.ordered.stage import advance
+from cepsql.matching.hold import fixed_length, hold
+from cepsql.matching.match_operator import MatchOperator
+from cepsql.ordered.packet import pack
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column
+from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.pattern import ir
-from cepsql.pattern.program import END_OF_TIME, Column, MatchProgram, Measure, Navigation, RowValue
+from cepsql.pattern.program import MatchProgram, Measure, Navigation, RowValue
 
 A, B, C = (ir.Variable(name) for name in NAMES)
 
@@ -74,7 +76,7 @@ def test_no_match_is_given_out_later_than_its_hold(program, seed):
     for batch in batches(random.Random(seed)):
         packets = [p for packed in pack([batch], 1) for p in packed["packet"].to_pylist()]
         try:
-            advanced = advance(program, 0, state, packets)
+            advanced = advance(Stage(MatchOperator(program), (Input(0),), ""), state, packets)
         except (NotSupportedError, OperationalError):
             return
         times = advanced.output["t"].drop_null().to_pylist() if advanced.output.num_rows else []

@@ -11,20 +11,11 @@ from hypothesis import strategies as st
 from oracle import Context, evaluate
 
 from cepsql.errors import DataError, NotSupportedError
+from cepsql.ordered.row_layout import END_OF_TIME, Column
 from cepsql.pattern.aggregates import aggregate
 from cepsql.pattern.ir import Variable
 from cepsql.pattern.measures import measure_table
-from cepsql.pattern.program import (
-    END_OF_TIME,
-    Aggregate,
-    Classifier,
-    Column,
-    Complete,
-    MatchNumber,
-    MatchProgram,
-    Measure,
-    Navigation,
-)
+from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
 from cepsql.pattern.rows import Matches, Partitions
 from cepsql.scalar.values import decimal_div
 

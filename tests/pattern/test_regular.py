@@ -5,10 +5,11 @@ import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.compile import can_be_empty
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable, variables
-from cepsql.pattern.program import END_OF_TIME, Bit, Classifier, MatchProgram
+from cepsql.pattern.program import Bit, Classifier, MatchProgram
 from cepsql.pattern.regular import find_regular, is_regular
 from cepsql.pattern.rows import Partitions
 from cepsql.scalar.tree import Call, Literal

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -102,7 +102,8 @@ def test_stream(case) -> None:
         when = " at the end" if position == len(play.batches) else f" after {number}"
         found += [line + (when if timed else "") for line in lines(match, output, play.shown)]
     assert sorted(found) == sorted(play.expected)
-    assert {name: getattr(counts, name) for name in play.counts} == play.counts
+    counted = asdict(counts.rows) | dict(counts.counters)
+    assert {name: counted[name] for name in play.counts} == play.counts
 
 
 @cases("refused")

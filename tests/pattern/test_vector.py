@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.errors import NotSupportedError
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern import vector
 from cepsql.pattern.ir import Variable
 from cepsql.pattern.leaf_types import column_types, leaf_types
-from cepsql.pattern.program import END_OF_TIME, Aggregate, Bit, MatchProgram, Navigation
+from cepsql.pattern.program import Aggregate, Bit, MatchProgram, Navigation
 from cepsql.pattern.rows import Partitions
 from cepsql.scalar.columns import plain_values
 from cepsql.scalar.python import Source, compile_node

@@ -3,8 +3,8 @@
 import pytest
 
 import cepsql
+from cepsql.plan.scans import choose_scan
 from cepsql.scan.ansi import ansi_obstacle
-from cepsql.scan.choose import choose_scan
 
 COLUMNS = (
     "sym STRING, at TIMESTAMP, price DOUBLE, n INT, cost DECIMAL(8,2), tags ARRAY<INT>, twice INT AS 2 * n, "
@@ -29,7 +29,8 @@ def choice(
         f"SELECT * FROM {input} MATCH_RECOGNIZE (PARTITION BY {keys} ORDER BY at MEASURES {measures} "
         f"PATTERN (A) DEFINE A AS {define}) AS m"
     ).plan
-    return choose_scan(plan.matches[0].program, plan.matches[0].input, plan.relations)
+    (stage,) = plan.stages
+    return choose_scan(stage.match.program, *stage.inputs)
 
 
 @pytest.mark.parametrize(

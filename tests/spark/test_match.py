@@ -8,18 +8,9 @@ import pytest
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.ordered.row_layout import Column
 from cepsql.pattern.ir import Concat, Repeat, Variable
-from cepsql.pattern.program import (
-    Aggregate,
-    Bit,
-    Classifier,
-    Column,
-    Complete,
-    MatchNumber,
-    MatchProgram,
-    Measure,
-    Navigation,
-)
+from cepsql.pattern.program import Aggregate, Bit, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import open_checkpoint
@@ -29,6 +20,7 @@ from cepsql.spark.replay import Replay, replay_source, write_batch
 from cepsql.spark.rows import event_time
 from cepsql.spark.sink import RowSink
 from cepsql.spark.source import read_source
+from cepsql.spark.stage import Feed
 
 SECOND = 1_000_000
 PROGRAM = MatchProgram(
@@ -110,10 +102,9 @@ def expected(spark, tmp_path_factory):
 def test_batch_by_batch(spark, tmp_path, expected, restarts):
     folder = tmp_path / "events"
     folder.mkdir()
-    checkpoint = open_checkpoint(tmp_path / "checkpoint", PROGRAM.fingerprint())
-    frame = match_stream(
-        read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control, Buckets(3, 2)
-    )
+    checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
+    feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
+    frame = match_stream([feed], PROGRAM, "matches", Buckets(3, 2))
     outputs = []
     with Replay(frame, checkpoint) as replay:
         for number in range(len(BATCHES)):
@@ -144,7 +135,8 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
     for number in (0, 1, 3):
         add(folder, number)
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
-    frame = match_stream(read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control)
+    feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
+    frame = match_stream([feed], PROGRAM, "matches")
     tables = []
     with start(frame, RowSink(lambda table, _: tables.append(table)), checkpoint, StartOptions(drain=True)) as query:
         assert query.await_(600)

@@ -1,0 +1,24 @@
+"""What is known of rows without reading them."""
+
+from dataclasses import dataclass
+
+from cepsql.catalog import ColumnDefinition, Watermark
+
+
+@dataclass(frozen=True)
+class Properties:
+    """What is known of the rows of a relation or of a node of a plan.
+
+    name:      what messages call it.
+    streaming: they never end.
+    watermark: their event time, and how long (microseconds) rows may come after later ones; None without event time.
+    merged:    they are those of several streams (UNION ALL), each with a delay of its own.
+    ordered:   they come from an ordered operator over a stream, which can tell how far it is by markers.
+    """
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    streaming: bool
+    watermark: Watermark | None = None
+    ordered: bool = False
+    merged: bool = False

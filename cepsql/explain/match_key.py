@@ -1,0 +1,126 @@
+"""Which MATCH_RECOGNIZE of a query EXPLAIN MATCH is about, and which partition."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.parameters import literal
+from cepsql.analysis.positions import span_of
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
+from cepsql.language.tokens import DIALECT
+from cepsql.plan.nodes import Match, Node, Sql, walk
+from cepsql.plan.planner import Plan
+
+Key = Sequence[exp.Expr] | Mapping[str, object] | object
+"""A key as statements and programs give it: SQL, values by column name, values in order, or the only value."""
+
+
+@dataclass(frozen=True)
+class AskedPartition:
+    """A partition that is asked for: the match, and Spark SQL of the constants of its key as PARTITION BY has them."""
+
+    match: MatchPlan
+    constants: tuple[str, ...]
+
+
+def asked_partition(plan: Plan, key: Key) -> AskedPartition:
+    """Find out which match of a query, and which partition of it, is asked for.
+
+    Of several matches it is the one that reads no other match.
+    Raises ProgrammingError if there is no match or the key does not fit, NotSupportedError if there are several.
+    """
+    try:
+        match = _explained_match(plan)
+        return AskedPartition(match, tuple(value.sql(dialect=DIALECT) for value in _constants(match, key)))
+    except Error as error:
+        error.text = error.text or plan.query.sql
+        raise
+
+
+def _explained_match(plan: Plan) -> MatchPlan:
+    own = [node for node in walk(plan.logical, views=False) if isinstance(node, Match)]
+    found = [node.match for node in own if _matches_below(node, views=False) == 1]
+    if not found:
+        views = [node.view for node in walk(plan.logical) if isinstance(node, Sql) and node.view]
+        hint = f"explain the query of the view {views[0]}" if _matches_below(plan.logical, views=True) else None
+        raise ProgrammingError("the query has no MATCH_RECOGNIZE to explain", plan.query.span, hint)
+    if len(found) > 1:
+        raise NotSupportedError(
+            f"EXPLAIN MATCH of a query with {len(found)} MATCH_RECOGNIZE side by side is not supported",
+            found[1].clause.span,
+            "explain them one by one",
+        )
+    (node,) = (node for node in plan.stages if node.match.clause == found[0].clause)
+    if len(node.inputs) > 1:
+        raise NotSupportedError(
+            "EXPLAIN MATCH over a UNION ALL of streams is not supported",
+            found[0].clause.span,
+            "explain the match over a table of the same rows",
+        )
+    return found[0]
+
+
+def _matches_below(node: Node, views: bool) -> int:
+    """Count the matches up to a node, itself included."""
+    return sum(isinstance(below, Match) for below in walk(node, views))
+
+
+def _constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:
+    """Return the constants of a key in the order of PARTITION BY."""
+    columns = [column.name for column in match.output[: len(match.program.keys)]]
+    items = [_item(value) for value in _values(key, columns)]
+    place = next((span_of(value) for _, value in items if span_of(value)), match.clause.span)
+    if any(name is not None for name, _ in items):
+        items = _in_order(items, columns)
+    if len(items) != len(columns):
+        wanted = f"PARTITION BY has {_count(len(columns), 'column')}" if columns else "there is no PARTITION BY"
+        hint = f"FOR KEY ({', '.join(f'{name} = ...' for name in columns)})" if columns else "leave FOR KEY out"
+        raise ProgrammingError(f"{wanted}, and the key {_count(len(items), 'value')}", place, hint)
+    for _, value in items:
+        if value.find(exp.Column, exp.Query, exp.AggFunc, exp.Window):
+            raise ProgrammingError("FOR KEY takes constants", span_of(value, place), "texts stand in single quotes")
+        if value.find(exp.Placeholder):
+            raise ProgrammingError(f"no value was given for :{value.find(exp.Placeholder).this}", place)
+    return tuple(value for _, value in items)
+
+
+def _values(key: Key, columns: list[str]) -> list:
+    if isinstance(key, Mapping):
+        return [exp.EQ(this=exp.column(name), expression=_constant(value)) for name, value in key.items()]
+    if isinstance(key, Sequence) and not isinstance(key, str | bytes):
+        return [_constant(value) for value in key]
+    # The key None is the partition whose only key is NULL; without PARTITION BY it is no key.
+    return [] if key is None and not columns else [_constant(key)]
+
+
+def _constant(value: object) -> exp.Expr:
+    return value if isinstance(value, exp.Expr) else literal(value)
+
+
+def _item(value: exp.Expr) -> tuple[exp.Identifier | None, exp.Expr]:
+    """Split `column = constant`."""
+    if isinstance(value, exp.EQ) and isinstance(value.this, exp.Column):
+        return value.this.this, value.expression
+    return None, value
+
+
+def _in_order(
+    items: list[tuple[exp.Identifier | None, exp.Expr]], columns: list[str]
+) -> list[tuple[exp.Identifier | None, exp.Expr]]:
+    known, found = {name.lower(): name for name in columns}, {}
+    for name, value in items:
+        if name is None:
+            raise ProgrammingError("FOR KEY names either all columns or none", span_of(value))
+        if name.this.lower() not in known:
+            hint = suggestion(name.this, columns, "columns of PARTITION BY")
+            raise ProgrammingError(f"PARTITION BY has no column {name.this}", span_of(name), hint)
+        if name.this.lower() in found:
+            raise ProgrammingError(f"FOR KEY names {name.this} twice", span_of(name))
+        found[name.this.lower()] = (name, value)
+    return [found[name] for name in known if name in found]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,262 @@
+"""Plans as text: what EXPLAIN shows and golden tests compare."""
+
+from cepsql.analysis.list_aggregates import dump_aggregate
+from cepsql.analysis.match import MatchPlan
+from cepsql.catalog import Registered, Source
+from cepsql.explain.railroad import draw, legend
+from cepsql.language.tokens import DIALECT
+from cepsql.matching.reach import reach
+from cepsql.pattern.by_position import by_position, needs_match
+from cepsql.pattern.compile import compile_pattern
+from cepsql.pattern.compile import dump as dump_code
+from cepsql.pattern.dead_rows import dead_rows
+from cepsql.pattern.ir import dump as dump_pattern
+from cepsql.pattern.program import (
+    Aggregate,
+    Bit,
+    Classifier,
+    Complete,
+    MatchId,
+    MatchNumber,
+    MatchProgram,
+    Navigation,
+    RowValue,
+    Scalar,
+)
+from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, inputs
+from cepsql.plan.planner import Plan
+from cepsql.plan.scans import choose_scan, stage_obstacle
+from cepsql.scalar.tree import Call, Literal
+
+_SIGNS = {
+    "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%",
+}  # fmt: skip
+
+
+def explain_rewritten(plan: Plan) -> str:
+    """Return the SQL that Spark runs: before each match, of each match's columns, and around the matches."""
+    lines = []
+    for node in plan.stages:
+        name = node.match.clause.name
+        for below in node.inputs:
+            lines.append(f"{name} reads")
+            lines.append(f"  {_query(below)}")
+        lines.append(f"{name} gives")
+        lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
+    lines.append(_query(plan.root))
+    return "\n".join(lines)
+
+
+def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
+    """Return the plan as a tree, with event time, watermark, and what each match keeps in state.
+
+    scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
+    """
+    columns = ", ".join(f"{column.name} {column.type}" for column in plan.properties.columns)
+    lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
+    if plan.limit is not None:
+        lines.append(f"  Limit {plan.limit}")
+    lines += _indented(_node(plan.root, scan_obstacle))
+    lines += [f"  notice: {notice}" for notice in plan.notices]
+    return "\n".join(lines)
+
+
+def explain_pattern(plan: Plan) -> str:
+    """Return each compiled pattern: variables with their conditions, measures, a drawing, and the automaton."""
+    return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
+
+
+def _node(node: Node, scan_obstacle: str | None) -> list[str]:
+    """Return a node and what is below it, a line each."""
+    match node:
+        case Read(relation):
+            return [_relation(relation)]
+        case SparkWatermark(below):
+            time = below.properties.watermark
+            return [f"Spark's watermark  {time.column}", *_indented(_node(below, scan_obstacle))]
+        case Match():
+            lines = _match_lines(node)
+            if node.match.streaming and not node.chained:
+                lines.append(f"  scan: {_scan(node, scan_obstacle)}")
+        case _:
+            lines = [f"Sql  {_query(node)}"]
+    for below in inputs(node):
+        lines += _indented(_node(below, scan_obstacle))
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _query(node: Node) -> str:
+    """Return the SQL of a node over the names of its inputs."""
+    if isinstance(node, Sql):
+        return node.query.sql(dialect=DIALECT)
+    return f"SELECT * FROM {node.properties.name}"
+
+
+def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
+    """Return the condition that one of the masks is set in full."""
+    choices = []
+    for mask in masks:
+        bits = [sql for i, sql in enumerate(program.predicates) if mask >> i & 1]
+        choices.append(" AND ".join(f"({sql})" if len(bits) > 1 else sql for sql in bits))
+    return " OR ".join(choices)
+
+
+def _scan(node: Match, obstacle: str | None) -> str:
+    reason = obstacle or stage_obstacle(node)
+    if reason:
+        return f"Spark's: {reason}"
+    choices = [choose_scan(node.match.program, below) for below in node.inputs]
+    return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices))})"
+
+
+def _match_lines(node: Match) -> list[str]:
+    match, program = node.match, node.match.program
+    lines = [
+        f"Match {match.clause.name}  PATTERN ({dump_pattern(program.pattern)})  SKIP {program.skip.upper()}",
+        f"  partition by: {', '.join(column.sql for column in program.keys) or 'nothing (one partition)'}",
+        f"  order by: {', '.join(match.order)}",
+    ]
+    if match.streaming:
+        delays = [_duration(below.properties.watermark.delay) for below in node.inputs]
+        lines.append(f"  watermark: {match.time} - {', '.join(delays)}")
+        lines.append(f"  state: {_state(program)}")
+        time = node.properties.watermark
+        if time is not None:
+            lines.append(f"  event time of matches: {time.column}, {_hold(time.delay)}")
+    if program.predicates:
+        lines.append(f"  computed before the shuffle: {'; '.join(program.predicates)}")
+    traveling = [*(c.sql for c in program.keys), *(c.sql for c in program.order), *(c.sql for c in program.values)]
+    lines.append(f"  columns that travel: {', '.join(dict.fromkeys(traveling)) or 'none'}")
+    alive = dead_rows(program) if match.streaming else None
+    if alive is not None:
+        lines.append(f"  rows that travel: those where {_alive(program, alive)}; of the others only the times do")
+    lines.append(f"  route: {_route(program)}")
+    return lines
+
+
+def _state(program: MatchProgram) -> str:
+    parts = ["rows not yet released by the watermark", "rows from the start of the oldest undecided match"]
+    if program.within is not None:
+        parts[1] += f", at most {_duration(program.within)}"
+    before = reach(program)
+    if before:
+        parts.append(f"{before} row{'s' if before > 1 else ''} before it for PREV")
+    if any(isinstance(measure.source, MatchNumber) for measure in program.measures):
+        parts.append("the number of matches of every key")
+    return "; ".join(parts)
+
+
+def _hold(delay: int) -> str:
+    if delay == 0:
+        return "given out as soon as the watermark reaches it"
+    return f"given out at most {_duration(delay)} after the watermark has reached it"
+
+
+def _route(program: MatchProgram) -> str:
+    if not needs_match(program):
+        return "regular: every condition reads the row or its neighbours only"
+    if by_position(program, frozenset()) is not None:
+        return "regular: what conditions read of the match is always as many rows before"
+    values = frozenset(column.name for column in program.values)
+    if by_position(program, values) is not None:
+        return "regular where nothing read is NULL: then it is always as many rows before; else search"
+    return "search: a condition reads the match so far"
+
+
+def _relation(relation: Source | Registered) -> str:
+    kind = "Stream" if relation.streaming else "Table"
+    form = f"  {relation.format}" if isinstance(relation, Source) else ""
+    time = ""
+    if relation.watermark is not None:
+        time = f"  watermark {relation.watermark.column} - {_duration(relation.watermark.delay)}"
+    return f"{kind} {relation.name}{form}{time}"
+
+
+def _pattern(match: MatchPlan) -> str:
+    program = match.program
+    lines = [f"{match.clause.name}: {dump_pattern(program.pattern)}"]
+    for name, condition in zip(program.variables, program.conditions, strict=True):
+        lines.append(f"  {name} AS {'TRUE' if condition is None else _scalar(condition, program)}")
+    for measure in program.measures:
+        lines.append(f"  {measure.name} = {_leaf(measure.source, program)}")
+    lines += [f"  {aggregate.name} = {dump_aggregate(aggregate)}" for aggregate in match.aggregates]
+    if program.within is not None:
+        lines.append(f"  WITHIN {_duration(program.within)}")
+    drawing = draw(program.pattern)
+    lines += ["", *(f"  {line}" for line in [*drawing, *legend(drawing)]), ""]
+    lines += [
+        "  automaton",
+        *(f"    {line}" for line in dump_code(compile_pattern(program.pattern, program.variables)).splitlines()),
+    ]
+    return "\n".join(lines)
+
+
+def _scalar(node: Scalar, program: MatchProgram, nested: bool = False) -> str:
+    if not isinstance(node, Call):
+        return _leaf(node, program)
+    arguments = [_scalar(argument, program, True) for argument in node.arguments]
+    sign = _SIGNS.get(node.operation)
+    if sign is None:
+        return f"{node.operation}({', '.join(arguments)})"
+    text = f" {sign} ".join(arguments)
+    return f"({text})" if nested else text
+
+
+def _leaf(leaf: object, program: MatchProgram) -> str:
+    sources = {column.name: column.sql for column in program.values}
+    if program.time is not None:
+        sources["t"] = program.time.sql
+    match leaf:
+        case Bit(index):
+            return f"[{program.predicates[index]}]"
+        case Literal(value):
+            return "NULL" if value is None else repr(value)
+        case MatchNumber():
+            return "MATCH_NUMBER()"
+        case MatchId():
+            return "MATCH_ID()"
+        case Complete():
+            return "complete"
+        case RowValue(column):
+            return f"row: {sources[column]}"
+        case Classifier(variables, first, offset, shift):
+            return _row("CLASSIFIER()", variables, first, offset, shift, program)
+        case Navigation(column, variables, first, offset, shift):
+            return _row(sources[column], variables, first, offset, shift, program)
+        case Aggregate(function, column, variables, distinct):
+            inner = "*" if column is None else sources[column]
+            if variables is not None:
+                inner = f"{_names(variables, program)}: {inner}"
+            return f"{function.upper()}({'DISTINCT ' if distinct else ''}{inner})"
+    raise TypeError(leaf)
+
+
+def _row(
+    value: str, variables: frozenset[int] | None, first: bool, offset: int, shift: int, program: MatchProgram
+) -> str:
+    if variables is not None:
+        value = f"{_names(variables, program)}: {value}"
+    further = f", {offset}" if offset else ""
+    text = (
+        value if variables is None and not first and not offset else f"{'FIRST' if first else 'LAST'}({value}{further})"
+    )
+    if shift:
+        return f"{'PREV' if shift < 0 else 'NEXT'}({text}{f', {abs(shift)}' if abs(shift) > 1 else ''})"
+    return text
+
+
+def _names(variables: frozenset[int], program: MatchProgram) -> str:
+    return "|".join(program.variables[i] for i in sorted(variables))
+
+
+def _duration(micros: int) -> str:
+    for size, unit in ((86_400_000_000, "day"), (3_600_000_000, "hour"), (60_000_000, "minute"), (1_000_000, "second")):
+        if micros >= size and micros % size == 0:
+            count = micros // size
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return f"{micros / 1_000_000:g} seconds"

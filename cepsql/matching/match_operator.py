@@ -1,0 +1,118 @@
+"""Row-pattern matching as an operator of the ordered stage."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.matching.hold import hold
+from cepsql.matching.match_numbers import NUMBERS, asks_for_number, read_numbers, write_numbers
+from cepsql.matching.match_rows import OrderedFunction, match_rows
+from cepsql.matching.reach import reach
+from cepsql.matching.row_ids import ROW_ID, asks_for_id, with_row_ids
+from cepsql.ordered.columns import integers
+from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
+from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
+from cepsql.pattern.dead_rows import AliveRows, dead_rows
+from cepsql.pattern.output import COVERED, asks_for_unmatched
+from cepsql.pattern.program import MatchProgram
+from cepsql.pattern.rows import Partitions
+
+
+@dataclass(frozen=True)
+class MatchOperator:
+    """Finds and measures the matches of a program.
+
+    It keeps the rows of undecided attempts and those before them that PREV reaches; beside rows it remembers how many
+    matches each key has had, where the program asks for MATCH_NUMBER().
+    function: what makes output of the rows.
+    """
+
+    program: MatchProgram
+    function: OrderedFunction = match_rows
+
+    @cached_property
+    def sides(self) -> tuple[RowLayout, ...]:
+        return (row_layout(self.program),)
+
+    @property
+    def sections(self) -> Mapping[str, int]:
+        return {NUMBERS: 1} if asks_for_number(self.program) else {}
+
+    @property
+    def marks(self) -> tuple[Mapping[str, pa.DataType], ...]:
+        marks: dict[str, pa.DataType] = {}
+        if asks_for_id(self.program):
+            marks[ROW_ID] = pa.binary(16)
+        if asks_for_unmatched(self.program):
+            marks[COVERED] = pa.bool_()
+        return (marks,)
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """matches:   matches given out.
+        timeouts:  partial matches given out because their deadline passed.
+        misplaced: skips to a variable that led nowhere, so that matching went on after the match or at its second row.
+        given_up:  attempts to match that took too many steps, so that their first rows count as not matched.
+        """
+        return ("matches", "timeouts", "misplaced", "given_up")
+
+    @property
+    def hold(self) -> int | None:
+        return hold(self.program)
+
+    @property
+    def changing(self) -> bool:
+        return False
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        """An oldest undecided row is decided when WITHIN has passed, or when nothing more comes."""
+        undecided = held.pending < held.starts[1:]
+        found = np.where(undecided, END_OF_TIME, NEVER)
+        if self.program.within is not None:
+            oldest = integers(held.rows["t"])[held.pending[undecided]]
+            # The next row comes at the bound + 1 or later.
+            found[undecided] = oldest + self.program.within - 1
+        return found
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        (ordered,) = rows
+        if ordered is None:
+            return Step(pa.table({}), [None], sections)
+        program, table = self.program, ordered.rows
+        if asks_for_unmatched(program):
+            place = table.column_names.index(COVERED)
+            table = table.set_column(place, COVERED, table[COVERED].fill_null(False))
+        if asks_for_id(program):
+            table = with_row_ids(program, table)
+        names = [column.name for column in program.keys]
+        keys = [table[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in names]
+        numbers = read_numbers(sections.get(NUMBERS), names, keys, len(ordered.pending))
+        found = self.function(
+            program, Partitions(table, ordered.starts, ordered.pending, ordered.starts[1:], numbers, new)
+        )
+        marks: dict[str, pa.Array] = {}
+        if asks_for_id(program):
+            marks[ROW_ID] = table[ROW_ID].combine_chunks()
+        if found.covered is not None:
+            marks[COVERED] = pa.array(found.covered)
+        stored = {}
+        if asks_for_number(program):
+            stored[NUMBERS] = write_numbers(sections.get(NUMBERS), names, keys, found.numbers)
+        counts = {name: getattr(found, name) for name in self.counters}
+        return Step(found.output, [Keep(found.scan, reach(program), marks)], stored, counts)
+
+
+def row_layout(program: MatchProgram) -> RowLayout:
+    """Return the columns that a program reads; dead rows need not travel."""
+    alive = dead_rows(program)
+    return RowLayout(
+        program.keys,
+        program.time,
+        program.order,
+        program.values,
+        program.predicates,
+        None if alive is None else AliveRows(alive),
+    )

@@ -1,0 +1,87 @@
+"""What tells a row from all others of its partition, whatever the micro-batches were: the base of MATCH_ID()."""
+
+import datetime
+import hashlib
+import struct
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.pattern.program import MatchId, MatchProgram
+from cepsql.scalar.columns import plain_values
+
+ROW_ID = "i"
+"""The mark column with the ids."""
+
+_DAY = 86_400_000_000
+_NAN = b"fnan"
+
+
+def asks_for_id(program: MatchProgram) -> bool:
+    """Tell whether a measure of the program is MATCH_ID()."""
+    return any(isinstance(measure.source, MatchId) for measure in program.measures)
+
+
+def with_row_ids(program: MatchProgram, rows: pa.Table) -> pa.Table:
+    """Return ordered rows with the ids (16 bytes) of those whose ROW_ID is NULL filled in.
+
+    An id is a hash of all travelling columns and of the number of equal rows before; so all rows that equal one of
+    these must be among them. Equal rows of a stream have one event time and are released together.
+    """
+    place = rows.column_names.index(ROW_ID)
+    new = rows[ROW_ID].is_null()
+    ids = pa.array(_ids(program, rows.filter(new)), pa.binary(16))
+    return rows.set_column(
+        place, ROW_ID, pc.replace_with_mask(rows[ROW_ID].combine_chunks(), new.combine_chunks(), ids)
+    )
+
+
+def _ids(program: MatchProgram, rows: pa.Table) -> list[bytes]:
+    names = [*(c.name for c in program.keys), *(["t"] if "t" in rows.column_names else [])]
+    names += [*(c.name for c in program.values), *(["m"] if program.predicates else [])]
+    seen: Counter[bytes] = Counter()
+    ids = []
+    for values in zip(*plain_values(rows, names).values(), strict=True):
+        row = _list(values)
+        ids.append(hashlib.blake2b(row + b"#%d" % seen[row], digest_size=16).digest())
+        seen[row] += 1
+    return ids
+
+
+def _bytes(value: object) -> bytes:
+    """Return bytes that are equal for equal values of one type only, however Python prints them."""
+    match value:
+        case None:
+            return b"n"
+        case bool():
+            return b"1" if value else b"0"
+        case int():
+            return b"i%d" % value
+        case float():
+            return b"f" + struct.pack(">d", value) if value == value else _NAN
+        case str():
+            return _sized(b"s", value.encode("utf-8", "surrogatepass"))
+        case bytes():
+            return _sized(b"b", value)
+        case Decimal():
+            return _sized(b"d", str(value).encode())
+        case datetime.datetime() | datetime.date():
+            return _sized(b"t", value.isoformat().encode())
+        case datetime.timedelta():
+            return b"p%d" % (value.days * _DAY + value.seconds * 1_000_000 + value.microseconds)
+        case dict():
+            return _list(value.values())
+        case list() | tuple():
+            return _list(value)
+    return _sized(b"?", repr(value).encode())
+
+
+def _sized(kind: bytes, data: bytes) -> bytes:
+    return kind + b"%d:" % len(data) + data
+
+
+def _list(values: Iterable[object]) -> bytes:
+    return b"(" + b",".join(map(_bytes, values)) + b")"

@@ -1,0 +1,117 @@
+"""What an operator of the ordered stage is: the stage owns order and state, the operator what rows mean."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
+
+NEVER = END_OF_TIME + 1
+"""The deadline of rows that only a new row makes worth another look."""
+
+
+class Change(IntEnum):
+    """What an output row does to the result."""
+
+    INSERT = 0
+    DELETE = 1
+    UPDATE_BEFORE = 2
+    UPDATE_AFTER = 3
+
+
+@dataclass(frozen=True)
+class OrderedRows:
+    """Rows sorted by partition, and by event time and the other columns of their order inside each.
+
+    rows:    the columns of a layout and the marks of the operator, one chunk a column.
+    starts:  where each partition's rows begin, and the number of rows at the end (int64).
+    pending: the first row of each partition that is not there only for what comes after it (int64).
+    """
+
+    rows: pa.Table
+    starts: np.ndarray
+    pending: np.ndarray
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which of the rows it was given an operator must see again.
+
+    pending: the first such row of each partition (int64).
+    reach:   how many rows before these come again with them, if they are there.
+    marks:   new values of mark columns, one a row; the other marks keep theirs.
+    """
+
+    pending: np.ndarray
+    reach: int = 0
+    marks: Mapping[str, pa.Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an operator made of ordered rows.
+
+    output:   the rows to give out; a table without columns for none.
+    keep:     one entry a side: what must be seen again, None for nothing.
+    sections: what to remember beside rows, in place of all that was remembered before.
+    counts:   counters of the operator to be added to; those left out stay.
+    changes:  what each output row does, an int8 `Change` each; None if all are inserted.
+    """
+
+    output: pa.Table
+    keep: Sequence[Keep | None]
+    sections: Mapping[str, pa.Table] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    changes: pa.Array | None = None
+
+
+class Operator(Protocol):
+    """A function of ordered rows with a memory; frozen, picklable data.
+
+    sides:    the layouts of the relations that it reads; the key columns of all have the same names and types.
+    sections: the names of what it remembers beside rows, and the version of each.
+    marks:    for each side the columns that it keeps of its own beside rows; NULL in rows that it sees the first time.
+    counters: the names of what it counts.
+    hold:     how many microseconds the event time of an output row may lie behind the bound at which it comes out, at
+              most; None where there is no limit.
+    changing: whether it gives out other rows than inserted ones.
+    """
+
+    @property
+    def sides(self) -> tuple[RowLayout, ...]: ...
+
+    @property
+    def sections(self) -> Mapping[str, int]: ...
+
+    @property
+    def marks(self) -> tuple[Mapping[str, pa.DataType], ...]: ...
+
+    @property
+    def counters(self) -> tuple[str, ...]: ...
+
+    @property
+    def hold(self) -> int | None: ...
+
+    @property
+    def changing(self) -> bool: ...
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        """Tell for each partition of kept rows when it must be seen again although no row of it came.
+
+        That is the least bound at which it gives something that it did not give before; END_OF_TIME if only the end of
+        the input does that, NEVER if not even that. At END_OF_TIME every partition that has a deadline is seen.
+        """
+        ...
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        """Take rows that the bound's move from `old` to `new` released, with all kept rows of their partitions.
+
+        rows: for each side, None for no rows. Partition i of each side has the same key; one of them may be empty. Rows
+              with t > old are seen the first time. Every row still to come has t > new (END_OF_TIME: none comes).
+        It is called for every micro-batch, also where there are no rows.
+        """
+        ...

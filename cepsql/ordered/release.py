@@ -1,0 +1,143 @@
+"""One move of the bound: release rows in order, let the operator see them, keep what it must see again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.ordered.columns import stack
+from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
+from cepsql.ordered.operator import Operator, OrderedRows, Step
+from cepsql.ordered.row_layout import END_OF_TIME, INPUT, RowLayout
+from cepsql.ordered.sort import partition_rows, partition_sides
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What an operator and its stage keep between two moves of the bound; `held` and `waiting` have one entry a side.
+
+    held:     released rows that the operator must see again, partition by partition and in order, or None. Beside the
+              columns of the layout they have the operator's marks and those of `cepsql.ordered.held`.
+    waiting:  rows above the bound in no order, or None.
+    sections: what the operator remembers beside rows.
+    """
+
+    held: tuple[pa.Table | None, ...]
+    waiting: tuple[pa.Table | None, ...]
+    sections: Mapping[str, pa.Table] = field(default_factory=dict)
+
+
+def nothing_kept(operator: Operator) -> Kept:
+    """Return what is kept before the first row."""
+    nothing = (None,) * len(operator.sides)
+    return Kept(nothing, nothing)
+
+
+def release(
+    operator: Operator, kept: Kept, arrived: Sequence[Sequence[pa.Table]], old: int, new: int
+) -> tuple[Step, Kept]:
+    """Move the bound from `old` to `new`; return what the operator made of it, and what is kept then.
+
+    arrived: for each side its new rows, all with t > old.
+    """
+    split = [_split(waiting, tables, new) for waiting, tables in zip(kept.waiting, arrived, strict=True)]
+    ready, waiting = [rows for rows, _ in split], tuple(rest for _, rest in split)
+    again, resting = _divided(operator, kept.held, ready, old, new)
+    ordered = _ordered(operator, again, ready)
+    step = operator.advance(ordered, kept.sections, old, new)
+    if new == END_OF_TIME:
+        return step, nothing_kept(operator)
+    held = []
+    for rows, keep, rest in zip(ordered, step.keep, resting, strict=True):
+        seen_again = None if rows is None or keep is None else retain(rows, keep)
+        tables = [table for table in (rest, seen_again) if table is not None]
+        held.append(stack(tables) if tables else None)
+    return step, Kept(tuple(held), waiting, step.sections)
+
+
+def where_time(tables: Sequence[pa.Table], test: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> list[pa.Table]:
+    """Return the tables with only the rows whose time passes the test, without those that become empty."""
+    kept = []
+    for table in tables:
+        passes = test(table["t"])
+        if pc.all(passes).as_py():
+            kept.append(table)
+        elif pc.any(passes).as_py():
+            kept.append(table.filter(passes))
+    return kept
+
+
+def _split(
+    waiting: pa.Table | None, arrived: Sequence[pa.Table], bound: int
+) -> tuple[pa.Table | None, pa.Table | None]:
+    """Return the rows that are ready, and those that wait."""
+    candidates = [table for table in (waiting, *arrived) if table is not None and table.num_rows]
+    ready = where_time(candidates, lambda t: pc.less_equal(t, bound))
+    rest = where_time(candidates, lambda t: pc.greater(t, bound))
+    return stack(ready) if ready else None, stack(rest) if rest else None
+
+
+def _divided(
+    operator: Operator, held: Sequence[pa.Table | None], ready: Sequence[pa.Table | None], old: int, new: int
+) -> tuple[list[pa.Table | None], list[pa.Table | None]]:
+    """Split the held rows of each side into those to be seen again, and the others.
+
+    Seen again are partitions with new rows and those whose deadline passes, all sides of a key together.
+    """
+    opened = [None if table is None else open_held(table) for table in held]
+    due = [
+        None if rows is None else is_due(operator.deadlines(rows, side), old, new) for side, rows in enumerate(opened)
+    ]
+    names = operator.sides[0].key_names
+    woken = [rows for rows in ready if rows is not None]
+    if len(held) > 1:
+        woken += [_keys_of(rows, chosen, names) for rows, chosen in zip(opened, due, strict=True) if rows is not None]
+    pairs = []
+    for rows, chosen in zip(opened, due, strict=True):
+        if rows is None:
+            pairs.append((None, None))
+        else:
+            pairs.append(divide(rows, chosen | has_key(rows, names, woken) if woken else chosen))
+    return [again for again, _ in pairs], [resting for _, resting in pairs]
+
+
+def _keys_of(held: OrderedRows, chosen: np.ndarray, names: list[str]) -> pa.Table:
+    """Return the rows that begin the chosen partitions."""
+    places = pa.array(held.starts[:-1][chosen])
+    columns = [held.rows[name].chunk(0).take(places) for name in names]
+    # Without keys there is one partition, which FIRST stands for.
+    return pa.table(columns, names) if names else held.rows.select([FIRST]).take(places)
+
+
+def _ordered(
+    operator: Operator, again: Sequence[pa.Table | None], ready: Sequence[pa.Table | None]
+) -> list[OrderedRows | None]:
+    """Lay the rows of each side in order."""
+    tables = []
+    for old, new, marks in zip(again, ready, operator.marks, strict=True):
+        parts = [] if old is None else [old]
+        if new is not None:
+            for name, kind in marks.items():
+                new = new.append_column(name, pa.nulls(new.num_rows, kind))
+            parts.append(new.append_column(CONTEXT, pa.repeat(False, new.num_rows)))
+        tables.append(stack(parts) if parts else None)
+    if len(tables) == 1:
+        (layout,), (rows,) = operator.sides, tables
+        return [None if rows is None else _open(*partition_rows(rows, layout.key_names, "t", *_breakers(layout, rows)))]
+    breakers = [
+        ((), ()) if rows is None else _breakers(side, rows) for side, rows in zip(operator.sides, tables, strict=True)
+    ]
+    sorted_sides = partition_sides(tables, operator.sides[0].key_names, "t", breakers)
+    return [None if found is None else _open(*found) for found in sorted_sides]
+
+
+def _breakers(layout: RowLayout, rows: pa.Table) -> tuple[Sequence, Sequence[str]]:
+    """Return the order columns, and the columns that break ties after them."""
+    return layout.order, [INPUT, *layout.ties] if INPUT in rows.column_names else layout.ties
+
+
+def _open(rows: pa.Table, starts: np.ndarray) -> OrderedRows:
+    pending = starts[:-1] + context_sizes(rows, starts)
+    return OrderedRows(rows.drop_columns([CONTEXT]), starts, pending)

@@ -1,0 +1,69 @@
+"""Which columns the rows of the ordered stage have, and the numbers that event times are."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+END_OF_TIME = 2**62
+"""A watermark after which nothing can follow."""
+
+BEGINNING = -END_OF_TIME
+"""The greatest event time of no row at all, and the watermark before the first."""
+
+INPUT = "input"
+"""The column (INT) that tells from which input a row came, where several have the same columns."""
+
+Reduction = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, np.ndarray]]
+"""A step before the shuffle. It takes well-formed rows with an event time, and their `bucket`; it returns the rows that
+travel, and the event times (int64) of those that need not: they count as used, or as late, all the same."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the packed rows: its name there and the Spark SQL that computes it from the input relation."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class OrderColumn:
+    """A further ORDER BY column of a stream."""
+
+    name: str
+    sql: str
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """The columns of the rows that an operator reads, as an Arrow table has them.
+
+    keys:       k0, k1, ...; rows with equal ones make a partition.
+    time:       t, the event time in BIGINT microseconds since the epoch; None in a batch job without one.
+    order:      o0, o1, ...: what orders rows of one time.
+    values:     v0, v1, ..., which break the last ties.
+    predicates: Spark SQL of conditions on single rows. Column m, BIGINT, has bit i set where condition i is true; it is
+                absent where there are none.
+    reduction:  a step before the shuffle, or None.
+    """
+
+    keys: tuple[Column, ...]
+    time: Column | None
+    order: tuple[OrderColumn, ...] = ()
+    values: tuple[Column, ...] = ()
+    predicates: tuple[str, ...] = ()
+    reduction: Reduction | None = None
+
+    @property
+    def key_names(self) -> list[str]:
+        """The names of the key columns."""
+        return [column.name for column in self.keys]
+
+    @property
+    def ties(self) -> list[str]:
+        """The columns that break ties after the order columns."""
+        return [column.name for column in self.values] + (["m"] if self.predicates else [])

@@ -1,0 +1,238 @@
+"""What may stand after the MATCH_RECOGNIZE of a stream: windows and joins that are decided some day and lose no row."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.properties import Properties
+from cepsql.analysis.resolve import event_time, flat_name
+from cepsql.catalog import Watermark
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.language.tokens import KEPT_AGGREGATES
+from cepsql.plan.markers import join_kind
+from cepsql.plan.time_bound import equates_sides, missing_bounds
+
+_WINDOWS = ("WINDOW", "SESSION_WINDOW")
+_KEEP_LEFT = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
+_KEEP_RIGHT = ("INNER", "CROSS", "RIGHT")
+
+MissingTime = Callable[[str, str, Span | None], Error]
+"""Makes the error for matches, by the flat name of their relation, that give no event time for what follows them."""
+
+
+@dataclass(frozen=True)
+class _Query:
+    """The query that is checked: its relations by flat name, and how to say that matches have no event time."""
+
+    relations: Mapping[str, Properties]
+    missing_time: MissingTime
+    place: Span | None
+
+    @property
+    def streaming(self) -> set[str]:
+        """The names of the streams."""
+        return {name for name, relation in self.relations.items() if relation.streaming}
+
+    def streams(self, scope: Scope) -> dict[str, exp.Table | Scope]:
+        """Return the streams that a SELECT reads itself, by alias."""
+        found = {alias.lower(): source for alias, (_, source) in scope.selected_sources.items()}
+        return {alias: source for alias, source in found.items() if any(r.streaming for r in self.below(source))}
+
+    def below(self, source: exp.Table | Scope) -> list[Properties]:
+        """Return the relations below a source, each as often as it is read."""
+        if isinstance(source, exp.Table):
+            relation = self.relations.get(source.name.lower())
+            return [relation] if relation is not None else []
+        if isinstance(source.expression, exp.SetOperation):
+            tables = source.expression.find_all(exp.Table)
+            return [self.relations[table.name.lower()] for table in tables if table.name.lower() in self.relations]
+        return [relation for _, part in source.selected_sources.values() for relation in self.below(part)]
+
+    def time(self, source: exp.Table | Scope, follower: str, place: Span | None) -> Watermark:
+        """Return the event time of a source.
+
+        Raises the error that says how to get one if it has none.
+        """
+        if isinstance(source, exp.Table):
+            found = self.relations[source.name.lower()].watermark
+        else:
+            found = event_time(source, self.relations, unions=False)
+        if found is not None:
+            if any(relation.ordered and relation.merged for relation in self.below(source)):
+                raise _of_union(follower, place)
+            return found
+        relation = next(r for r in self.below(source) if r.streaming)
+        if isinstance(source, Scope) and isinstance(source.expression, exp.SetOperation):
+            raise _of_union(follower, place)
+        if relation.ordered:
+            raise self.missing_time(flat_name(relation.name), follower, place)
+        raise ProgrammingError(
+            f"{follower} needs the event time of {relation.name}",
+            place,
+            "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
+        )
+
+
+def _of_union(follower: str, place: Span | None) -> NotSupportedError:
+    return NotSupportedError(f"{follower} over a union of streams is not supported", place)
+
+
+def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties], missing_time: MissingTime) -> bool:
+    """Check the query around the matches of streams; tell whether Spark must keep state for it.
+
+    qualified: with the table of every column and without CTEs; relations: by flat name.
+    Raises NotSupportedError and ProgrammingError for what would never be decided, would lose rows, or cannot be run.
+    """
+    query = _Query(relations, missing_time, span_of(qualified))
+    stateful: list[Scope] = []
+    for scope in traverse_scope(qualified):
+        if isinstance(scope.expression, exp.SetOperation):
+            _check_union(scope, query)
+            continue
+        _check_joins_with_tables(scope.expression, query)
+        if streams := query.streams(scope):
+            grouping = _aggregation(scope.expression, query)
+            if len(streams) > 1:
+                _check_join(scope, streams, query)
+            if grouping is not None:
+                _check_aggregation(scope.expression, grouping, streams, query)
+            if len(streams) > 1 or grouping is not None:
+                stateful.append(scope)
+    if len(stateful) > 1:
+        raise _twice(stateful[-1].expression, query)
+    return bool(stateful)
+
+
+def _twice(found: exp.Expr, query: _Query) -> NotSupportedError:
+    return NotSupportedError(
+        "over the matches of a stream one aggregation, or one join with another stream, is supported",
+        span_of(found, query.place),
+        "run two queries",
+    )
+
+
+def _check_union(scope: Scope, query: _Query) -> None:
+    union = scope.expression
+    plain = isinstance(union, exp.Union) and not union.args.get("distinct")
+    if not plain and any(relation.streaming for relation in query.below(scope)):
+        raise NotSupportedError(
+            "UNION, INTERSECT and EXCEPT over the matches of a stream are not supported",
+            span_of(union, query.place),
+            "UNION ALL is",
+        )
+
+
+def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
+    """Refuse joins that give rows for what a stream has not brought yet, and PIVOT, which aggregates."""
+    if select.args.get("from_") is None:
+        return
+    items = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
+    streaming = [any(t.name.lower() in query.streaming for t in item.find_all(exp.Table)) for item in items]
+    if not any(streaming):
+        return
+    for item in items:
+        if item.args.get("pivots"):
+            raise NotSupportedError(
+                "PIVOT over the matches of a stream is not supported", span_of(item, query.place), "COUNT_IF(...) is"
+            )
+    for number, join in enumerate(select.args.get("joins") or [], 1):
+        after, itself = any(streaming[:number]), streaming[number]
+        kind, kept = join_kind(join), _KEEP_LEFT if after else _KEEP_RIGHT
+        if after != itself and kind not in kept:
+            raise NotSupportedError(
+                f"{kind} JOIN of a table with the matches of a stream is not supported here",
+                span_of(join, query.place),
+                "which rows of the table have no match is never known while matches may follow",
+            )
+
+
+def _aggregation(select: exp.Select, query: _Query) -> exp.Expr | None:
+    """Return a node of the SELECT's own that makes it an aggregation, None if it is none.
+
+    Raises NotSupportedError for DISTINCT and window functions.
+    """
+    found = None
+    for node in select.find_all(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Anonymous):
+        if node.find_ancestor(exp.Query) is not select:
+            continue
+        if isinstance(node, exp.Anonymous) and node.name.upper() not in KEPT_AGGREGATES:
+            continue
+        if isinstance(node, exp.Distinct | exp.Window):
+            spoken = "DISTINCT" if isinstance(node, exp.Distinct) else "a window function"
+            hint = None if isinstance(node, exp.Window) else "what was seen would be kept for ever"
+            if isinstance(node.parent, exp.AggFunc):
+                hint = "approx_count_distinct is"
+            raise NotSupportedError(
+                f"{spoken} over the matches of a stream is not supported", span_of(node, query.place), hint
+            )
+        found = found or node
+    return found
+
+
+def _check_aggregation(select: exp.Select, grouping: exp.Expr, streams: dict, query: _Query) -> None:
+    place = span_of(grouping, query.place)
+    if len(streams) > 1:
+        raise _twice(grouping, query)
+    ((alias, source),) = streams.items()
+    time = query.time(source, "an aggregate", place)
+    group = select.args.get("group")
+    keys = [key.unalias().unnest() for key in group.expressions] if group is not None else []
+    if len(keys) == 1 and _window_name(keys[0]) == "SESSION_WINDOW":
+        raise NotSupportedError("session_window over a stream needs another key beside it in GROUP BY", place)
+    if not any(_is_window(key, alias, time) for key in keys):
+        raise NotSupportedError(
+            "an aggregate over the matches of a stream needs windows of their event time",
+            place,
+            f"other groups are never complete: GROUP BY window({time.column}, '1 hour')",
+        )
+
+
+def _window_name(key: exp.Expr) -> str | None:
+    return key.name.upper() if isinstance(key, exp.Anonymous) else None
+
+
+def _is_window(key: exp.Expr, alias: str, time: Watermark) -> bool:
+    if _window_name(key) in _WINDOWS and key.expressions:
+        key = key.expressions[0]
+    return isinstance(key, exp.Column) and key.table.lower() == alias and key.name.lower() == time.column.lower()
+
+
+def _check_join(scope: Scope, streams: dict, query: _Query) -> None:
+    select = scope.expression
+    joins = select.args.get("joins") or []
+    place = span_of(joins[-1], query.place)
+    if len(streams) > 2:
+        raise NotSupportedError("a join of more than two streams is not supported", place, "run two queries")
+    joined = next(join for join in reversed(joins) if join.alias_or_name.lower() in streams)
+    place = span_of(joined, query.place)
+    kind = join_kind(joined)
+    if kind not in ("INNER", "CROSS", "LEFT"):
+        raise NotSupportedError(
+            f"{kind} JOIN of the matches of a stream with a stream is not supported", place, "JOIN and LEFT JOIN are"
+        )
+    times = {
+        alias: query.time(source, "a join with a stream", place).column.lower() for alias, source in streams.items()
+    }
+    conditions = [joined.args["on"]] if joined.args.get("on") is not None else []
+    if kind in ("INNER", "CROSS"):
+        conditions += [join.args["on"] for join in joins if join is not joined and join.args.get("on") is not None]
+        conditions += [select.args["where"].this] if select.args.get("where") is not None else []
+    if not equates_sides(conditions, streams) and not joined.args.get("using"):
+        raise NotSupportedError(
+            "a join of two streams needs a value of one that equals a value of the other", place, "add it to ON"
+        )
+    for earlier, later in missing_bounds(conditions, times):
+        raise NotSupportedError(
+            f"ON does not say how much later than {_time(earlier, times)} {_time(later, times)} may be, "
+            "so that rows would be kept for ever",
+            place,
+            f"add AND {_time(later, times)} <= {_time(earlier, times)} + INTERVAL '1' HOUR",
+        )
+
+
+def _time(alias: str, times: dict[str, str]) -> str:
+    name = times[alias]
+    return name if alias.startswith("__match_") else f"{alias}.{name}"

@@ -1,0 +1,114 @@
+"""What a query is, as data: the canonical description that a checkpoint keeps, and how two of them differ."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from itertools import takewhile
+from urllib.parse import urlparse
+
+from cepsql.analysis.canonical import canonical_sql, describe_clause
+from cepsql.catalog import Registered, Source
+from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql
+from cepsql.plan.planner import Plan
+from cepsql.secrets import is_secret
+
+VERSION = 1
+"""Of the description: another version may say the same in other words."""
+
+_RATES = re.compile(r"(max|min)\w*pertrigger|maxtriggerdelay|maxfileage|latestfirst|cleansource\w*|sourcearchivedir")
+_SHORT, _AROUND, _SHOWN = 60, 20, 3
+
+
+def describe_plan(plan: Plan, session: Mapping[str, str], frame_identity: Callable[[Registered], str]) -> dict:
+    """Return what decides the rows that a query gives, as data that JSON can hold.
+
+    session:        the settings of Spark's that change what expressions mean.
+    frame_identity: a text that tells a registered DataFrame from others.
+    Left out is what changes no row: names of views, secrets, how much input a batch takes, limits of searches.
+    """
+    return {
+        "version": VERSION,
+        "session": dict(session),
+        "query": _describe(plan.logical, frame_identity),
+    }
+
+
+def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
+    """Return where two descriptions differ: the place, what was there and what is there now; None for nothing."""
+    if before == after:
+        return []
+    if isinstance(before, dict) and isinstance(after, dict):
+        keys = list(dict.fromkeys([*before, *after]))
+        parts = [(f"{place}.{key}" if place else str(key), before.get(key), after.get(key)) for key in keys]
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        parts = [(f"{place}[{i}]", b, a) for i, (b, a) in enumerate(zip(before, after, strict=True))]
+    else:
+        return [(place, before, after)]
+    return [found for part, b, a in parts for found in differences(b, a, part)]
+
+
+def spoken_differences(before: object, after: object) -> str:
+    """Return the first differences of two descriptions as text."""
+    found = differences(before, after)
+    lines = [f"{place} was {b} and is {a}" for place, b, a in ((p, *_spoken(b, a)) for p, b, a in found[:_SHOWN])]
+    if len(found) > _SHOWN:
+        lines.append(f"and {len(found) - _SHOWN} more")
+    return "; ".join(lines)
+
+
+def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
+    match node:
+        case Read(Source() as source):
+            return _describe_source(source)
+        case Read(relation):
+            columns = [[column.name.lower(), _type(column.type)] for column in relation.columns]
+            return {"frame": frame_identity(relation), "columns": columns, "watermark": _watermark(relation)}
+        case Sql(query, inputs):
+            below = {name: _describe(part, frame_identity) for name, part in inputs.items()}
+            return {"sql": canonical_sql(query), "inputs": below}
+        case Match(match, inputs):
+            return {"match": describe_clause(match.clause), "inputs": [_describe(i, frame_identity) for i in inputs]}
+        case SparkWatermark(below):
+            return _describe(below, frame_identity)
+
+
+def _describe_source(source: Source) -> dict:
+    options = {name.lower(): value for name, value in source.options}
+    return {
+        "format": source.format.lower(),
+        "streaming": source.streaming,
+        "columns": [[c.name.lower(), _type(c.type), c.expression] for c in source.columns],
+        "options": {name: _option(name, value) for name, value in options.items() if _matters(name)},
+        "watermark": _watermark(source),
+    }
+
+
+def _matters(option: str) -> bool:
+    return not is_secret(option) and not _RATES.fullmatch(option)
+
+
+def _option(name: str, value: str) -> str:
+    local = name == "path" and urlparse(value).scheme in ("", "file")
+    return os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", value))) if local else value
+
+
+def _watermark(relation: Source | Registered) -> list | None:
+    mark = relation.watermark
+    return None if mark is None else [mark.column.lower(), mark.delay]
+
+
+def _type(written: str) -> str:
+    return re.sub(r"\s+", "", written.lower())
+
+
+def _spoken(before: object, after: object) -> tuple[str, str]:
+    """Return two values as short texts; of long ones what stands around the first difference."""
+    texts = ["nothing" if value is None else str(value) for value in (before, after)]
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+    begin = max(0, alike - _AROUND)
+    return tuple(_cut(text, begin if max(map(len, texts)) > _SHORT else 0) for text in texts)
+
+
+def _cut(text: str, begin: int) -> str:
+    shown = text[begin : begin + _SHORT]
+    return ("..." if begin else "") + shown + ("..." if begin + _SHORT < len(text) else "")

@@ -1,0 +1,194 @@
+"""The nodes of a plan, and what is known of the rows of each: derived from the node and its inputs, never stored."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sqlglot import exp
+
+from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.properties import Properties
+from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
+from cepsql.catalog import ColumnDefinition, Registered, Source
+from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.plan.after_match import check_after_matches
+from cepsql.plan.event_time import match_event_time, missing_event_time
+from cepsql.plan.markers import BOUND, inline_ctes
+
+
+@dataclass(frozen=True)
+class Read:
+    """The rows of a stream or table of the catalog."""
+
+    relation: Source | Registered
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows."""
+        relation = self.relation
+        return Properties(relation.name, relation.columns, relation.streaming, relation.watermark)
+
+
+@dataclass(frozen=True)
+class Sql:
+    """Plain SQL, which Spark runs.
+
+    inputs:  the nodes that the query reads, by lower-case name as written.
+    view:    the view whose query it is, if it is one's.
+    markers: the query lets the markers of its ordered inputs pass, in the column `cepsql.plan.markers.BOUND`.
+    """
+
+    query: exp.Query
+    inputs: Mapping[str, "Node"]
+    view: str | None = None
+    markers: bool = False
+
+    @cached_property
+    def resolved(self) -> Resolved:
+        """The query with its names resolved; raises ProgrammingError for unknown ones."""
+        return resolve(self.query, lambda table: self.inputs[table_name(table)].properties)
+
+    @cached_property
+    def stateful(self) -> bool:
+        """Whether Spark keeps state for the query, over rows of ordered operators.
+
+        Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
+        """
+        if not any(node.properties.ordered for node in self.inputs.values()):
+            return False
+        flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
+        whole = resolve(inline_ctes(self.query), lambda table: self.inputs[table_name(table)].properties)
+        return check_after_matches(whole.qualified, flat, self._missing_time)
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows; raises what `resolved` and `stateful` raise."""
+        resolved = self.resolved
+        ordered = any(node.properties.ordered for node in self.inputs.values())
+        return Properties(
+            self.view or "",
+            resolved.columns,
+            resolved.streaming,
+            None if self.stateful else resolved.watermark,
+            ordered and not self.stateful,
+            resolved.merged or any(node.properties.merged for node in self.inputs.values()),
+        )
+
+    def _missing_time(self, name: str, follower: str, place: Span | None) -> Error:
+        found = next(node for key, node in self.inputs.items() if flat_name(key) == name)
+        return missing_time(found, follower, place)
+
+
+@dataclass(frozen=True)
+class Match:
+    """An ordered operator: the matches of a row pattern.
+
+    inputs:  one, or several streams of the same columns whose rows are merged in the order of event time.
+    markers: it gives markers beside its matches.
+    """
+
+    match: MatchPlan
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the matches."""
+        match = self.match
+        columns = tuple(ColumnDefinition(column.name, column.type) for column in match.output)
+        if self.markers:
+            columns = (*columns, ColumnDefinition(BOUND, "bigint"))
+        mark = match_event_time(match.program, match.output, match.time) if match.streaming else None
+        return Properties(match.clause.name, columns, match.streaming, mark, match.streaming)
+
+    @property
+    def chained(self) -> bool:
+        """Whether it reads rows of ordered operators."""
+        return any(node.properties.ordered for node in self.inputs)
+
+
+@dataclass(frozen=True)
+class SparkWatermark:
+    """The rows of an ordered operator under Spark's own watermark, which their markers move."""
+
+    input: "Node"
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of the rows."""
+        rows = self.input.properties
+        return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
+
+
+Node = Read | Sql | Match | SparkWatermark
+
+
+def inputs(node: Node) -> tuple[Node, ...]:
+    """Return the nodes that a node reads."""
+    match node:
+        case Sql():
+            return tuple(node.inputs.values())
+        case Match():
+            return node.inputs
+        case SparkWatermark():
+            return (node.input,)
+    return ()
+
+
+def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
+    """Return the node over changed inputs; the node itself where none changes."""
+    before = inputs(node)
+    after = tuple(map(new, before))
+    if all(a is b for a, b in zip(before, after, strict=True)):
+        return node
+    match node:
+        case Sql():
+            return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
+        case Match():
+            return replace(node, inputs=after)
+        case SparkWatermark():
+            return replace(node, input=after[0])
+    return node
+
+
+def transform(root: Node, change: Callable[[Node], Node]) -> Node:
+    """Return the plan with every node changed, inner ones first; a node that several read is changed once."""
+    done: dict[int, Node] = {}
+
+    def changed(node: Node) -> Node:
+        if id(node) not in done:
+            done[id(node)] = change(with_inputs(node, changed))
+        return done[id(node)]
+
+    return changed(root)
+
+
+def walk(node: Node, views: bool = True) -> Iterator[Node]:
+    """Yield the nodes below a node, inner ones first, then the node; each once.
+
+    views: go into the queries of views, too.
+    """
+    return iter(_gather(node, views, {}).values())
+
+
+def reads(node: Node) -> list[Source | Registered]:
+    """Return the relations that are read below a node, each once."""
+    found = {part.relation.name.lower(): part.relation for part in walk(node) if isinstance(part, Read)}
+    return list(found.values())
+
+
+def missing_time(node: Node, follower: str, place: Span | None) -> Error:
+    """Make the error that says why `follower` cannot stand over rows of a stream that have no event time."""
+    if isinstance(node, Match):
+        return missing_event_time(node.match.program, follower, place)
+    name = node.properties.name
+    return NotSupportedError(f"{follower} over the view {name} is not supported: it gives no event time", place)
+
+
+def _gather(node: Node, views: bool, found: dict[int, Node]) -> dict[int, Node]:
+    if id(node) not in found:
+        for below in inputs(node):
+            if views or not (isinstance(below, Sql) and below.view):
+                _gather(below, views, found)
+        found[id(node)] = node
+    return found

@@ -1,0 +1,155 @@
+"""From a statement to the plan of its query: names become nodes, and rules rewrite the graph of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from cepsql.analysis.match import MatchPlan, plan_match
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.properties import Properties
+from cepsql.analysis.resolve import catalog_tables, table_name, used_ctes, visible_ctes
+from cepsql.catalog import Registered, Relation, Source, View
+from cepsql.errors import Error, ProgrammingError
+from cepsql.language.statements import MatchClause, Query
+from cepsql.language.translate import statements
+from cepsql.plan.nodes import Match, Node, Read, Sql, missing_time, reads, walk
+from cepsql.plan.refuse import refuse_match_input, refuse_on_streams, refuse_unmarked
+from cepsql.plan.rules import rewrite
+
+Lookup = Callable[[exp.Table], Relation]
+"""Finds the relation that a table name means, or raises ProgrammingError."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query with all names known.
+
+    logical: its graph as the statement has it.
+    root:    the same as it is run.
+    limit:   LIMIT of a query over a stream: whoever shows the rows stops after so many.
+    """
+
+    query: Query
+    logical: Sql
+    root: Node
+    limit: int | None
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of the rows that the query gives."""
+        return self.logical.properties
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the rows, or those of any relation below, are a stream."""
+        return any(node.properties.streaming for node in walk(self.logical))
+
+    @property
+    def matches(self) -> tuple[MatchPlan, ...]:
+        """The matches of the statement itself, not those of views, inner ones first."""
+        return tuple(node.match for node in walk(self.logical, views=False) if isinstance(node, Match))
+
+    @property
+    def stages(self) -> tuple[Match, ...]:
+        """All ordered operators of what is run, inner ones first."""
+        return tuple(node for node in walk(self.root) if isinstance(node, Match))
+
+    @property
+    def origins(self) -> list[Source | Registered]:
+        """The relations that are read, each once; in place of a view those below it."""
+        return reads(self.logical)
+
+    @property
+    def views(self) -> frozenset[str]:
+        """The names of the views that are read, lower case."""
+        return frozenset(node.view.lower() for node in walk(self.logical) if isinstance(node, Sql) and node.view)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know about the query."""
+        return tuple(notice for match in self.matches for notice in match.notices)
+
+
+def plan_query(query: Query, lookup: Lookup) -> Plan:
+    """Plan a query; `lookup` finds what a table name means.
+
+    Raises ProgrammingError and NotSupportedError, with position, hint and text.
+    """
+    try:
+        logical, limit = _Planner(lookup).query(query)
+        return Plan(query, logical, rewrite(logical), limit)
+    except Error as error:
+        error.text = error.text or query.sql
+        raise
+
+
+class _Planner:
+    """Makes one node of each name of the catalog, whatever reads it."""
+
+    def __init__(self, lookup: Lookup):
+        self._lookup = lookup
+        self._known: dict[str, Node] = {}
+
+    def query(self, query: Query, view: str | None = None) -> tuple[Sql, int | None]:
+        """Return the node of a query and its LIMIT over a stream."""
+        matches: dict[str, Node] = {}
+        for clause in query.matches:
+            below = self._over(used_ctes(_with_ctes(clause, query)), matches)
+            matches[clause.name] = self._match(replace(clause, input=below.query), below)
+        root, limit = self._over(used_ctes(query.expression), matches), None
+        if root.properties.streaming:
+            refuse_on_streams(root)
+            expression, limit = _take_limit(root.query)
+            root = replace(root, query=expression)
+        return replace(root, view=view), limit
+
+    def _over(self, query: exp.Query, matches: dict[str, Node]) -> Sql:
+        names = {table_name(table): table for table in catalog_tables(query)}
+        return Sql(query, {name: matches.get(name) or self._node(table) for name, table in names.items()})
+
+    def _node(self, table: exp.Table) -> Node:
+        name = table_name(table)
+        if name not in self._known:
+            relation = self._lookup(table)
+            if isinstance(relation, View):
+                (query,) = statements(relation.sql)
+                self._known[name] = self.query(query, relation.name)[0]
+            else:
+                self._known[name] = Read(relation)
+        return self._known[name]
+
+    def _match(self, clause: MatchClause, below: Sql) -> Match:
+        if below.resolved.streaming:
+            refuse_match_input(clause, below)
+        rows = below.properties
+        if rows.ordered and rows.watermark is None:
+            ordered = next(node for node in below.inputs.values() if node.properties.ordered)
+            raise missing_time(ordered, "MATCH_RECOGNIZE", clause.span)
+        refuse_unmarked(clause, below)
+        return Match(plan_match(clause, rows.columns, rows.streaming, rows.watermark), (below,))
+
+
+def _with_ctes(clause: MatchClause, query: Query) -> exp.Query:
+    """Return the clause's input with the CTEs that are visible where the clause stands."""
+    holders = [query.expression, *(other.input for other in query.matches if other is not clause)]
+    for holder in holders:
+        for table in holder.find_all(exp.Table):
+            if table.name == clause.name:
+                copy = clause.input.copy()
+                for cte in visible_ctes(table):
+                    copy = copy.with_(cte.alias, as_=cte.this.copy(), copy=False)
+                return copy
+    return clause.input
+
+
+def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:
+    limit = expression.args.get("limit")
+    if limit is None:
+        return expression, None
+    count = limit.expression
+    if not isinstance(count, exp.Literal) or not count.this.isdigit():
+        raise ProgrammingError("LIMIT over a stream must be a constant whole number", span_of(limit))
+    copy = expression.copy()
+    copy.set("limit", None)
+    return copy, int(count.this)

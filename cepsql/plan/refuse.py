@@ -1,0 +1,123 @@
+"""What cannot stand before a MATCH_RECOGNIZE over a stream, or in plain SQL over streams."""
+
+from sqlglot import exp
+
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.errors import NotSupportedError
+from cepsql.language.statements import MatchClause
+from cepsql.plan.markers import inline_ctes
+from cepsql.plan.nodes import Match, Node, Sql, walk
+from cepsql.plan.rules.mark_chains import with_markers
+from cepsql.plan.rules.split_unions import input_branches
+
+
+def refuse_match_input(clause: MatchClause, below: Sql) -> None:
+    """Raise NotSupportedError for an input of a match over streams that the match cannot read in order."""
+    branches = input_branches(below)
+    for branch in branches:
+        streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
+        query = inline_ctes(branch.query)
+        _refuse_input(clause, query, streams)
+        if not streams:
+            raise NotSupportedError(
+                "a union of streams and tables before MATCH_RECOGNIZE is not supported",
+                span_of(query, clause.span),
+                "join the stream with the table, or replay the table as a stream",
+            )
+
+
+def refuse_unmarked(clause: MatchClause, below: Sql) -> None:
+    """Raise NotSupportedError for plain SQL between two matches that does not let the markers of the first pass."""
+    for branch in input_branches(below):
+        with_markers(branch, clause.span)
+
+
+def refuse_on_streams(root: Sql) -> None:
+    """Raise NotSupportedError for what plain SQL over streams cannot have."""
+    streams = {name for name, node in root.inputs.items() if node.properties.streaming}
+    for query in root.query.find_all(exp.Query):
+        if _reads(query, streams):
+            _refuse_order(query, outermost=query is root.query)
+    for table in catalog_tables(root.query):
+        if table_name(table) in streams and _in_condition(table):
+            raise NotSupportedError(
+                "a stream in a subquery of a condition is not supported", span_of(table), "a table there is"
+            )
+    _refuse_second_use(root)
+
+
+def _refuse_input(clause: MatchClause, query: exp.Query, streams: set[str]) -> None:
+    uses = [table_name(table) for table in catalog_tables(query) if table_name(table) in streams]
+    if len(set(uses)) > 1:
+        raise NotSupportedError("MATCH_RECOGNIZE over a join of streams is not supported", clause.span)
+    if len(uses) > 1:
+        raise NotSupportedError("MATCH_RECOGNIZE over a stream joined with itself is not supported", clause.span)
+    found = query.find(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
+    if found is not None:
+        raise NotSupportedError(
+            f"{_spoken(found)} on a stream before MATCH_RECOGNIZE is not supported",
+            span_of(found, clause.span),
+            "filters, computed columns, joins with tables and UNION ALL of streams are",
+        )
+
+
+def _refuse_second_use(root: Sql) -> None:
+    uses: dict[int, list[Match]] = {}
+    for node in walk(root):
+        for match in _matches_read(node):
+            uses.setdefault(id(match), []).append(match)
+    for match, *further in uses.values():
+        if further and match.properties.streaming:
+            raise NotSupportedError(
+                "the matches of a stream are read twice, which is not supported",
+                match.match.clause.span,
+                "write the MATCH_RECOGNIZE twice",
+            )
+
+
+def _matches_read(node: Node) -> list[Match]:
+    """Return the matches that a node's query names, each as often as it does."""
+    if not isinstance(node, Sql):
+        return []
+    read = [node.inputs.get(table_name(table)) for table in catalog_tables(inline_ctes(node.query))]
+    return [below for below in read if isinstance(below, Match)]
+
+
+def _reads(query: exp.Query, names: set[str]) -> bool:
+    return any(table_name(table) in names for table in catalog_tables(query))
+
+
+def _refuse_order(query: exp.Query, outermost: bool) -> None:
+    for clause, spoken in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
+        if query.args.get(clause) is not None:
+            place = span_of(query.args[clause])
+            raise NotSupportedError(
+                f"{spoken} over a stream is not supported", place, "the rows of a stream come as they are found"
+            )
+    if query.args.get("offset") is not None:
+        raise NotSupportedError("OFFSET over a stream is not supported", span_of(query.args["offset"]))
+    if query.args.get("limit") is not None and not outermost:
+        raise NotSupportedError(
+            "LIMIT in a subquery over a stream is not supported", span_of(query.args["limit"]), "the outer query may"
+        )
+
+
+def _in_condition(table: exp.Table) -> bool:
+    """Tell whether a table stands in a subquery that is no relation: after IN, in EXISTS, or as a value."""
+    node, parent = table, table.parent
+    while parent is not None:
+        if isinstance(parent, exp.In | exp.Exists):
+            return True
+        if isinstance(node, exp.Subquery) and not isinstance(parent, exp.From | exp.Join | exp.Query | exp.CTE):
+            return True
+        node, parent = parent, parent.parent
+    return False
+
+
+def _spoken(node: exp.Expr) -> str:
+    words = {
+        exp.Group: "GROUP BY", exp.Distinct: "DISTINCT", exp.Window: "a window function", exp.Order: "ORDER BY",
+        exp.Limit: "LIMIT", exp.SetOperation: "UNION, INTERSECT or EXCEPT",
+    }  # fmt: skip
+    return next((word for kind, word in words.items() if isinstance(node, kind)), "an aggregate")

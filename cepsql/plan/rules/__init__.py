@@ -1,0 +1,28 @@
+"""The rules that rewrite a plan before it is run, folded over it in this order."""
+
+from collections.abc import Callable
+
+from cepsql.plan.nodes import Node
+from cepsql.plan.rules.drop_stars import drop_stars
+from cepsql.plan.rules.inline_views import inline_views
+from cepsql.plan.rules.mark_chains import mark_chains
+from cepsql.plan.rules.split_unions import split_unions
+from cepsql.plan.rules.watermark_matches import watermark_matches
+
+RULES: tuple[Callable[[Node], Node], ...] = (
+    inline_views,
+    split_unions,
+    drop_stars,
+    mark_chains,
+    watermark_matches,
+)
+
+
+def rewrite(root: Node) -> Node:
+    """Return the plan as it is run.
+
+    Raises NotSupportedError for what no rule makes something that can run.
+    """
+    for rule in RULES:
+        root = rule(root)
+    return root

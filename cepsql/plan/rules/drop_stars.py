@@ -1,0 +1,35 @@
+"""Leave out plain SQL that gives the rows of one relation as they are."""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.plan.nodes import Match, Node, Sql, transform
+
+
+def drop_stars(root: Node) -> Node:
+    """Return the plan with the relation itself where a match, or the whole query, is `SELECT * FROM relation`."""
+    return _without_star(transform(root, _dropped))
+
+
+def _dropped(node: Node) -> Node:
+    if not isinstance(node, Match):
+        return node
+    return replace(node, inputs=tuple(_without_star(below) for below in node.inputs))
+
+
+def _without_star(below: Node) -> Node:
+    if not isinstance(below, Sql):
+        return below
+    tables = catalog_tables(below.query)
+    if len(tables) != 1 or _renames(tables[0]) or below.query != exp.select("*").from_(tables[0].copy()):
+        return below
+    return below.inputs[table_name(tables[0])]
+
+
+def _renames(table: exp.Table) -> bool:
+    """Tell whether more than a name of the whole stands behind a table: names of columns, a sample, a pivot."""
+    alias = table.args.get("alias")
+    further = {name for name, value in table.args.items() if value} - {"this", "db", "catalog", "alias"}
+    return bool(further) or (alias is not None and bool(alias.columns))

@@ -1,0 +1,58 @@
+"""Put the queries of views into the plain SQL that reads them, so that one query stands over what is read."""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cepsql.analysis.resolve import catalog_tables, table_name, visible_ctes
+from cepsql.plan.nodes import Node, Read, Sql, transform
+
+
+def inline_views(root: Node) -> Node:
+    """Return the plan with every view over relations of the catalog in place of its name.
+
+    Views over ordered operators stay nodes, and so does a view that reads a name which means a CTE where it is used.
+    """
+    return transform(root, _inlined)
+
+
+def _inlined(node: Node) -> Node:
+    if not isinstance(node, Sql):
+        return node
+    views = {name: below for name, below in node.inputs.items() if isinstance(below, Sql) and _is_plain(below)}
+    query, kept = node.query, set(node.inputs)
+    for name, view in views.items():
+        if not _hides_names(query, name, view):
+            query = _with_body(query, name, view.query)
+            kept.discard(name)
+    if query is node.query:
+        return node
+    below = {name: node.inputs[name] for name in kept}
+    for name in set(node.inputs) - kept:
+        below |= views[name].inputs
+    # In the order in which the query names them.
+    names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
+    return replace(node, query=query, inputs={name: below[name] for name in names})
+
+
+def _is_plain(view: Sql) -> bool:
+    return all(isinstance(below, Read) for below in view.inputs.values())
+
+
+def _hides_names(query: exp.Query, name: str, view: Sql) -> bool:
+    """Tell whether a CTE around a use of the view has the name of something that the view reads."""
+    uses = [table for table in catalog_tables(query) if table_name(table) == name]
+    hidden = {cte.alias.lower() for use in uses for cte in visible_ctes(use)}
+    return not hidden.isdisjoint(view.inputs)
+
+
+def _with_body(query: exp.Query, name: str, body: exp.Query) -> exp.Query:
+    copy = query.copy()
+    for table in catalog_tables(copy):
+        if table_name(table) == name:
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+            if alias.this is None:
+                alias.set("this", exp.to_identifier(table.name))
+            further = {key: table.args[key] for key in ("joins", "pivots", "laterals", "sample") if table.args.get(key)}
+            table.replace(exp.Subquery(this=body.copy(), alias=alias.copy(), **further))
+    return copy

@@ -1,0 +1,46 @@
+"""Let ordered operators that others read say how far they are: markers between their rows."""
+
+from dataclasses import replace
+
+from cepsql.errors import NotSupportedError, Span
+from cepsql.plan.markers import carry_markers
+from cepsql.plan.nodes import Match, Node, Read, Sql, transform
+
+
+def mark_chains(root: Node) -> Node:
+    """Return the plan with markers from each ordered operator over a stream to the next.
+
+    Raises NotSupportedError for plain SQL between two of them that no marker passes through.
+    """
+    return transform(root, _marked_inputs)
+
+
+def with_markers(node: Node, place: Span | None = None) -> Node:
+    """Return a node whose rows come from ordered operators with their markers among the rows.
+
+    place: of the clause that reads them, for errors.
+    """
+    if isinstance(node, Read) or not node.properties.ordered or getattr(node, "markers", False):
+        return node
+    if isinstance(node, Match):
+        return replace(node, markers=True)
+    names = {name for name, below in node.inputs.items() if below.properties.ordered}
+    try:
+        query = carry_markers(node.query, names)
+    except NotSupportedError as error:
+        raise _impassable(node, place) if node.view else error from None
+    return replace(node, query=query, inputs={n: with_markers(b, place) for n, b in node.inputs.items()}, markers=True)
+
+
+def _marked_inputs(node: Node) -> Node:
+    if not isinstance(node, Match) or not node.chained:
+        return node
+    return replace(node, inputs=tuple(with_markers(below, node.match.clause.span) for below in node.inputs))
+
+
+def _impassable(view: Sql, place: Span | None) -> NotSupportedError:
+    return NotSupportedError(
+        f"MATCH_RECOGNIZE over the view {view.view} is not supported",
+        place,
+        "between it and the matches of the view only filters, computed columns and joins with tables may stand",
+    )

@@ -1,0 +1,28 @@
+"""Whether Arrow can read the files below an ordered operator."""
+
+from sqlglot import exp
+
+from cepsql.pattern.program import MatchProgram
+from cepsql.plan.nodes import Match, Node, Read, Sql
+from cepsql.scan import choose
+from cepsql.scan.choose import Choice
+
+
+def stage_obstacle(stage: Match) -> str | None:
+    """Return why Spark, not Arrow, would read the inputs of an operator, None if nothing is in the way."""
+    types = [tuple(column.type for column in below.properties.columns) for below in stage.inputs]
+    if len(types) > 1 and (len(set(types)) > 1 or "unknown" in types[0]):
+        return "the streams of a UNION ALL have columns of different types"
+    choices = (choose_scan(stage.match.program, below) for below in stage.inputs)
+    return next((choice.reason for choice in choices if choice.scan is None), None)
+
+
+def choose_scan(program: MatchProgram, below: Node) -> Choice:
+    """Say how the rows of an input of a match over a stream are read."""
+    match below:
+        case Read(relation):
+            return choose.choose_scan(program, exp.select("*").from_("source"), {"source": relation})
+        case Sql(query, inputs):
+            sources = {name: node.relation for name, node in inputs.items() if isinstance(node, Read)}
+            return choose.choose_scan(program, query, sources)
+    return Choice(None, reason="the input is matches")

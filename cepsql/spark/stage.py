@@ -1,0 +1,199 @@
+"""Any operator as a stage of a Spark query: its inputs are packed, and each bucket of keys is advanced on its own."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+from pyspark.sql.types import StructType
+
+from cepsql.ordered.counts import COUNTS, Counts, Tally
+from cepsql.ordered.operator import Operator
+from cepsql.ordered.packet import PACKET_DDL, pack
+from cepsql.ordered.row_layout import END_OF_TIME, Reduction, RowLayout
+from cepsql.ordered.stage import Advanced, Input, Stage, advance
+from cepsql.spark.bounds import BOUND
+from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
+from cepsql.spark.late_rows import LateFiles, write_rejected
+from cepsql.spark.rows import layout_columns
+from cepsql.spark.source import MALFORMED, WHOLE
+from cepsql.spark.worker import settle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHANGE = "__change"
+"""The TINYINT column of the output that tells what each row does (`cepsql.ordered.operator.Change`), where an operator
+gives out other rows than inserted ones."""
+
+_MAX_OUTPUT_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True)
+class Feed:
+    """An input of a stage.
+
+    frame:   its rows. A BOOLEAN column `__malformed` marks rows that are only counted. A column BOUND marks rows that
+             say how far the frame is; then `delay` must be 0.
+    delay:   how many microseconds rows may come after later ones.
+    side:    which relation of the operator they belong to.
+    control: folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends. One feed that is
+             not chained is enough to end all that are not.
+    late:    where rows that are not used are written; the frame then has `__whole`.
+    read:    makes the packets for so many buckets, with this number of the input, without Spark's rows, of which only
+             the types are then used.
+    """
+
+    frame: DataFrame
+    delay: int
+    side: int = 0
+    control: str | None = None
+    late: LateFiles | None = None
+    read: Callable[[int, int], DataFrame] | None = None
+
+    @property
+    def chained(self) -> bool:
+        """Whether the rows come from another stage."""
+        return BOUND in self.frame.columns
+
+
+def run_stage(
+    operator: Operator, feeds: Sequence[Feed], identity: str, observation: str, buckets: Buckets | None = None
+) -> DataFrame:
+    """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
+    in microseconds up to which rows were released.
+
+    identity:    of the query; a state that was written under another one is refused.
+    observation: name under which each batch's progress shows `observed_counts`, summed, the same since the checkpoint
+                 began with `total_` before their names, and the greatest `bound`.
+    buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
+    """
+    spark = feeds[0].frame.sparkSession
+    buckets = buckets or session_buckets(spark)
+    packets = [_packets(operator, feed, number, buckets.count) for number, feed in enumerate(feeds)]
+    united = packets[0]
+    for more in packets[1:]:
+        united = united.unionAll(more)
+    numbers = ", ".join(map(str, balanced_buckets(buckets)))
+    united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
+    stage = Stage(operator, tuple(Input(feed.delay, feed.side, feed.chained) for feed in feeds), identity)
+    late = tuple(feed.late for feed in feeds)
+    nothing = Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0))
+    names = _counted(stage, nothing, nothing)
+    ddl = ", ".join(f"`{name}` BIGINT" for name in names) + ", bound BIGINT, output BINARY"
+    batches = united.groupBy("bucket").applyInPandasWithState(
+        partial(_advance, stage, late), ddl, "state BINARY", "append", GroupStateTimeout.NoTimeout
+    )
+    counted = [F.sum(F.col(f"`{name}`")).alias(name) for name in names]
+    # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
+    observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"))
+    return observed.select("bound", "output")
+
+
+def stage_rows(stage: DataFrame, schema: StructType) -> DataFrame:
+    """Return the rows in the `output` of a stage."""
+    return stage.where("output IS NOT NULL").select("output").mapInArrow(_unpack, schema)
+
+
+def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
+    """Return the numbers that a query's progress gathers.
+
+    The counts of all inputs that are not chained, `timeless`, which is how many rows of chained ones had no event time,
+    and the operator's counters; where there are several inputs the counts of each, too, under `input0_read` and so on.
+    """
+    pairs = list(zip(stage.inputs, tally.inputs, strict=True))
+    counts = asdict(sum((counts for given, counts in pairs if not given.chained), Counts()))
+    counts["timeless"] = sum(counts.null_time for given, counts in pairs if given.chained)
+    if len(pairs) > 1:
+        for number, own in enumerate(tally.inputs):
+            counts |= {f"input{number}_{name}": getattr(own, name) for name in COUNTS}
+    return counts | dict(tally.counters)
+
+
+def _counted(stage: Stage, batch: Tally, total: Tally) -> Mapping[str, int]:
+    totals = observed_counts(stage, total)
+    return observed_counts(stage, batch) | {f"total_{name}": number for name, number in totals.items()}
+
+
+def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataFrame:
+    """Return the rows of an input in packets."""
+    if feed.read is not None:
+        return feed.read(buckets, number)
+    layout, frame = operator.sides[feed.side], feed.frame
+    whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
+    rows = frame.selectExpr(*layout_columns(frame, layout), *_routing(frame, layout, buckets), *whole)
+    if feed.control is not None:
+        end = frame.sparkSession.readStream.text(feed.control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
+        rows = rows.unionByName(end, allowMissingColumns=True)
+    # A late row must be whole in the table of late rows, so none may be left out before.
+    reduction = layout.reduction if feed.late is None else None
+    return rows.mapInArrow(partial(_pack, buckets, number, reduction), PACKET_DDL)
+
+
+def _routing(frame: DataFrame, layout: RowLayout, buckets: int) -> list[str]:
+    """Return the SQL of the columns that say where a row goes: `bucket`, and `malformed` and `bound` where
+    the frame has them."""
+    keys = ", ".join(f"({column.sql})" for column in layout.keys)
+    bucket = f"pmod(hash({keys}), {buckets}) AS bucket" if keys else "0 AS bucket"
+    marks = [
+        f"{name} AS {short}" for name, short in ((MALFORMED, "malformed"), (BOUND, "bound")) if name in frame.columns
+    ]
+    return [bucket, *marks]
+
+
+def _pack(
+    buckets: int, number: int, reduction: Reduction | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    settle()
+    return pack(batches, buckets, number, reduction)
+
+
+def _advance(
+    stage: Stage,
+    late: tuple[LateFiles | None, ...],
+    key: tuple,
+    frames: Iterator["pd.DataFrame"],
+    state: GroupState,
+) -> Iterator["pd.DataFrame"]:
+    """Take one batch of one bucket: a row of counts, then as many rows of output as its size needs."""
+    import pandas as pd
+
+    settle()
+    packets = [packet for frame in frames for packet in frame["packet"]]
+    advanced = advance(stage, state.get[0] if state.exists else None, packets)
+    for number, (files, rejected) in enumerate(zip(late, advanced.rejected, strict=True)):
+        if files is not None and rejected is not None:
+            part = f"bucket-{key[0]}" if len(late) == 1 else f"input-{number}-bucket-{key[0]}"
+            write_rejected(files, rejected, part)
+    state.update((advanced.state,))
+    counts = _counted(stage, advanced.counts, advanced.total)
+    for i, piece in enumerate(list(_serialized(advanced)) or [None]):
+        numbers = counts if i == 0 else dict.fromkeys(counts, 0)
+        row = {**numbers, "bound": advanced.bound, "output": piece}
+        yield pd.DataFrame({name: [value] for name, value in row.items()})
+
+
+def _serialized(advanced: Advanced) -> Iterator[bytes]:
+    """Yield the output rows as Arrow IPC streams of limited size."""
+    output = advanced.output
+    if output.num_rows == 0:
+        return
+    if advanced.changes is not None:
+        output = output.append_column(CHANGE, advanced.changes)
+    step = max(1, output.num_rows * _MAX_OUTPUT_BYTES // max(1, output.nbytes))
+    for start in range(0, output.num_rows, step):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, output.schema) as writer:
+            writer.write_table(output.slice(start, step))
+        yield sink.getvalue().to_pybytes()
+
+
+def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    for batch in batches:
+        for data in batch["output"]:
+            yield from pa.ipc.open_stream(data.as_buffer())

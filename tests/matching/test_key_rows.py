@@ -1,0 +1,85 @@
+"""The rows of one key: those of the right key, each where the watermark puts it, in order."""
+
+import math
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matching_samples import PROGRAM
+from ordered_samples import BUCKETS, KEYS, inputs, packets
+from test_match_operator import STAGE, by_hand, run
+
+from cepsql.matching.key_rows import held_rows, sort_batches, state_of_key
+from cepsql.ordered.state import decode, first_state
+
+TIES = ["v0", "m"]
+
+
+def shown(table: pa.Table | None) -> list[tuple]:
+    return [] if table is None else [(r["t"], r["o0"], r["v0"], r["m"]) for r in table.to_pylist()]
+
+
+def in_order(rows: list[dict]) -> list[tuple]:
+    """Sort by t, then o0 DESC NULLS LAST, then v0 and m."""
+
+    def place(row: dict) -> tuple:
+        tie = 2 if row["o0"] is None else -row["o0"]
+        return row["t"], tie, row["v0"] is not None, row["v0"] or "", row["m"]
+
+    return [(row["t"], row["o0"], row["v0"], row["m"]) for row in sorted(rows, key=place)]
+
+
+@settings(deadline=None)
+@given(inputs(), st.integers(0, 4))
+def test_the_watermark_tells_rows_apart(batches, delay):
+    for row in (row for tasks in batches for task in tasks for row in task):
+        row |= {"k0": 1.0, "bucket": 0}
+    packed = [[blob for task in tasks for blob in packets(task, 1).get(0, [])] for tasks in batches]
+    found = sort_batches(PROGRAM, delay, packed, TIES)
+    used, counts = by_hand(batches, delay)
+    if counts.used + counts.late == 0:
+        assert found is None
+        return
+    rows = [row for tasks in batches for task in tasks for row in task if not row["malformed"]]
+    bound = max(row["t"] for row in rows if row["t"] is not None) - delay
+    late = [row for row in rows if row["t"] is not None and not any(row is other for other in used)]
+    assert (found.bound, found.timeless) == (bound, counts.null_time)
+    assert shown(found.released) == in_order([row for row in used if row["t"] <= bound])
+    assert shown(found.waiting) == in_order([row for row in used if row["t"] > bound])
+    assert shown(found.late) == in_order(late)
+    assert (found.scan, found.number) == (0, 0)
+
+
+@settings(deadline=None)
+@given(inputs(), st.integers(0, 4))
+def test_a_state_is_cut_down_to_a_key(batches, delay):
+    for _, _, states in run(batches, delay):
+        for bucket in range(BUCKETS):
+            state = decode(states[bucket], STAGE.operator, STAGE.identity)
+            (all_held,), (all_waiting,) = state.kept.held, state.kept.waiting
+            for key in (key for key, where in KEYS if where == bucket):
+                one = [pa.array([key], pa.float64())]
+                cut = state_of_key(PROGRAM, state, one)
+                held, waiting = (rows_of(table, key) for table in (all_held, all_waiting))
+                if cut is None:
+                    assert held == waiting == []
+                    continue
+                found = held_rows(PROGRAM, cut, one, TIES)
+                assert shown(found.released) == [(r["t"], r["o0"], r["v0"], r["m"]) for r in held]
+                assert shown(found.waiting) == in_order(waiting)
+                assert found.scan == sum(row["context"] for row in held)
+                assert found.number == sum(row["number"] for row in rows_of(state.kept.sections.get("numbers"), key))
+                assert (found.late, found.bound, found.timeless) == (None, state.bound, 0)
+                assert not {"first", "context", "covered"} & set(found.released.column_names)
+
+
+def rows_of(table: pa.Table | None, key: float | None) -> list[dict]:
+    return [] if table is None else [row for row in table.to_pylist() if same(row["k0"], key)]
+
+
+def same(a: float | None, b: float | None) -> bool:
+    return a == b or (None not in (a, b) and math.isnan(a) and math.isnan(b))
+
+
+def test_nothing_is_held():
+    assert state_of_key(PROGRAM, first_state(STAGE.operator, 1), [pa.array([1.0])]) is None

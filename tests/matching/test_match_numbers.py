@@ -1,0 +1,26 @@
+"""The numbers of matches kept for each partition."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cepsql.matching.match_numbers import read_numbers, write_numbers
+
+
+@pytest.mark.parametrize("names", [["k0"], ["k0", "k1"]])
+def test_a_later_number_replaces_the_earlier_one(names):
+    def keys(*values):
+        return [pa.array(values, pa.string())] * len(names)
+
+    stored = write_numbers(None, names, keys("a", None, "b"), np.array([1, 2, 0]))
+    assert stored["number"].to_pylist() == [1, 2]
+    stored = write_numbers(stored, names, keys(None, "c"), np.array([5, 7]))
+    assert dict(zip(stored["k0"].to_pylist(), stored["number"].to_pylist(), strict=True)) == {"a": 1, None: 5, "c": 7}
+    assert stored.num_rows == 3
+    assert read_numbers(stored, names, keys("c", "x", "a", None), 4).tolist() == [7, 0, 1, 5]
+
+
+def test_without_keys_there_is_one_number():
+    stored = write_numbers(None, [], [], np.array([3]))
+    stored = write_numbers(stored, [], [], np.array([4]))
+    assert read_numbers(stored, [], [], 1).tolist() == [4]

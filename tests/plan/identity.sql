@@ -1,0 +1,86 @@
+# Two texts of a query each: what a checkpoint says of the difference.
+SELECT * FROM (SELECT sym, ts, qty AS x FROM ticks) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.x AS x PATTERN (A B))
+~~~~
+SELECT * FROM (SELECT sym, ts, qty * 3 AS x FROM ticks) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.x AS x PATTERN (A B))
+----
+query.inputs.__match_0.inputs[0].sql was SELECT * FROM (SELECT sym, ts, qty AS x FROM ticks) and is SELECT * FROM (SELECT sym, ts, qty * 3 AS x FROM ticks)
+the same match ids
+====
+SELECT * FROM (SELECT sym, ts FROM ticks) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+~~~~
+SELECT * FROM (SELECT tags[0] AS sym, ts FROM ticks) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+----
+query.inputs.__match_0.inputs[0].sql was SELECT * FROM (SELECT sym, ts FROM ticks) and is SELECT * FROM (SELECT tags[0] AS sym, ts FROM ticks)
+the same match ids
+====
+SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 hour')
+~~~~
+select  SYM , count( * ) as n -- every hour
+from Ticks
+group by sym, window(ts, '1 hour')
+----
+the same query
+the same match ids
+====
+SELECT t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B+) DEFINE B AS price > A.price)
+~~~~
+SELECT t FROM ticks MATCH_RECOGNIZE (partition by SYM order by ts asc measures a.ts as t pattern (a b+) define b as PRICE > a.price) AS m
+----
+query.sql was SELECT t FROM __match_0 and is SELECT t FROM __match_0 AS m
+the same match ids
+====
+SELECT t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B) DEFINE A AS qty = 1)
+~~~~
+SELECT t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B) DEFINE A AS qty = 1.0)
+----
+query.inputs.__match_0.match.define.A was qty = 1 and is qty = 1.0
+other match ids
+====
+SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+~~~~
+SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t, B.price AS p PATTERN (A B))
+----
+query.inputs.__match_0.match.measures was [['t', 'a.ts']] and is [['t', 'a.ts'], ['p', 'b.price']]
+the same match ids
+====
+SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B) WITHIN INTERVAL '60' SECONDS SUBSET U = (A, B))
+~~~~
+SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B) WITHIN INTERVAL '1' MINUTE)
+----
+the same query
+the same match ids
+====
+SELECT * FROM busy MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+~~~~
+CREATE OR REPLACE VIEW busy AS SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 101;
+SELECT * FROM busy MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+----
+query.inputs.__match_0.inputs[0].inputs.busy.sql was ...ticks WHERE qty > 100 and is ...ticks WHERE qty > 101
+the same match ids
+====
+SELECT id, total FROM orders
+~~~~
+CREATE OR REPLACE STREAM orders (id BIGINT, customer STRING, at TIMESTAMP, total DECIMAL(12,2), WATERMARK FOR at AS at)
+USING csv OPTIONS (path '/data/orders', header true, maxFilesPerTrigger '1');
+SELECT id, total FROM orders
+----
+the same query
+the same match ids
+====
+SELECT id, total FROM orders
+~~~~
+CREATE OR REPLACE STREAM orders (id BIGINT, customer STRING, at TIMESTAMP, total DECIMAL(12, 2), WATERMARK FOR at AS at)
+USING csv OPTIONS (path '/data/others', header true);
+SELECT id, total FROM orders
+----
+query.inputs.orders.options.path was /data/orders and is /data/others
+the same match ids
+====
+SELECT id, total FROM orders
+~~~~
+CREATE OR REPLACE STREAM orders (id INT, customer STRING, at TIMESTAMP, total DECIMAL(12, 3), WATERMARK FOR at AS at - INTERVAL '1' SECOND)
+USING csv OPTIONS (path '/data/orders');
+SELECT id, total FROM orders
+----
+query.inputs.orders.columns[0][1] was bigint and is int; query.inputs.orders.columns[3][1] was decimal(12,2) and is decimal(12,3); query.inputs.orders.options.header was true and is nothing; and 1 more
+the same match ids

@@ -1,0 +1,40 @@
+"""What two texts have in common: the identity that a checkpoint keeps, and the one of a pattern for MATCH_ID()."""
+
+import json
+from pathlib import Path
+
+import pytest
+from catalog import engine
+from golden import check, params
+
+from cepsql.analysis.canonical import canonical_json, describe_pattern
+from cepsql.plan.identity import describe_plan, spoken_differences
+
+HERE = Path(__file__).parent
+BETWEEN = "\n~~~~\n"
+
+
+def identity(text: str) -> dict:
+    plan = engine().sql(text).plan
+    return json.loads(canonical_json(describe_plan(plan, {}, str)))
+
+
+def patterns(text: str) -> list[dict]:
+    return [describe_pattern(match.clause) for match in engine().sql(text).plan.matches]
+
+
+@pytest.mark.parametrize("case", params(HERE, "identity.sql"))
+def test_identity(case, update):
+    """The text is two, with a line ~~~~ between; shown is how they differ as queries and as patterns."""
+    before, after = case.text.split(BETWEEN)
+    differing = spoken_differences(identity(before), identity(after))
+    same_ids = patterns(before) == patterns(after)
+    check(case, f"{differing or 'the same query'}\n{'the same' if same_ids else 'other'} match ids", update)
+
+
+def test_secrets_stay_out():
+    fresh = engine()
+    options = "topic 't', `kafka.sasl.password` 'pssst', maxoffsetspertrigger '5'"
+    fresh.sql(f"CREATE STREAM s (x INT) USING kafka OPTIONS ({options})")
+    described = canonical_json(describe_plan(fresh.sql("SELECT * FROM s").plan, {}, str))
+    assert "pssst" not in described and "maxoffsets" not in described and '"topic":"t"' in described
