@@ -68,6 +68,8 @@ def cast_function(given: Type, target: Type, session: "Session") -> Callable[[ob
     """
     if given.name == "array":
         return _elements(cast_function(given.arguments[0], target.arguments[0], session))
+    if session.ansi and is_decimal(given) and target == STRING:
+        return "{:f}".format
     if session.ansi:
         return _or_error(attempt_function(given, target, session.zone), target)
     return _plain_cast(given, target, session.zone)

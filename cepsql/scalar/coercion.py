@@ -75,7 +75,13 @@ def compared_type(left: Node, right: Node, session: Session) -> Type | None:
         other = b if a == STRING else a
         if session.ansi:
             return _beside_text(other)
-        return DOUBLE if is_decimal(other) and other.scale else other if other.name not in ("array", "map", "interval") else None
+        return (
+            DOUBLE
+            if is_decimal(other) and other.scale
+            else other
+            if other.name not in ("array", "map", "interval")
+            else None
+        )
     return _wider(a, b, session, texts=False)
 
 

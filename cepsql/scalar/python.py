@@ -96,6 +96,25 @@ def _values(source: Source, node: Apply) -> list[str]:
     return [compile_node(argument, source) for argument in node.arguments]
 
 
+def _operands(source: Source, node: Apply, last_first: bool = False) -> list[str]:
+    """Append the operands of what is NULL where one of them is; behind a NULL none is evaluated, as it could fail."""
+    if not source.session.ansi:
+        return _values(source, node)
+    names, depth = [], source.depth
+    for argument in reversed(node.arguments) if last_first else node.arguments:
+        if names:
+            later = source.name()
+            source.line(f"{later} = None")
+            source.line(f"if {names[-1]} is not None:")
+            source.depth += 1
+            source.line(f"{later} = {compile_node(argument, source)}")
+            names.append(later)
+        else:
+            names.append(compile_node(argument, source))
+    source.depth = depth
+    return names[::-1] if last_first else names
+
+
 def _strict(source: Source, names: list[str], expression: str) -> str:
     """Append an evaluation that gives NULL if an operand is NULL."""
     tests = [f"{name} is None" for name in names if name.isidentifier() and name not in ("True", "False")]
@@ -132,7 +151,7 @@ def _not(source: Source, node: Apply) -> str:
 
 
 def _compare(source: Source, node: Apply) -> str:
-    names = _values(source, node)
+    names = _operands(source, node)
     return _strict(source, names, f"({_comparison(node.operation, node, *names)})")
 
 
@@ -166,7 +185,7 @@ def _in(source: Source, node: Apply) -> str:
 
 
 def _arithmetic(source: Source, node: Apply) -> str:
-    names = _values(source, node)
+    names = _operands(source, node)
     if is_decimal(node.type):
         return _decimal(source, node, names)
     return _narrow(source, node.type, _strict(source, names, f" {ARITHMETIC[node.operation]} ".join(names)))
@@ -184,7 +203,7 @@ def _checked(source: Source, expression: str, what: str) -> str:
 
 
 def _divide(source: Source, node: Apply) -> str:
-    a, b = _values(source, node)
+    a, b = _operands(source, node, last_first=True)
     if source.session.ansi:
         _refuse_zero(source, a, b)
     if is_decimal(node.type):
@@ -193,7 +212,7 @@ def _divide(source: Source, node: Apply) -> str:
 
 
 def _modulo(source: Source, node: Apply) -> str:
-    a, b = _values(source, node)
+    a, b = _operands(source, node, last_first=True)
     if source.session.ansi:
         _refuse_zero(source, a, b)
     if is_decimal(node.type):
@@ -206,7 +225,7 @@ def _refuse_zero(source: Source, a: str, b: str) -> None:
 
 
 def _divided_whole(source: Source, node: Apply) -> str:
-    a, b = _values(source, node)
+    a, b = _operands(source, node, last_first=True)
     if source.session.ansi:
         _refuse_zero(source, a, b)
     function = source.refer(REGISTRY[node.operation].python)
@@ -278,7 +297,7 @@ def _cast(source: Source, node: Apply) -> str:
 
 def _interval(source: Source, node: Apply) -> str:
     """Append an operation of `cepsql.scalar.intervals`."""
-    names = _values(source, node)
+    names = _operands(source, node)
     function = intervals.FUNCTIONS[node.operation]
     if node.operation in ("add interval", "sub interval"):
         function = partial(function, source.session.zone if node.type == TIMESTAMP else None)
@@ -295,8 +314,8 @@ def _element(source: Source, node: Apply) -> str:
 
 def _function(source: Source, node: Apply) -> str:
     """Append a call of a function of the registry."""
-    names = _values(source, node)
     function = REGISTRY[node.operation]
+    names = (_values if function.takes_null else _operands)(source, node)
     text = f"{source.refer(function.python)}({', '.join(names)})"
     if is_decimal(node.type):
         # Spark fails where rounding makes more than 38 digits, with and without ANSI mode.
