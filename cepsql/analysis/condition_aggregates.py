@@ -5,12 +5,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall
-from cepsql.analysis.aggregates import aggregate_variables, lower_aggregate, refuse_window_function
+from cepsql.analysis.aggregates import aggregate_variables, aggregated, lower_aggregate, refuse_window_function
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, spoken_function
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError
-from cepsql.pattern.program import Aggregate, Navigation
+from cepsql.pattern.program import Aggregate, ByVariable, Classifier, MatchNumber, Navigation
 
 _BOOLEAN = {"BOOL_AND": "min", "EVERY": "min", "BOOL_OR": "max", "SOME": "max", "ANY": "max"}
 _PLAIN = {"TRY_SUM": exp.Sum, "TRY_AVG": exp.Avg}
@@ -19,7 +19,9 @@ _BY = {"ARGMAX": "max_by", "MAX_BY": "max_by", "ARGMIN": "min_by", "MIN_BY": "mi
 _OF_ONE_ROW = {"ANY_VALUE": True, "FIRST_VALUE": True, "LAST_VALUE": False}
 
 
-def lower_condition_aggregate(call: AggregateCall, scope: MatchScope, traveling: Traveling) -> Aggregate | Navigation:
+def lower_condition_aggregate(
+    call: AggregateCall, scope: MatchScope, traveling: Traveling
+) -> Aggregate | Navigation | Classifier:
     """Turn an aggregate call in a DEFINE condition into what the matcher keeps up.
 
     Raises NotSupportedError for other aggregates, ProgrammingError for what an aggregate may not hold.
@@ -31,19 +33,26 @@ def lower_condition_aggregate(call: AggregateCall, scope: MatchScope, traveling:
     plain = len(call.arguments) == 1 and call.order is None and not call.nulls
     if plain and call.name in _BOOLEAN:
         # AND lets Spark refuse an argument that is not BOOLEAN.
-        sql = f"({scope.row_sql(call.arguments[0])}) AND TRUE"
+        parts, sql = [call.arguments[0]], "({}) AND TRUE"
         if call.filter is not None:
-            sql = f"CASE WHEN {scope.row_sql(call.filter)} THEN {sql} END"
-        return Aggregate(_BOOLEAN[call.name], traveling.value(sql), aggregate_variables(call, scope))
+            parts, sql = [call.filter, *parts], f"CASE WHEN {{}} THEN {sql} END"
+        column = aggregated(parts, scope, traveling, sql)
+        if column is not None:
+            return Aggregate(_BOOLEAN[call.name], column, aggregate_variables(call, scope))
     if plain and call.name in _OF_ONE_ROW and call.filter is None:
-        column = traveling.value(scope.row_sql(call.arguments[0]))
-        return Navigation(column, aggregate_variables(call, scope), first=_OF_ONE_ROW[call.name])
+        column, variables = aggregated(call.arguments, scope, traveling), aggregate_variables(call, scope)
+        if isinstance(column, str):
+            return Navigation(column, variables, first=_OF_ONE_ROW[call.name])
+        if isinstance(column, ByVariable) and column.column is None:
+            return Classifier(variables, first=_OF_ONE_ROW[call.name])
     if call.name in _LISTS and plain and not call.distinct:
-        return Aggregate("collect_list", _filtered(call, traveling, scope), aggregate_variables(call, scope))
+        column = _filtered(call, scope, traveling)
+        if column is not None:
+            return Aggregate("collect_list", column, aggregate_variables(call, scope))
     if call.name in _BY and call.order is None and not call.nulls and not call.distinct and len(call.arguments) == 2:
-        value = traveling.value(scope.row_sql(call.arguments[0]))
-        by = _filtered(call, traveling, scope)
-        return Aggregate(_BY[call.name], value, aggregate_variables(call, scope), by=by)
+        column, by = aggregated(call.arguments[:1], scope, traveling), _filtered(call, scope, traveling)
+        if isinstance(column, str) and isinstance(by, str):
+            return Aggregate(_BY[call.name], column, aggregate_variables(call, scope), by=by)
     several = " of these values" if isinstance(call.function, exp.AggFunc) else ""
     raise NotSupportedError(
         f"the aggregate {spoken_function(call.function)}{several} in DEFINE is not supported",
@@ -53,10 +62,12 @@ def lower_condition_aggregate(call: AggregateCall, scope: MatchScope, traveling:
     )
 
 
-def _filtered(call: AggregateCall, traveling: Traveling, scope: MatchScope) -> str:
-    """Return the travelling column of the last argument, NULL where the condition of FILTER does not hold."""
-    sql = scope.row_sql(call.arguments[-1])
-    return traveling.value(sql if call.filter is None else f"CASE WHEN {scope.row_sql(call.filter)} THEN {sql} END")
+def _filtered(call: AggregateCall, scope: MatchScope, traveling: Traveling) -> str | ByVariable | MatchNumber | None:
+    """Return what travels for the last argument, NULL where the condition of FILTER does not hold."""
+    argument = call.arguments[-1]
+    if call.filter is None:
+        return aggregated([argument], scope, traveling)
+    return aggregated([call.filter, argument], scope, traveling, "CASE WHEN {} THEN {} END")
 
 
 def _alike(call: AggregateCall) -> AggregateCall:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from cepsql.analysis.aggregate_calls import AggregateCall, aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
 from cepsql.analysis.intervals import interval_micros, interval_type
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
@@ -28,7 +29,6 @@ from cepsql.analysis.scope import (
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.tokens import DIALECT
 from cepsql.pattern.leaf_types import leaf_types
 from cepsql.pattern.program import Bit, Classifier, MatchNumber, Navigation, Scalar
 from cepsql.scalar.from_sql import operation_form, plainer
@@ -225,16 +225,18 @@ class _Lowering:
             return self.lower(semantics_argument(node, self.scope), positive)
         if name == "MATCH_NUMBER":
             return MatchNumber()
-        if name == "CLASSIFIER" or (name and any(navigation_name(n) == "CLASSIFIER" for n in node.walk())):
-            return self._classifier(node)
         call = aggregate_call(node)
         if call is not None:
             if call.name in _SETS:
                 return self._set(call, node)
             lowered = lower_condition_aggregate(call, self.scope, self.traveling)
-            if lowered.column is not None and call.filter is None and len(call.arguments) == 1:
-                self._note_type(lowered.column, call.arguments[0])
+            column = getattr(lowered, "column", None)
+            if isinstance(column, str) and call.filter is None and len(call.arguments) == 1:
+                self._note_type(column, call.arguments[0])
             return lowered
+        reads = name in ("CLASSIFIER", FIRST, LAST, "PREV", "NEXT")
+        if reads and any(navigation_name(n) == "CLASSIFIER" for n in node.walk()):
+            return self._classifier(node)
         if isinstance(node, exp.And | exp.Or):
             return self._call(node.key, [node.left, node.right], node, positive)
         if isinstance(node, exp.Interval):
@@ -242,7 +244,7 @@ class _Lowering:
             return Literal(micros, interval_type(node))
         if isinstance(node, exp.Cast | exp.TryCast):
             operation = "try_cast" if node.args.get("safe") and isinstance(node, exp.TryCast) else "cast"
-            target = node.to.sql(dialect=DIALECT).lower()
+            target = sql_of(node.to).lower()
             return Call(operation, (self.lower(node.this, False),), target, span_of(node, self.scope.place))
         plain = plainer(node)
         if plain is not None:
@@ -291,7 +293,7 @@ class _Lowering:
                 return column
             return exp.Case(ifs=[exp.If(this=exp.false(), true=column.copy())])
 
-        return self.scope.row_expression(node).transform(null).sql(dialect=DIALECT)
+        return sql_of(self.scope.row_expression(node).transform(null))
 
     def _classifier(self, node: exp.Anonymous) -> Scalar:
         if navigation_name(node) == "CLASSIFIER":

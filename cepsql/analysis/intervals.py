@@ -17,6 +17,7 @@ _UNITS = {
 }
 
 
+_LONGEST = 2**63 - 1
 _ORDER = ["day", "hour", "minute", "second"]
 _TYPED = {"week": "day", "millisecond": "second", "microsecond": "second"}
 
@@ -39,9 +40,11 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
             return -interval_micros(expression.this, span)
         case exp.Interval():
             micros = _literal(expression)
+            if micros is not None and abs(micros) > _LONGEST:
+                raise ProgrammingError("the interval is too long", span, "an interval is shorter than 292,000 years")
             if micros is not None:
                 return micros
-            if re.search(r"MONTH|YEAR|QUARTER", expression.sql(), re.I):
+            if re.search(r"MONTH|YEAR|QUARTER", str(expression.args.get("unit") or expression.this), re.I):
                 raise ProgrammingError(
                     "an interval of months or years has no fixed length", span, "give it in days or weeks"
                 )
@@ -88,7 +91,7 @@ def _amount(number: str, unit: str) -> int | None:
     size = _UNITS.get(unit.upper().removesuffix("S") if unit.upper() != "S" else unit)
     try:
         return None if size is None else round(float(number) * size)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -102,4 +105,5 @@ def _span(text: str, first: str, last: str) -> int | None:
     units = order[order.index(first) : order.index(last) + 1]
     if len(numbers) != len(units):
         return None
-    return sign * sum(_amount(number, unit) for number, unit in zip(numbers, units, strict=True))
+    amounts = [_amount(number, unit) for number, unit in zip(numbers, units, strict=True)]
+    return None if None in amounts else sign * sum(amounts)

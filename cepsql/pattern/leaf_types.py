@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from cepsql.errors import NotSupportedError
-from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, Navigation
+from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation
 from cepsql.scalar.columns import type_of
 from cepsql.scalar.decimals import extended
 from cepsql.scalar.types import (
@@ -44,10 +44,17 @@ def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
             case Navigation(column):
                 return columns[column]
             case Aggregate(function, column):
-                return aggregate_type(function, BIGINT if column is None else columns[column])
+                return aggregate_type(function, value_type(column, columns))
         raise TypeError(leaf)
 
     return leaf_type
+
+
+def value_type(column: str | ByVariable | MatchNumber | None, columns: Mapping[str, Type]) -> Type:
+    """Return the type of what is aggregated."""
+    if isinstance(column, ByVariable):
+        return STRING if column.column is None else columns[column.column]
+    return columns[column] if isinstance(column, str) else BIGINT
 
 
 def aggregate_type(function: str, values: Type) -> Type:

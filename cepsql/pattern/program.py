@@ -55,17 +55,35 @@ class Navigation:
 
 
 @dataclass(frozen=True)
+class MatchNumber:
+    """The number of the match in its partition, from 1."""
+
+
+@dataclass(frozen=True)
+class ByVariable:
+    """A value that depends on the variable of a row: for each variable a column, or a constant."""
+
+    values: tuple[str | Literal, ...]
+
+    @property
+    def column(self) -> str | None:
+        """One of the columns, which are all of one type; None if the values are constants, which are strings."""
+        return next((value for value in self.values if isinstance(value, str)), None)
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """An aggregate of `column` over the rows of `variables` (None: all rows of the match so far).
 
     function: count, sum, try_sum, avg, try_avg, min, max or list; in conditions collect_list, max_by and min_by, too.
     by:       the column whose greatest or least value max_by and min_by look for; the last such row counts.
-    `column` None counts rows. No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over,
-    but for lists, which have one element a row and are for measures only. `final` as above.
+    `column` None counts rows; a value by the variable of each row, or the number of the match, may stand for a column.
+    No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over, but for lists, which have
+    one element a row and are for measures only. `final` as above.
     """
 
     function: str
-    column: str | None
+    column: str | ByVariable | MatchNumber | None
     variables: frozenset[int] | None = None
     distinct: bool = False
     final: bool = False
@@ -88,11 +106,6 @@ class RowValue:
     """The value of `column` in the row that an output row of ALL ROWS PER MATCH stands for (measures only)."""
 
     column: str
-
-
-@dataclass(frozen=True)
-class MatchNumber:
-    """The number of the match in its partition, from 1."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cepsql.pattern.compile import Code, successors
-from cepsql.pattern.program import Aggregate, Classifier, MatchNumber, Navigation, Scalar
+from cepsql.pattern.program import Aggregate, ByVariable, Classifier, MatchNumber, Navigation, Scalar
 from cepsql.scalar.tree import leaves
 
 
@@ -31,7 +31,7 @@ class Register:
     kind: str
     variables: frozenset[int] | None = None
     k: int = 0
-    column: str | None = None
+    column: str | ByVariable | MatchNumber | None = None
     by: str | None = None
 
     def changed_by(self, variable: int) -> bool:
@@ -59,10 +59,9 @@ def registers_of(leaf: Scalar) -> tuple[Register, ...]:
             return (START, LABELS, *_row_registers(variables, first, offset))
         case Aggregate("max_by" | "min_by" as function, column, variables, by=by):
             return (Register(f"{function} value", variables, 0, column, by), Register(function, variables, 0, None, by))
-        case Aggregate("collect_list", column, variables):
-            return (Register("list", variables, 0, column),)
         case Aggregate(function, column, variables, distinct):
-            return _aggregate_registers(function, column, variables, distinct)
+            number = (NUMBER,) if isinstance(column, MatchNumber) else ()
+            return (*_aggregate_registers(function, column, variables, distinct), *number)
     return ()
 
 
@@ -75,10 +74,12 @@ def _row_registers(variables: frozenset[int] | None, first: bool, offset: int) -
 
 
 def _aggregate_registers(
-    function: str, column: str | None, variables: frozenset[int] | None, distinct: bool
+    function: str, column: str | ByVariable | MatchNumber | None, variables: frozenset[int] | None, distinct: bool
 ) -> tuple[Register, ...]:
     if function in ("min", "max"):
         return (Register({"min": "minimum", "max": "maximum"}[function], variables, 0, column),)
+    if function == "collect_list":
+        return (Register("list", variables, 0, column),)
     distinct = distinct and column is not None
     count, word = ("values", "distinct ") if distinct else ("count", "")
     kinds = {

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from cepsql.errors import InternalError
-from cepsql.pattern.leaf_types import ColumnTypes, leaf_types
-from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, Navigation, Scalar
+from cepsql.pattern.leaf_types import ColumnTypes, leaf_types, value_type
+from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation, Scalar
 from cepsql.pattern.registers import LABELS, NUMBER, START, Register, registers, registers_of
 from cepsql.scalar.decimals import extended
 from cepsql.scalar.python import Source, compile_node, execute
-from cepsql.scalar.tree import Call, Input, Session, leaves
+from cepsql.scalar.tree import Call, Input, Literal, Session, leaves
 from cepsql.scalar.types import DOUBLE, FRACTIONS, Type, is_decimal
 from cepsql.scalar.typing import typed
 
@@ -169,7 +169,7 @@ class _Writer:
         if register.by is not None:
             self.follow(register, name)
             return
-        value = source.assign(f"{self.column(register.column)}[row]")
+        value = source.assign(self.aggregated(register.column))
         if register.kind == "list":
             source.line(f"if {value} is not None: {name} += ({value},)")
         elif register.kind == "count":
@@ -199,7 +199,7 @@ class _Writer:
 
     def sum(self, register: Register, name: str, value: str) -> tuple[str, str]:
         """Return expressions for a sum of one value, and for a sum with one more."""
-        kind = self.types[register.column]
+        kind = value_type(register.column, self.types)
         if is_decimal(kind):
             return value, f"add_exactly({name}, {value})"
         if kind in FRACTIONS or register.kind.endswith("mean sum"):
@@ -208,6 +208,13 @@ class _Writer:
         if _is_checked(register, self.source.session):
             return value, f"bounded({name} + {value})"
         return value, f"{name} + {value}"
+
+    def aggregated(self, column: str | ByVariable | MatchNumber) -> str:
+        """Return the expression of the value of the row that is mapped to the variable."""
+        if isinstance(column, MatchNumber):
+            return self.places[NUMBER]
+        value = column.values[self.variable] if isinstance(column, ByVariable) else column
+        return self.source.constant(value.value) if isinstance(value, Literal) else f"{self.column(value)}[row]"
 
     def column(self, name: str) -> str:
         """Return the local name of a column's list."""
@@ -308,7 +315,7 @@ class _Writer:
         kind = self.leaf_type(leaf)
         if not is_decimal(kind):
             return f"{total} / {count}"
-        sized = extended(self.types[leaf.column], 10, 0)
+        sized = extended(value_type(leaf.column, self.types), 10, 0)
         total = f"to_decimal({total}, {sized.precision}, {sized.scale})"
         return self.checked(leaf, f"mean({total}, {count}, {kind.precision}, {kind.scale})")
 

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructType, TimestampType
 
-from cepsql.analysis.markers import BOUND
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.plan.markers import BOUND
 from cepsql.spark.control import ABOVE_WATERMARK
 from cepsql.spark.source import quoted
 from cepsql.spark.worker import settle
