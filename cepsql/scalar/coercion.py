@@ -1,9 +1,10 @@
 """Spark's implicit coercions: to which type operands and arguments are brought, with and without ANSI mode."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import reduce
 
-from cepsql.errors import NotSupportedError
+from cepsql.errors import DataError, NotSupportedError
 from cepsql.scalar.casts import cast_function, has_cast
 from cepsql.scalar.decimals import decimal_of, decimal_of_literal, wider_decimal
 from cepsql.scalar.tree import Apply, Constant, Node, Session
@@ -40,8 +41,10 @@ def cast(node: Node, type: Type, session: Session, operation: str = "cast") -> N
         return Constant(None, type)
     if not has_cast(node.type, type):
         raise NotSupportedError(f"CAST of {spoken(node.type)} to {spoken(type)} in a condition on the match so far")
-    if isinstance(node, Constant) and node.value is not None and operation == "cast" and not session.ansi:
-        return Constant(cast_function(node.type, type, session)(node.value), type)
+    if isinstance(node, Constant) and node.value is not None and operation == "cast":
+        # One that fails may do so only where it is evaluated.
+        with suppress(DataError):
+            return Constant(cast_function(node.type, type, session)(node.value), type)
     return Apply(operation, (node,), type)
 
 

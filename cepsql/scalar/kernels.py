@@ -64,13 +64,39 @@ def apply(node: Apply, arguments: list[Vector], session: Session) -> Vector:
     kernel = _KERNELS.get(node.operation)
     if kernel is None or is_decimal(node.type):
         raise Unvectorised(node.operation)
+    type = node.type
     if session.ansi and node.operation in _CHECKED:
-        # Which rows are evaluated at all, and so may fail, is known where they are taken one by one.
-        raise Unvectorised(node.operation)
+        type = _checked_type(node, arguments)
     with np.errstate(all="ignore"):
         if kernel is _cast:
-            return _cast(node.arguments[0].type, node.type, session, *arguments)
-        return kernel(node.type, *arguments)
+            result = _cast(node.arguments[0].type, type, session, *arguments)
+        else:
+            result = kernel(type, *arguments)
+    if type != node.type and np.any(
+        result.valid & (np.abs(result.values.astype(np.float64)) >= LIMITS[node.type.name])
+    ):
+        raise Unvectorised("beyond the range of a type")
+    return result
+
+
+def _checked_type(node: Apply, arguments: list[Vector]) -> Type:
+    """Return the type to compute in what may fail in ANSI mode: results beyond a narrower one can be told.
+
+    Which rows are evaluated at all, and so do fail, is known where they are taken one by one.
+    Raises Unvectorised where one may fail.
+    """
+    given = [argument.type for argument in node.arguments]
+    if node.operation in ("div", "mod"):
+        divisor = arguments[1]
+        if np.any(divisor.valid & (_number(divisor) == 0)):
+            raise Unvectorised("a division by zero")
+        return node.type
+    if node.type in INTEGERS and all(type in INTEGERS for type in given):
+        return BIGINT
+    harmless = node.type in FRACTIONS or {*given, node.type} <= {*DATETIMES}
+    if node.operation == "cast" and not harmless:
+        raise Unvectorised("a cast that may fail")
+    return node.type
 
 
 def vector_of(array: pa.Array) -> Vector:
