@@ -111,6 +111,14 @@ def implicit_cast(node: Node, type: Type, session: Session, where: str) -> Node:
     raise NotSupportedError(f"{where} of {spoken(given)} values in a condition on the match so far", hint="cast them")
 
 
+def refused(operation: str, operands: Iterable[Node]) -> NotSupportedError:
+    """Return the refusal of an operation on operands of their types."""
+    kinds = " and ".join(spoken(node.type) for node in operands)
+    return NotSupportedError(
+        f"{operation.upper()} of {kinds} in a condition on the match so far", hint="cast the values to other types"
+    )
+
+
 def spoken(type: Type) -> str:
     """Return the name of a type for messages."""
     return str(type).upper()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from cepsql.errors import NotSupportedError
-from cepsql.scalar import array_rules, rules
+from cepsql.scalar import array_rules, rules, time_rules
 from cepsql.scalar.arrays import ARRAY_FUNCTIONS
 from cepsql.scalar.coercion import implicit_cast
 from cepsql.scalar.functions import FUNCTIONS
@@ -85,7 +85,7 @@ _RULES: dict[str, rules.Rule] = {
     **dict.fromkeys(("floor", "ceil"), rules.whole),
     **dict.fromkeys(("bitand", "bitor", "bitxor", "bitnot"), rules.bits),
     **dict.fromkeys(("shiftleft", "shiftright"), rules.shift),
-    **dict.fromkeys(_TIME_UNITS, rules.count_units),
+    **dict.fromkeys(_TIME_UNITS, time_rules.count_units),
     "pmod": rules.positive_modulo,
     "intdiv": rules.divide_whole,
 }
@@ -108,12 +108,12 @@ REGISTRY: dict[str, Function] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "mod"), Function(rules.arithmetic)),
     **dict.fromkeys(("neg", "abs"), Function(rules.negate)),
     **dict.fromkeys(("greatest", "least"), Function(rules.extreme)),
-    **dict.fromkeys(("date_add", "date_sub"), Function(rules.move_days)),
+    **dict.fromkeys(("date_add", "date_sub"), Function(time_rules.move_days)),
     "in": Function(rules.one_of),
     "isnull": Function(rules.is_null),
     "coalesce": Function(rules.choose),
     "case": Function(rules.case),
-    "datediff": Function(rules.count_days),
+    "datediff": Function(time_rules.count_days),
     **dict.fromkeys(("element_at", "try_element_at", "get", "subscript"), Function(array_rules.element)),
     # What `element_at` of a map becomes.
     "lookup": Function(array_rules.element, ARRAY_FUNCTIONS["lookup"]),

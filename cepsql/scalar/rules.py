@@ -4,24 +4,27 @@ from collections.abc import Callable
 
 from cepsql.errors import NotSupportedError
 from cepsql.scalar import array_rules
-from cepsql.scalar.coercion import cast, common_type, compared_type, implicit_cast, literal_decimal, number_type, spoken
+from cepsql.scalar.coercion import (
+    cast,
+    common_type,
+    compared_type,
+    implicit_cast,
+    literal_decimal,
+    number_type,
+    refused,
+)
 from cepsql.scalar.decimals import arithmetic_type, decimal_of, rounded_type
+from cepsql.scalar.time_rules import of_times
 from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,
-    DATE,
     DATETIMES,
     DOUBLE,
     FRACTIONS,
     INT,
     INTEGERS,
-    INTERVAL,
-    SMALLINT,
     STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    TINYINT,
     UNKNOWN,
     VOID,
     Type,
@@ -33,7 +36,6 @@ from cepsql.scalar.types import (
 Rule = Callable[[str, tuple[Node, ...], Session], Node]
 """(operation, typed operands, session) -> the typed operation; raises NotSupportedError for operands it has not."""
 
-_DAYS = Type("interval", 0, 0)
 _COMPARABLE = {
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary", "date",
     "timestamp", "timestamp_ntz", "interval", "void", "unknown",
@@ -53,7 +55,7 @@ def compare(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
     kind = compared_type(left, right, session)
     mixed = BOOLEAN in (left.type, right.type) and left.type != right.type and kind != VOID
     if kind is None or kind.name not in _COMPARABLE or (mixed and is_number(kind) and operation not in _EQUALITIES):
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     if is_decimal(kind):
         return Apply(operation, tuple(_exactly(node, kind, session) for node in operands), BOOLEAN)
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), BOOLEAN)
@@ -76,7 +78,7 @@ def one_of(operation: str, operands: tuple[Node, ...], session: Session) -> Node
         return Apply(operation, operands, BOOLEAN)
     kind = common_type((node.type for node in operands), session)
     if kind is None or kind.name not in _COMPARABLE:
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), BOOLEAN)
 
 
@@ -84,7 +86,7 @@ def choose(operation: str, operands: tuple[Node, ...], session: Session) -> Node
     """COALESCE."""
     kind = common_type((node.type for node in operands), session)
     if kind is None:
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), kind)
 
 
@@ -92,7 +94,7 @@ def extreme(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
     """GREATEST and LEAST."""
     kind = common_type((node.type for node in operands), session, texts=False)
     if kind is None or kind.name not in _COMPARABLE:
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), kind)
 
 
@@ -101,7 +103,7 @@ def case(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     values = (*operands[1::2], operands[-1])
     kind = common_type((node.type for node in values), session)
     if kind is None:
-        raise _refused(operation, values)
+        raise refused(operation, values)
     last = len(operands) - 1
     converted = [
         cast(node, kind, session) if i % 2 or i == last else _boolean(node, operation, session)
@@ -119,7 +121,7 @@ def arithmetic(operation: str, operands: tuple[Node, ...], session: Session) -> 
     """+, -, *, / and % of numbers, times and intervals."""
     kinds = {node.type for node in operands}
     if any(kind in DATETIMES or kind.name == "interval" for kind in kinds):
-        return _of_times(operation, operands, session)
+        return of_times(operation, operands, session)
     left, right = _texts_as_numbers(operands, session)
     left, right = (_number(node, operation, operands, session) for node in (left, right))
     if left.type == right.type == VOID:
@@ -159,7 +161,7 @@ def positive_modulo(operation: str, operands: tuple[Node, ...], session: Session
 def divide_whole(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     """DIV: of integers and decimals, as a BIGINT."""
     if any(node.type in FRACTIONS or decimal_of(node.type) is None for node in operands):
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     if not any(is_decimal(node.type) for node in operands):
         operands = tuple(cast(node, BIGINT, session) for node in operands)
     return Apply(operation, operands, BIGINT)
@@ -168,7 +170,7 @@ def divide_whole(operation: str, operands: tuple[Node, ...], session: Session) -
 def bits(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     """&, |, ^ and ~ of integers."""
     if any(node.type not in INTEGERS for node in operands):
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     kind = max((node.type for node in operands), key=INTEGERS.index)
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), kind)
 
@@ -177,7 +179,7 @@ def shift(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     """Shifts of INT and BIGINT."""
     value, distance = operands
     if value.type not in INTEGERS:
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     kind = BIGINT if value.type == BIGINT else INT
     size = Constant(64 if kind == BIGINT else 32, INT)
     distance = implicit_cast(distance, INT, session, operation.upper())
@@ -189,7 +191,7 @@ def round_to(operation: str, operands: tuple[Node, ...], session: Session) -> No
     value, digits = operands if len(operands) == 2 else (*operands, Constant(0, INT))
     value = _number(value, operation, operands, session)
     if not isinstance(digits, Constant) or not isinstance(digits.value, int) or value.type == VOID:
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     kind = rounded_type(value.type, digits.value) if is_decimal(value.type) else value.type
     return Apply(operation, (value, digits), kind)
 
@@ -197,7 +199,7 @@ def round_to(operation: str, operands: tuple[Node, ...], session: Session) -> No
 def whole(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     """FLOOR and CEIL."""
     if len(operands) > 1:
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     (value,) = operands
     if is_decimal(value.type):
         return Apply(operation, (value,), rounded_type(value.type, 0))
@@ -218,37 +220,13 @@ def join_texts(operation: str, operands: tuple[Node, ...], session: Session) -> 
             return array_rules.of_array("array_reverse", operands, session)
         return array_rules.of_arrays("array_concat", operands, session)
     if any(node.type.name in ("binary", "map") for node in operands):
-        raise _refused(operation, operands)
+        raise refused(operation, operands)
     return Apply(operation, tuple(implicit_cast(node, STRING, session, operation.upper()) for node in operands), STRING)
-
-
-def move_days(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """DATE_ADD and DATE_SUB."""
-    day, count = operands
-    if count.type not in (TINYINT, SMALLINT, INT, VOID):
-        raise _refused(operation, operands)
-    day = implicit_cast(day, DATE, session, operation.upper())
-    return Apply("add" if operation == "date_add" else "sub", (day, cast(count, INT, session)), DATE)
-
-
-def count_days(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """DATEDIFF."""
-    return Apply("sub", tuple(implicit_cast(node, DATE, session, "DATEDIFF") for node in operands), INT)
-
-
-def count_units(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    """TIMESTAMPDIFF, as local clocks show the times."""
-    ends = []
-    for node in operands:
-        if node.type not in (*DATETIMES, VOID):
-            raise _refused("timestampdiff", operands)
-        ends.append(cast(cast(node, TIMESTAMP, session), TIMESTAMP_NTZ, session))
-    return Apply(operation, tuple(ends), BIGINT)
 
 
 def _boolean(node: Node, operation: str, session: Session) -> Node:
     if node.type not in (BOOLEAN, VOID, UNKNOWN):
-        raise _refused(operation, (node,))
+        raise refused(operation, (node,))
     return cast(node, BOOLEAN, session)
 
 
@@ -267,7 +245,7 @@ def _number(node: Node, operation: str, operands: tuple[Node, ...], session: Ses
         return cast(node, DOUBLE, session)
     if is_number(node.type) or node.type == VOID:
         return node
-    raise _refused(operation, operands)
+    raise refused(operation, operands)
 
 
 def _of_numbers(operation: str, left: Node, right: Node, session: Session) -> Node:
@@ -277,59 +255,3 @@ def _of_numbers(operation: str, left: Node, right: Node, session: Session) -> No
         return Apply(operation, (left, right), kind)
     kind = DOUBLE if operation == "div" else number_type(left, right, session)
     return Apply(operation, (cast(left, kind, session), cast(right, kind, session)), kind)
-
-
-def _of_times(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
-    left, right = operands
-    first, second = left.type, right.type
-    if operation == "add" and (second in DATETIMES or (second.name == "interval" and first.name != "interval")):
-        if second in DATETIMES:
-            return _moved(operation, right, left, session)
-        return _moved(operation, left, right, session)
-    if operation in ("add", "sub") and first in DATETIMES and second not in DATETIMES:
-        return _moved(operation, left, right, session)
-    if operation == "sub" and first in DATETIMES and second in DATETIMES:
-        return _between(left, right, session)
-    if operation in ("add", "sub") and first.name == second.name == "interval":
-        kind = Type("interval", min(first.precision, second.precision), max(first.scale, second.scale))
-        return Apply(operation, operands, kind)
-    if operation == "mul" and second.name == "interval":
-        left, right, first, second = right, left, second, first
-    if operation in ("mul", "div") and first.name == "interval" and is_number(second):
-        if operation == "div" and is_decimal(second):
-            raise _refused(operation, operands)
-        factor = cast(right, DOUBLE, session) if second in FRACTIONS else right
-        return Apply(f"{operation} interval", (left, factor), INTERVAL)
-    raise _refused(operation, operands)
-
-
-def _moved(operation: str, time: Node, by: Node, session: Session) -> Node:
-    """Return a time later or earlier by an interval, or a DATE by days."""
-    if time.type == DATE and by.type in (TINYINT, SMALLINT, INT, VOID):
-        return Apply(operation, (time, cast(by, INT, session)), DATE)
-    if by.type.name != "interval":
-        raise _refused(operation, (time, by))
-    if time.type == DATE and by.type == _DAYS:
-        return Apply(operation, (time, Apply("days", (by,), INT)), DATE)
-    time = cast(time, TIMESTAMP, session) if time.type == DATE else time
-    return Apply(f"{operation} interval", (time, by), time.type)
-
-
-def _between(left: Node, right: Node, session: Session) -> Node:
-    """Return the time between two, as clocks of the session's time zone show it."""
-    if left.type == right.type == DATE:
-        return Apply("between days", (left, right), _DAYS)
-    if DATE in (left.type, right.type):
-        kind = right.type if left.type == DATE else left.type
-        left, right = cast(left, kind, session), cast(right, kind, session)
-    if session.zone.fixed and left.type == right.type == TIMESTAMP:
-        return Apply("sub", (left, right), INTERVAL)
-    sides = [cast(node, TIMESTAMP_NTZ, session) if node.type == TIMESTAMP else node for node in (left, right)]
-    return Apply("sub", tuple(sides), INTERVAL)
-
-
-def _refused(operation: str, operands: tuple[Node, ...]) -> NotSupportedError:
-    kinds = " and ".join(spoken(node.type) for node in operands)
-    return NotSupportedError(
-        f"{operation.upper()} of {kinds} in a condition on the match so far", hint="cast the values to other types"
-    )
