@@ -110,12 +110,7 @@ class RowValue:
 
 @dataclass(frozen=True)
 class MatchId:
-    """An id of the match, the same on every replay (measures only).
-
-    order: ORDER BY as Spark SQL, which is part of what the query is, for streams as for tables.
-    """
-
-    order: tuple[str, ...]
+    """An id of the match, the same on every replay (measures only)."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +145,7 @@ class MatchProgram:
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
     session:    by whose rules conditions compute.
+    id_columns: with MatchId the columns that hold the values of ORDER BY.
     state_id:   tells stored state of this program from that of others.
     pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
     """
@@ -172,6 +168,7 @@ class MatchProgram:
     empty: str = "show"
     step_budget: int = field(default=STEP_BUDGET, repr=False)
     session: Session = field(default_factory=Session, repr=False)
+    id_columns: tuple[str, ...] = ()
     state_id: str = field(default="", repr=False)
     pattern_id: str = field(default="", repr=False)
 
