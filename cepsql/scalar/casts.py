@@ -68,18 +68,18 @@ def cast_function(given: Type, target: Type, session: "Session") -> Callable[[ob
     """
     if given.name == "array":
         return _elements(cast_function(given.arguments[0], target.arguments[0], session))
-    if session.ansi and is_decimal(given) and target == STRING:
-        return "{:f}".format
     if session.ansi:
-        return _or_error(attempt_function(given, target, session.zone), target)
+        return _or_error(attempt_function(given, target, session), target)
     return _plain_cast(given, target, session.zone)
 
 
-def attempt_function(given: Type, target: Type, zone: Zone) -> Callable[[object], object]:
+def attempt_function(given: Type, target: Type, session: "Session") -> Callable[[object], object]:
     """Return the function of TRY_CAST: as in ANSI mode, but with None for what cannot be cast."""
     if given.name == "array":
-        return _elements(attempt_function(given.arguments[0], target.arguments[0], zone))
-    plain = _plain_cast(given, target, zone)
+        return _elements(attempt_function(given.arguments[0], target.arguments[0], session))
+    if session.ansi and is_decimal(given) and target == STRING:
+        return "{:f}".format
+    plain = _plain_cast(given, target, session.zone)
     if given in INTEGERS or given in FRACTIONS or is_decimal(given):
         return _within_range(target, plain)
     if given == STRING and target in INTEGERS:

@@ -240,14 +240,19 @@ def _divided_whole(source: Source, node: Apply) -> str:
 def _negate(source: Source, node: Apply) -> str:
     names = _values(source, node)
     if is_decimal(node.type):
-        # There is no negative zero.
-        return _strict(source, names, f"({names[0]}.copy_negate() if {names[0]} else {names[0]})")
+        return _strict(source, names, _negated(names[0], node.type))
     return _narrow(source, node.type, _strict(source, names, f"-{names[0]}"))
+
+
+def _negated(name: str, type: Type) -> str:
+    return f"decimal_negated({name}, {type.precision}, {type.scale})"
 
 
 def _absolute(source: Source, node: Apply) -> str:
     names = _values(source, node)
-    absolute = f"{names[0]}.copy_abs()" if is_decimal(node.type) else f"abs({names[0]})"
+    absolute = f"abs({names[0]})"
+    if is_decimal(node.type):
+        absolute = f"({_negated(names[0], node.type)} if {names[0]} < 0 else {names[0]})"
     return _narrow(source, node.type, _strict(source, names, absolute))
 
 
@@ -289,7 +294,7 @@ def _cast(source: Source, node: Apply) -> str:
     (argument,) = node.arguments
     name = compile_node(argument, source)
     if node.operation == "try_cast":
-        function = attempt_function(argument.type, node.type, source.session.zone)
+        function = attempt_function(argument.type, node.type, source.session)
     else:
         function = cast_function(argument.type, node.type, source.session)
     return _strict(source, [name], f"{source.refer(function)}({name})")

@@ -2,7 +2,7 @@
 
 import ctypes
 import math
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 
 from cepsql.errors import DataError
 
@@ -14,6 +14,7 @@ __all__ = [
     "decimal_div",
     "decimal_mod",
     "decimal_mul",
+    "decimal_negated",
     "decimal_sub",
     "greatest",
     "in_range",
@@ -35,6 +36,7 @@ LIMITS = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "date": 2**31, "bigi
 NAN, BEYOND = math.nan, math.inf
 # Wide enough for the exact product of two decimals of 38 digits.
 _CONTEXT = Context(prec=80, rounding=ROUND_HALF_UP)
+_NEGATION = Context(prec=34, rounding=ROUND_HALF_EVEN)
 _UNITS = [Decimal((0, (1,), -scale)) for scale in range(39)]
 
 
@@ -78,6 +80,14 @@ def decimal_div(a: Decimal, b: Decimal, precision: int, scale: int) -> Decimal |
 def decimal_mod(a: Decimal, b: Decimal, precision: int, scale: int) -> Decimal | None:
     """Return the remainder with the sign of a, None if b is zero."""
     return to_decimal(_CONTEXT.remainder(_exact(a), _exact(b)), precision, scale) if b else None
+
+
+def decimal_negated(value: Decimal, precision: int, scale: int) -> Decimal:
+    """Return -value as decimal(precision, scale): Spark rounds it to 34 digits.
+
+    Raises DataError where that has more digits than the type, as Spark does with and without ANSI mode.
+    """
+    return not_null(to_decimal(_NEGATION.minus(value), precision, scale), "a negation is beyond the range of its type")
 
 
 def add_exactly(a: Decimal, b: Decimal) -> Decimal:
