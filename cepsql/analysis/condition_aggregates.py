@@ -28,7 +28,8 @@ def lower_condition_aggregate(
     """
     found = lower_aggregate(_alike(call), scope, traveling)
     if found is not None:
-        return found
+        # What does not fit is NULL for TRY_SUM and TRY_AVG.
+        return replace(found, function=call.name.lower()) if call.name in _PLAIN else found
     refuse_window_function(call, scope)
     plain = len(call.arguments) == 1 and call.order is None and not call.nulls
     if plain and call.name in _BOOLEAN:
@@ -71,7 +72,7 @@ def _filtered(call: AggregateCall, scope: MatchScope, traveling: Traveling) -> s
 
 
 def _alike(call: AggregateCall) -> AggregateCall:
-    """Take TRY_SUM and TRY_AVG for SUM and AVG, which give NULL for what does not fit, too."""
+    """Take TRY_SUM and TRY_AVG for SUM and AVG, which have the same arguments."""
     if call.name not in _PLAIN or call.distinct or len(call.arguments) != 1:
         return call
     return replace(call, function=_PLAIN[call.name](this=call.arguments[0].copy()))

@@ -40,7 +40,7 @@ from cepsql.scalar.typing import typed
 # These are put together here even if they read only one row: that takes fewer travelling columns.
 _ALWAYS = {
     "and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "nseq", "in", "isnull", "case", "coalesce", "greatest",
-    "least", "add", "sub", "mul", "div", "mod", "neg", "abs",
+    "least", "map", "add", "sub", "mul", "div", "mod", "neg", "abs",
 }  # fmt: skip
 # NULL for a missing row stays NULL through these, so they may be computed on the row before the shuffle.
 _STRICT = (
