@@ -50,7 +50,8 @@ CASES = [
     ("{} AS i", ["3", "5", "4"], "element_at(collect_list(i), -2) = 5 AND collect_list(i)[0] = 3 AND "
      "element_at(collect_list(A.i), 3) IS NULL AND array_max(collect_list(A.i)) > i"),
     ("{0} AS i, 'k{0}' AS k", ["3", "5", "6"], "map('k0', 1.5, A.k, 2.5)[k] IS NULL AND map(A.k, i)['k5'] = 6"),
-    ("{} AS i", ["3", "5", "3"], "max_by(o, i) = 1 AND min_by(o, i) = 2 AND max_by(A.o, A.i) FILTER (WHERE A.i < 5) = 0"),
+    ("{} AS i", ["3", "5", "3"], "max_by(o, i) = 1 AND min_by(o, i) = 2 AND "
+     "max_by(A.o, A.i) FILTER (WHERE A.i < 5) = 0"),
     ("{} AS i", ["3", "5", "4"], "sort_array(collect_list(i), FALSE)[1] = 4 AND "
      "array_join(array_union(array(i), collect_list(A.i)), '') = '435'"),
 ]  # fmt: skip
