@@ -1,5 +1,7 @@
 """Plans as text: what EXPLAIN shows and golden tests compare."""
 
+from decimal import Decimal
+
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
@@ -15,10 +17,8 @@ from cepsql.pattern.program import (
     Aggregate,
     Bit,
     ByVariable,
-    Call,
     Classifier,
     Complete,
-    Literal,
     MatchId,
     MatchNumber,
     MatchProgram,
@@ -29,6 +29,7 @@ from cepsql.pattern.program import (
 from cepsql.plan.nodes import Deduplicate, Match, Node, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
+from cepsql.scalar.tree import Call, Literal
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -227,6 +228,10 @@ def _scalar(node: Scalar, program: MatchProgram, nested: bool = False) -> str:
         return _leaf(node, program)
     arguments = [_scalar(argument, program, True) for argument in node.arguments]
     sign = _SIGNS.get(node.operation)
+    if node.target:
+        return f"{node.operation.upper()}({arguments[0]} AS {node.target.upper()})"
+    if node.operation == "in":
+        return f"{arguments[0]} IN ({', '.join(arguments[1:])})"
     if sign is None:
         return f"{node.operation}({', '.join(arguments)})"
     text = f" {sign} ".join(arguments)
@@ -241,7 +246,7 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
         case Bit(index):
             return f"[{program.predicates[index]}]"
         case Literal(value):
-            return "NULL" if value is None else repr(value)
+            return "NULL" if value is None else str(value) if isinstance(value, Decimal) else repr(value)
         case MatchNumber():
             return "MATCH_NUMBER()"
         case MatchId():

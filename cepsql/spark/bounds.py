@@ -28,7 +28,7 @@ def unpack_bounded(operator: DataFrame, schema: StructType, hold: int) -> DataFr
     A marker has only BOUND: the stage's bound in microseconds less its hold (END_OF_TIME at the end of the input).
     Every row of a later batch has an event time above it.
     """
-    arrow = to_arrow_schema(schema)
+    arrow = to_arrow_schema(schema, timezone="UTC")
     marked = StructType([*schema.fields]).add(BOUND, LongType())
     return operator.select("bound", "output").mapInArrow(partial(_unpack, arrow, hold), marked)
 

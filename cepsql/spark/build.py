@@ -23,6 +23,7 @@ from cepsql.spark.arrow_scan import scan_packets
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
+from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
 from cepsql.spark.deduplicate import deduplicate_stream, deduplicate_table
 from cepsql.spark.failures import translate_failure
@@ -66,6 +67,9 @@ def build(
     builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan)
     try:
         frame = builder.frame(plan.root)
+    except NotSupportedError as error:
+        error.text = error.text or plan.query.sql
+        raise
     except Exception as failure:
         raise translate_failure(failure) from failure
     _check_times(frame, builder.untimed)
@@ -141,7 +145,8 @@ class _Builder:
         return frames if len(frames) == 1 else alike(frames)
 
     def _match(self, node: Match) -> DataFrame:
-        match, program, frames = node.match, self.limits(node.match.program), self.inputs(node)
+        match, frames = node.match, self.inputs(node)
+        program = in_session(frames[0], self.limits(match.program))
         if not match.streaming:
             found = match_table(frames[0], program, list(match.order))
             return self._output(self.aggregate(found, match.aggregates), match)
