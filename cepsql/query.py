@@ -143,6 +143,7 @@ class Query:
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
+        from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import StartOptions, start
@@ -153,6 +154,8 @@ class Query:
         folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets())
         try:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
+            if drain:
+                check_ended(frame, len(self.plan.stages))
         except BaseException:
             discard(folder)
             raise

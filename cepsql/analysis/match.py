@@ -85,12 +85,12 @@ def plan_match(
     traveling = Traveling(scope.row_sql(time) if timely else None)
     keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
     conditions = _conditions(clause, scope, traveling)
-    atoms = Atoms(order)
+    atoms = Atoms()
     output = _output(clause, scope, traveling, atoms)
+    id_columns: tuple[str, ...] = ()
     if any(isinstance(measure.source, MatchId) for measure in atoms.measures):
         # What orders rows also tells them apart.
-        for item in clause.order_by:
-            traveling.value(scope.row_sql(item.this))
+        id_columns = tuple(traveling.value(scope.row_sql(item.this)) for item in clause.order_by)
     if not atoms.measures and not keys:
         # Arrow tells how many matches there are by their columns, and the output may be constants.
         atoms.column(Complete())
@@ -114,6 +114,7 @@ def plan_match(
         strict=not streaming,
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
+        id_columns=id_columns,
         state_id=_state_id(clause, keys, order_columns, traveling),
         pattern_id=digest(describe_pattern(clause)),
     )

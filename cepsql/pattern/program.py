@@ -113,12 +113,7 @@ class RowValue:
 
 @dataclass(frozen=True)
 class MatchId:
-    """An id of the match, the same on every replay (measures only).
-
-    order: ORDER BY as Spark SQL, which is part of what the query is, for streams as for tables.
-    """
-
-    order: tuple[str, ...]
+    """An id of the match, the same on every replay (measures only)."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +160,7 @@ class MatchProgram:
                 ("unmatched"), as `empty` says.
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
+    id_columns: with MatchId the columns that hold the values of ORDER BY.
     state_id:   tells stored state of this program from that of others.
     pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
     """
@@ -186,6 +182,7 @@ class MatchProgram:
     all_rows: bool = False
     empty: str = "show"
     step_budget: int = field(default=STEP_BUDGET, repr=False)
+    id_columns: tuple[str, ...] = ()
     state_id: str = field(default="", repr=False)
     pattern_id: str = field(default="", repr=False)
 

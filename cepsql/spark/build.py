@@ -6,14 +6,16 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.resolve import flatten_names
+from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source
-from cepsql.errors import OperationalError
+from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
+from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, reads
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scan
@@ -30,6 +32,7 @@ from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
+from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
 
 MATCH_OBSERVATION = "cepsql_match"
@@ -57,10 +60,14 @@ def build(
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     limits:    gives a program the limits of its search.
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
-    Raises OperationalError and ProgrammingError for what Spark refuses.
+    Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan)
-    frame = builder.frame(plan.root)
+    try:
+        frame = builder.frame(plan.root)
+    except Exception as failure:
+        raise translate_failure(failure) from failure
+    _check_times(frame, builder.untimed)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
@@ -74,6 +81,19 @@ def match_input(
     node = next(node for node in plan.stages if node.match.clause == match.clause)
     (rows,) = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).inputs(node)
     return rows
+
+
+def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
+    """Refuse operators of Spark with state over streams by whose event time Spark cannot go."""
+    if not untimed or not any(keeps_state(node) and not is_match(node) for node in nodes(analyzed(frame))):
+        return
+    relation = untimed[0]
+    time = next(c for c in relation.columns if c.name.lower() == relation.watermark.column.lower())
+    raise NotSupportedError(
+        f"windows, groups and joins of {relation.name} are not supported, whose event time {time.name} is "
+        f"{time.type.upper()} and not TIMESTAMP",
+        hint=f"declare a computed column, such as at TIMESTAMP AS CAST({time.name} AS TIMESTAMP), with the watermark",
+    )
 
 
 class _Builder:
@@ -95,7 +115,7 @@ class _Builder:
         self.scan, self.write_late = scan, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
-        self.stages = 0
+        self.untimed: list[Source | Registered] = []
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
         """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
@@ -148,8 +168,7 @@ class _Builder:
             raise translate_failure(failure) from failure
 
     def _observation(self) -> str:
-        self.stages += 1
-        return MATCH_OBSERVATION if self.stages == 1 else f"{MATCH_OBSERVATION}_{self.stages}"
+        return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
     def _file_reader(self, node: Match, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
         """Return what reads the files of an input with Arrow, None if Spark is to read them."""
@@ -170,22 +189,26 @@ class _Builder:
     def _sql(self, node: Sql, below_match: bool) -> DataFrame:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
+        A stream that the query names twice is read twice, and its rows count twice.
         Below a match the column `__whole`, which a stream with a table of late rows has, is passed on.
         """
-        query, views = node.query, {}
-        for name, below in node.inputs.items():
-            frame = self.frame(below, below_match)
+        query = inline_ctes(node.query) if self.streaming else node.query
+        views: dict[str, list[str]] = {}
+        for table in catalog_tables(query):
+            name = table_name(table)
+            frame = self.frame(node.inputs[name], below_match)
             if WHOLE in frame.columns:
                 query = carry_column(query, name, WHOLE)
-            views[name] = f"__cepsql_{next(_numbers)}"
-            frame.createOrReplaceTempView(views[name])
-        sql = sql_of(flatten_names(query, views.__getitem__))
+            views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
+            frame.createOrReplaceTempView(views[name][-1])
+        unused = {name: iter(names) for name, names in views.items()}
+        sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         try:
             return self.spark.sql(sql)
         except Exception as failure:
             raise translate_failure(failure) from failure
         finally:
-            for view in views.values():
+            for view in itertools.chain(*views.values()):
                 self.spark.catalog.dropTempView(view)
 
     def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
@@ -201,7 +224,12 @@ class _Builder:
         if below_match:
             return frame
         frame = frame.drop(WHOLE)
-        return frame if relation.watermark is None else with_watermark(frame, relation.watermark, self.control)
+        if relation.watermark is None:
+            return frame
+        if not isinstance(frame.schema[relation.watermark.column].dataType, TimestampType):
+            self.untimed.append(relation)
+            return frame
+        return with_watermark(frame, relation.watermark, self.control)
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         if relation.name.lower() in self.replaced:

@@ -34,8 +34,8 @@ def match_stream(
     hold:        of the program (`cepsql.matching.hold`), where something follows that needs to know how far the matches
                  are: then rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
     """
-    stage = run_stage(MatchOperator(program), feeds, program.state_id, observation, buckets)
     schema = match_schema(feeds[0].frame, program)
+    stage = run_stage(MatchOperator(program), feeds, program.state_id, observation, buckets)
     return stage_rows(stage, schema) if hold is None else unpack_bounded(stage, schema, hold)
 
 
