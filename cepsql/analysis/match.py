@@ -13,6 +13,7 @@ from cepsql.analysis.modifiers import check_modifiers
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, variable_hint
+from cepsql.analysis.subqueries import HIDDEN
 from cepsql.analysis.traveling import Traveling
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
@@ -340,7 +341,8 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
             )
         _add(OutputColumn(name, sql_of(lowered), kind), measure.name.span, output, spans)
     if clause.rows.all:
-        everything = [exp.column(name, quoted=True) for name, _ in scope.columns.values()]
+        names = [name for name, _ in scope.columns.values() if not name.startswith(HIDDEN)]
+        everything = [exp.column(name, quoted=True) for name in names]
         _add_row_values(everything, scope, traveling, atoms, output, spans)
     return tuple(output)
 

@@ -361,6 +361,11 @@ class _Translator:
                 tokens += self._navigation(i + 1, close + 1)
                 tokens.append(made_token(TokenType.R_PAREN, ")", self.text.tokens[close]))
                 i = close
+            elif self.text.raw(i) == "(" and self.text.word(i + 1) in ("SELECT", "WITH", "VALUES"):
+                # What stands in a subquery is plain SQL.
+                close = self.text.closing[i]
+                tokens += self.text.tokens[i : close + 1]
+                i = close
             elif word == "COUNT" and called and self.text.raw(i + 2) == ")":
                 # The standard's row patterns have COUNT() for COUNT(*).
                 star = made_token(TokenType.STAR, "*", self.text.tokens[i + 1])

@@ -1,5 +1,6 @@
 """From a statement to the plan of its query: names become nodes, and rules rewrite the graph of them."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -7,11 +8,13 @@ from sqlglot import exp
 
 from cepsql.analysis.deduplicate import plan_deduplicate
 from cepsql.analysis.match import MatchPlan, plan_match
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import catalog_tables, table_name, used_ctes, visible_ctes
+from cepsql.analysis.subqueries import with_hidden_columns
 from cepsql.catalog import Registered, Relation, Source, View
-from cepsql.errors import Error, ProgrammingError
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
 from cepsql.language.statements import DeduplicateClause, MatchClause, Query
 from cepsql.language.translate import statements
@@ -99,6 +102,8 @@ class _Planner:
         """Return the node of a query and its LIMIT over a stream."""
         matches: dict[str, Node] = {}
         for clause in query.operators:
+            if isinstance(clause, MatchClause):
+                clause = with_hidden_columns(clause, lambda sub, place, of=clause: self._check_subquery(sub, place, of))
             below = self._over(used_ctes(_with_ctes(clause, query)), matches)
             operator = self._match if isinstance(clause, MatchClause) else self._deduplicate
             matches[clause.name] = operator(replace(clause, input=below.query), below)
@@ -123,6 +128,29 @@ class _Planner:
             else:
                 self._known[name] = Read(relation)
         return self._known[name]
+
+    def _check_subquery(self, query: exp.Query, place: Span | None, clause: MatchClause) -> None:
+        """Refuse a subquery in a clause that reads rows of the match, a stream, or another match."""
+        if query.find(exp.MatchRecognize) is not None:
+            raise NotSupportedError("MATCH_RECOGNIZE in a subquery of MATCH_RECOGNIZE is not supported", place)
+        for table in catalog_tables(query):
+            # What is no table of the catalog is a CTE, or an error that resolving the input finds.
+            with contextlib.suppress(Error):
+                self._node(table)
+            known = self._known.get(table_name(table))
+            if known is not None and known.properties.streaming:
+                raise NotSupportedError(
+                    f"the stream {table.name} in a subquery of MATCH_RECOGNIZE is not supported", span_of(table, place)
+                )
+        variables = {name.lower() for name in clause.pattern_names}
+        variables |= {union.text.lower() for union, _ in clause.subsets}
+        outer = next((c for c in query.find_all(exp.Column) if c.parts[0].name.lower() in variables and c.table), None)
+        if outer is not None:
+            raise NotSupportedError(
+                f"a subquery that reads {sql_of(outer)} of the match is not supported",
+                place,
+                "join the table before MATCH_RECOGNIZE, or after it",
+            )
 
     def _match(self, clause: MatchClause, below: Sql) -> Match:
         below = self._checked(clause, below, "MATCH_RECOGNIZE")

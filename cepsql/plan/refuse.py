@@ -4,6 +4,7 @@ from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.analysis.subqueries import HIDDEN
 from cepsql.errors import NotSupportedError
 from cepsql.language.statements import DeduplicateClause, MatchClause
 from cepsql.plan.markers import inline_ctes
@@ -48,6 +49,13 @@ def refuse_on_streams(root: Sql) -> None:
 
 
 def _refuse_input(clause: MatchClause | DeduplicateClause, query: exp.Query, streams: set[str], spoken: str) -> None:
+    hidden = next((part for part in query.expressions if part.alias.startswith(HIDDEN)), None)
+    if hidden is not None:
+        raise NotSupportedError(
+            "a subquery in MATCH_RECOGNIZE over a stream is not supported",
+            span_of(hidden, clause.span),
+            "join the stream with the table before",
+        )
     uses = [table_name(table) for table in catalog_tables(query) if table_name(table) in streams]
     if len(set(uses)) > 1:
         raise NotSupportedError(f"{spoken} over a join of streams is not supported", clause.span)

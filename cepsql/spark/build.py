@@ -12,7 +12,7 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source
-from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.errors import Error, NotSupportedError, OperationalError
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
@@ -67,7 +67,7 @@ def build(
     builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan)
     try:
         frame = builder.frame(plan.root)
-    except NotSupportedError as error:
+    except Error as error:
         error.text = error.text or plan.query.sql
         raise
     except Exception as failure:
