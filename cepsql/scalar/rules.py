@@ -204,6 +204,8 @@ def whole(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     if is_decimal(value.type):
         return Apply(operation, (value,), rounded_type(value.type, 0))
     kind = BIGINT if value.type in INTEGERS else DOUBLE
+    if session.ansi and kind == DOUBLE:
+        raise refused(operation, operands)
     return Apply(operation, (implicit_cast(value, kind, session, operation.upper()),), BIGINT)
 
 
