@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import Registered, Source
-from cepsql.errors import Error, InterfaceError
+from cepsql.errors import InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
@@ -83,18 +83,20 @@ class Query:
         scan: str = "spark",
         buckets: "Buckets | None" = None,
     ) -> "DataFrame":
-        """Build the DataFrame anew; see `cepsql.spark.build.build`."""
+        """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
+        from cepsql.spark.failures import translated_failures
 
-        return build(
-            self._engine.spark,
-            self.plan,
-            control,
-            buckets or self._buckets(),
-            replaced,
-            self._engine.search_limits,
-            scan,
-        )
+        with translated_failures(self.plan.query.sql):
+            return build(
+                self._engine.spark,
+                self.plan,
+                control,
+                buckets or self._buckets(),
+                replaced,
+                self._engine.search_limits,
+                scan,
+            )
 
     def _buckets(self) -> "Buckets":
         from cepsql.spark.buckets import session_buckets
@@ -224,8 +226,10 @@ class Query:
 
     def explain_spark(self) -> str:
         """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
+        from cepsql.spark.failures import translated_failures
+
         text = io.StringIO()
-        with contextlib.redirect_stdout(text):
+        with translated_failures(self.plan.query.sql), contextlib.redirect_stdout(text):
             self.df.explain(mode="extended" if self.streaming else "formatted")
         if not self.streaming:
             return text.getvalue().rstrip()
@@ -235,16 +239,11 @@ class Query:
     def _run(self, action):
         if self.streaming:
             raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
-        from cepsql.spark.failures import translate_failure
+        from cepsql.spark.failures import translated_failures
         from cepsql.spark.settings import stage_settings
 
-        try:
-            with self._tagged() as spark, stage_settings(spark):
-                return action()
-        except Error:
-            raise
-        except Exception as failure:
-            raise translate_failure(failure) from failure
+        with translated_failures(self.plan.query.sql), self._tagged() as spark, stage_settings(spark):
+            return action()
 
     @contextlib.contextmanager
     def _tagged(self) -> "Iterator[SparkSession]":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-CHECKS = ("assert", "check", "raises", "verify", "compare", "expect", "same", "agree")
+CHECKS = ("assert", "check", "raises", "refused", "verify", "compare", "expect", "same", "agree")
 """What is in the names of calls that assert."""
 
 

@@ -7,9 +7,9 @@ from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.parameters import literal
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
-from cepsql.language.tokens import DIALECT
 from cepsql.plan.nodes import Match, Node, Sql, walk
 from cepsql.plan.planner import Plan
 
@@ -33,7 +33,7 @@ def asked_partition(plan: Plan, key: Key) -> AskedPartition:
     """
     try:
         match = _explained_match(plan)
-        return AskedPartition(match, tuple(value.sql(dialect=DIALECT) for value in _constants(match, key)))
+        return AskedPartition(match, tuple(sql_of(value) for value in _constants(match, key)))
     except Error as error:
         error.text = error.text or plan.query.sql
         raise

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.matching.match_numbers import NUMBERS, read_numbers
-from cepsql.matching.match_operator import MatchOperator
+from cepsql.matching.match_operator import NUMBERS, MatchOperator
 from cepsql.matching.match_rows import Scanned
 from cepsql.ordered.columns import stack, take_rows
 from cepsql.ordered.held import CONTEXT, FIRST
 from cepsql.ordered.keys import find_keys
 from cepsql.ordered.packet import open_packet
+from cepsql.ordered.per_key import read_numbers
 from cepsql.ordered.release import nothing_kept
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.ordered.sort import partition_rows

@@ -8,17 +8,20 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.matching.hold import hold
-from cepsql.matching.match_numbers import NUMBERS, asks_for_number, read_numbers, write_numbers
 from cepsql.matching.match_rows import OrderedFunction, match_rows
 from cepsql.matching.reach import reach
 from cepsql.matching.row_ids import ROW_ID, asks_for_id, with_row_ids
 from cepsql.ordered.columns import integers
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
+from cepsql.ordered.per_key import read_numbers, write_numbers
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 from cepsql.pattern.dead_rows import AliveRows, dead_rows
 from cepsql.pattern.output import COVERED, asks_for_unmatched
-from cepsql.pattern.program import MatchProgram
+from cepsql.pattern.program import Aggregate, MatchNumber, MatchProgram, leaves
 from cepsql.pattern.rows import Partitions
+
+NUMBERS = "numbers"
+"""The section that tells how many matches the keys that had some have had."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class MatchOperator:
             marks[COVERED] = pa.array(found.covered)
         stored = {}
         if asks_for_number(program):
-            stored[NUMBERS] = write_numbers(sections.get(NUMBERS), names, keys, found.numbers)
+            stored[NUMBERS] = write_numbers(sections.get(NUMBERS), names, keys, found.numbers, found.numbers > 0)
         counts = {name: getattr(found, name) for name in self.counters}
         return Step(found.output, [Keep(found.scan, reach(program), marks)], stored, counts)
 
@@ -116,3 +119,14 @@ def row_layout(program: MatchProgram) -> RowLayout:
         program.predicates,
         None if alive is None else AliveRows(alive),
     )
+
+
+def asks_for_number(program: MatchProgram) -> bool:
+    """Tell whether a condition or a measure reads MATCH_NUMBER()."""
+    sources = [measure.source for measure in program.measures]
+    sources += [leaf for condition in program.conditions for leaf in leaves(condition)]
+    return any(isinstance(source, MatchNumber) or _aggregates_number(source) for source in sources)
+
+
+def _aggregates_number(source: object) -> bool:
+    return isinstance(source, Aggregate) and isinstance(source.column, MatchNumber)

@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
@@ -202,7 +202,7 @@ class _Builder:
             views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
             frame.createOrReplaceTempView(views[name][-1])
         unused = {name: iter(names) for name, names in views.items()}
-        sql = flatten_names(query, lambda name: next(unused[name])).sql(dialect=DIALECT)
+        sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         try:
             return self.spark.sql(sql)
         except Exception as failure:

@@ -21,6 +21,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.pattern.program import (
     Aggregate,
+    ByVariable,
     Classifier,
     Complete,
     MatchId,
@@ -104,6 +105,11 @@ def _measure_type(values: DataFrame, measure: Measure) -> DataType:
             return StringType()
         case Navigation(column=column) | RowValue(column):
             return LongType() if column == "t" else values.schema[column].dataType
+        case Aggregate(function, column=ByVariable() | MatchNumber() as column):
+            number = isinstance(column, MatchNumber)
+            sql = "CAST(1 AS BIGINT)" if number else column.column or "CAST(NULL AS STRING)"
+            made = f"array({sql})" if function == "list" else f"{function}({sql})"
+            return values.selectExpr(f"{made} AS x").schema["x"].dataType
         case Aggregate(function="list", column=column):
             return ArrayType(LongType() if column == "t" else values.schema[column].dataType)
         case Aggregate(function=function, column=column):

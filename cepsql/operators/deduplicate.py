@@ -1,0 +1,94 @@
+"""The first row of each key within a time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.operators.time_ranges import TimeRanges
+from cepsql.ordered.columns import integers, take_rows
+from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.per_key import NUMBER, read_numbers, write_numbers
+from cepsql.ordered.row_layout import BEGINNING, RowLayout
+
+_KEPT = "kept"
+
+
+@dataclass(frozen=True)
+class Deduplicate:
+    """Gives out the first row of each key, and leaves out the rows of the key less than `within` after it.
+
+    The first row of a key that comes `within` or more after the last one given out is given out again. First means: in
+    the order of event time, then of the order columns, then of the others; so the output does not depend on how the
+    rows came. NULL is a key like others.
+
+    It remembers the time of the last row given out for each key until `within` has passed. With keys that are all
+    columns of a row and `within` = 1 it is SELECT DISTINCT over rows with an event time, and remembers nothing.
+
+    layout: the rows, which are given out with the columns that they have.
+    within: microseconds, at least 1; None: for ever.
+    """
+
+    layout: RowLayout
+    within: int | None
+
+    sections: ClassVar = {_KEPT: 1}
+    marks = ({},)
+    counters = ("duplicates",)
+    hold = 0
+    changing = False
+
+    @property
+    def sides(self) -> tuple[RowLayout, ...]:
+        return (self.layout,)
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        return np.full(len(held.pending), NEVER)
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        (ordered,), stored, names = rows, sections.get(_KEPT), self.layout.key_names
+        if ordered is None:
+            return Step(pa.table({}), [None], self._remembered(stored, new))
+        keys = [ordered.rows[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in names]
+        count, times = len(ordered.pending), integers(ordered.rows["t"])
+        last = read_numbers(stored, names, keys, count, BEGINNING)
+        chosen = self._chosen(ordered, last)
+        chosen = chosen[np.argsort(times[chosen], kind="stable")]
+        partition = np.searchsorted(ordered.starts, chosen, "right") - 1
+        last[partition] = times[chosen]
+        stored = write_numbers(stored, names, keys, last, np.ones(count, bool))
+        counts = {"duplicates": ordered.rows.num_rows - len(chosen)}
+        return Step(take_rows(ordered.rows, chosen), [None], self._remembered(stored, new), counts)
+
+    def _chosen(self, ordered: OrderedRows, last: np.ndarray) -> np.ndarray:
+        """Return the positions of the rows to give out; `last` is when a row of the key was given out before."""
+        starts, size = ordered.starts, ordered.rows.num_rows
+        if self.within is None:
+            return starts[:-1][last == BEGINNING]
+        ranges = TimeRanges(ordered)
+        first = np.where(last == BEGINNING, starts[:-1], ranges.first_from(np.arange(len(last)), last + self.within))
+        # The row given out after each row, if that one is; the number of rows stands for none.
+        following = ranges.first_from(ranges.partition, ranges.times + self.within)
+        following = np.append(np.where(following < starts[ranges.partition + 1], following, size), size)
+        found = np.zeros(size + 1, bool)
+        found[first[first < starts[1:]]] = True
+        found[size] = True
+        # After n rounds all rows are found that come up to 2**n rows after the first of their key.
+        while True:
+            further = following[np.flatnonzero(found)]
+            if found[further].all():
+                return np.flatnonzero(found[:-1])
+            found[further] = True
+            following = following[following]
+
+    def _remembered(self, stored: pa.Table | None, bound: int) -> Mapping[str, pa.Table]:
+        """Return the section without the keys of which every row to come is given out."""
+        if stored is None:
+            return {}
+        if self.within is not None:
+            # The next row comes at the bound + 1 or later.
+            stored = stored.filter(pc.greater(stored[NUMBER], bound + 1 - self.within))
+        return {_KEPT: stored}

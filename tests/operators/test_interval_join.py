@@ -1,0 +1,136 @@
+"""Pairs of rows within a time, compared with a nested loop, whatever the micro-batches."""
+
+import math
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepsql.operators.interval_join import IntervalJoin
+from cepsql.ordered.packet import pack
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
+from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.state import decode
+
+KEYS = (Column("k0", ""), Column("k1", ""))
+LEFT = RowLayout(KEYS, Column("t", ""), (), (Column("v0", ""),))
+RIGHT = RowLayout(KEYS, Column("t", ""), (), (Column("v0", ""), Column("v1", "")), ("p",))
+KEY_FIELDS = [("k0", pa.float64()), ("k1", pa.string()), ("t", pa.int64())]
+SCHEMAS = (
+    pa.schema([*KEY_FIELDS, ("v0", pa.int64()), ("bucket", pa.int32())]),
+    pa.schema([*KEY_FIELDS, ("v0", pa.string()), ("v1", pa.bool_()), ("m", pa.int64()), ("bucket", pa.int32())]),
+)
+OUTER = pa.schema([("t", pa.int64()), ("v0", pa.string()), ("v1", pa.bool_()), ("m", pa.int64())])
+END = {"t": END_OF_TIME, "bucket": 0}
+BUCKETS = 2
+PLACES = {1.0: 0, 2.0: 1, 0.0: 0, math.nan: 1, None: 0}
+
+
+@st.composite
+def batches(draw):
+    """Draw micro-batches of rows of two streams; each row has a number of its own in v0."""
+    found, number = [], 0
+    for n in range(draw(st.integers(1, 6))):
+        sides = []
+        for side in range(2):
+            rows = []
+            for _ in range(draw(st.integers(0, 5))):
+                key = draw(st.sampled_from([1.0, 1.0, 1.0, 2.0, 0.0, -0.0, math.nan, None]))
+                row = {"k0": key, "k1": draw(st.sampled_from(["x", "x", "x", None])), "bucket": PLACES[key]}
+                row |= {"t": draw(st.integers(4 * n - 4, 4 * n + 5)), "v0": number if side == 0 else str(number)}
+                rows.append(row if side == 0 else row | {"v1": True, "m": number})
+                number += 1
+            sides.append(rows)
+        found.append(sides)
+    return found
+
+
+def run(stage, given):
+    """Yield output rows, the bound, and the states after each batch."""
+    states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
+    for sides in [*given, ([END], [])]:
+        blobs: dict[int, list[bytes]] = {bucket: [] for bucket in range(BUCKETS)}
+        for side, rows in enumerate(sides):
+            batch = pa.RecordBatch.from_pylist(rows, schema=SCHEMAS[side])
+            for row in (row for packed in pack([batch], BUCKETS, side) for row in packed.to_pylist()):
+                blobs[row["bucket"]].append(row["packet"])
+        output = []
+        for bucket in range(BUCKETS):
+            advanced = advance(stage, states[bucket], blobs[bucket])
+            states[bucket] = advanced.state
+            rows = advanced.output.to_pylist()
+            assert [row["t"] for row in rows] == sorted(row["t"] for row in rows)
+            assert advanced.counts.counters["pairs"] + advanced.counts.counters["unmatched"] == len(rows)
+            output += rows
+        yield output, advanced.bound, dict(states)
+
+
+def on_time(given, delays):
+    greatest, bound, used = [BEGINNING] * 2, BEGINNING, ([], [])
+    for sides in given:
+        for side, rows in enumerate(sides):
+            used[side].extend(row for row in rows if row["t"] > bound)
+            greatest[side] = max([greatest[side], *(row["t"] for row in rows)])
+        if BEGINNING not in greatest:
+            bound = max(bound, min(g - d for g, d in zip(greatest, delays, strict=True)))
+    return used
+
+
+def meet(one: dict, other: dict) -> bool:
+    if None in (one["k0"], one["k1"], other["k0"], other["k1"]) or one["k1"] != other["k1"]:
+        return False
+    return one["k0"] == other["k0"] or (math.isnan(one["k0"]) and math.isnan(other["k0"]))
+
+
+RANGES = st.tuples(st.integers(-5, 5), st.integers(-5, 5)).map(sorted)
+
+
+@settings(max_examples=300, deadline=None)
+@given(batches(), RANGES, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.booleans())
+def test_a_nested_loop_gives_the_same(given, limits, delays, outer):
+    low, high = limits
+    join = IntervalJoin(LEFT, RIGHT, low, high, OUTER if outer else None)
+    stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
+    left, right = on_time(given, delays)
+    expected = [(a["v0"], b["v0"]) for a in left for b in right if meet(a, b) and low <= b["t"] - a["t"] <= high]
+    if outer:
+        met = {one for one, _ in expected}
+        expected += [(a["v0"], None) for a in left if a["v0"] not in met]
+    found, before = [], BEGINNING
+    for output, bound, states in run(stage, given):
+        for row in output:
+            assert row["t"] == max(time for time in (row["l_t"], row["r_t"]) if time is not None)
+            assert row["t"] > before - join.hold
+            assert row["l_t"] > before - join.holds[0]
+            assert row["r_t"] is None or row["r_t"] > before - join.holds[1]
+        found += [(row["l_v0"], row["r_v0"]) for row in output]
+        before = bound
+        for state in states.values():
+            kept = decode(state, join, "").kept
+            for side, reach in enumerate((high, -low)):
+                if kept.held[side] is not None:
+                    assert min(kept.held[side]["t"].to_pylist()) + reach > bound
+                    assert not kept.held[side]["k1"].null_count
+    assert Counter(found) == Counter(expected)
+
+
+def test_columns_of_both_sides():
+    join = IntervalJoin(LEFT, RIGHT, 0, 5, OUTER)
+    stage = Stage(join, (Input(0, 0), Input(0, 1)), "")
+    key = {"k0": 1.0, "k1": "x", "bucket": 0}
+    left = [key | {"t": 1, "v0": 7}, key | {"t": 20, "v0": 8}]
+    right = [key | {"t": 3, "v0": "a", "v1": False, "m": 1}]
+    outputs = [output for output, _, _ in run(stage, [(left, right)])]
+    pair = {"k0": 1.0, "k1": "x", "t": 3, "l_t": 1, "l_v0": 7, "r_t": 3, "r_v0": "a", "r_v1": False, "r_m": 1}
+    alone = {"k0": 1.0, "k1": "x", "t": 20, "l_t": 20, "l_v0": 8, "r_t": None, "r_v0": None, "r_v1": None, "r_m": None}
+    assert outputs == [[pair], [alone]]
+
+
+@pytest.mark.parametrize("outer", [None, OUTER])
+def test_a_side_may_never_come(outer):
+    stage = Stage(IntervalJoin(LEFT, RIGHT, 0, 5, outer), (Input(0, 0), Input(0, 1)), "")
+    left = [{"k0": 1.0, "k1": "x", "bucket": 0, "t": 1, "v0": 7}]
+    outputs = [[row["l_v0"] for row in output] for output, _, _ in run(stage, [(left, [])])]
+    assert outputs == [[], [7] if outer else []]
