@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import Registered, Source
-from cepsql.errors import InterfaceError
+from cepsql.errors import DataError, InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
@@ -107,9 +107,19 @@ class Query:
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
 
-        Raises InterfaceError for a stream, OperationalError if Spark fails.
+        Raises InterfaceError for a stream, OperationalError if Spark fails, DataError for a value that Python has no
+        type for: dates and times beyond the years 1 to 9999, and INTERVAL YEAR TO MONTH.
         """
-        return self._run(lambda: self.df.collect())
+        return self._run(self._collected)
+
+    def _collected(self) -> "list[Row]":
+        from pyspark.errors import PySparkNotImplementedError
+
+        try:
+            return self.df.collect()
+        except (ValueError, OverflowError, PySparkNotImplementedError) as failure:
+            hint = "arrow() gives the rows as they are; CAST(... AS STRING) gives the value as text"
+            raise DataError(f"a value has no type in Python: {failure}", hint=hint) from failure
 
     @property
     def malformed(self) -> int:

@@ -6,7 +6,6 @@ from functools import partial
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import MapType
 
 from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.row_layout import Column as RowColumn
@@ -15,7 +14,7 @@ from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
 from cepsql.spark.bounds import unpack_bounded
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.rows import layout_columns, match_schema
+from cepsql.spark.rows import incomparable, layout_columns, match_schema
 from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
@@ -63,7 +62,7 @@ def sorted_rows(frame: DataFrame, layout: RowLayout, order: list[str], more: Seq
     keys = layout.key_names
     others = {*keys, *(column.name for column in more)}
     rest = [f for f in rows.schema.fields if not f.name.startswith("__order") and f.name not in others]
-    ties = [F.asc_nulls_first(f.name) for f in rest if not isinstance(f.dataType, MapType)]
+    ties = [F.asc_nulls_first(f.name) for f in rest if incomparable(f.dataType) is None]
     spread = rows.repartition(*keys) if keys else rows.repartition(1)
     ordered = spread.sortWithinPartitions(*keys, *(key for _, key in ordering), *ties)
     return ordered.drop(*(f"__order{i}" for i in range(len(order))))

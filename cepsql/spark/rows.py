@@ -69,29 +69,37 @@ def event_time(frame: DataFrame, sql: str) -> str:
 def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
     """Return the columns of the matches: k*, then the measures, with Spark's types.
 
-    Raises NotSupportedError for keys by which Spark cannot group.
+    Raises NotSupportedError for keys by which Spark cannot group, and for types that cannot reach Python.
     """
     keys = frame.selectExpr(*(_aliased(column.sql, column.name) for column in program.keys)).schema.fields
     for column, field in zip(program.keys, keys, strict=True):
-        if kind := _incomparable(field.dataType):
+        if kind := incomparable(field.dataType):
             raise NotSupportedError(
                 f"PARTITION BY {column.sql} is not supported: nothing says when two {kind} values are equal",
                 hint=f"partition by what is in it, or by its text: to_json({column.sql})",
             )
     values = frame.selectExpr(*(_aliased(column.sql, column.name) for column in (*program.values, *program.order)))
     fields = [StructField(field.name, field.dataType) for field in keys]
+    if any(
+        "interval year" in f.dataType.simpleString() or "interval month" in f.dataType.simpleString()
+        for f in [*keys, *values.schema.fields]
+    ):
+        raise NotSupportedError(
+            "MATCH_RECOGNIZE over INTERVAL YEAR TO MONTH values is not supported",
+            hint="let a subquery count their months: CAST(CAST(x AS INTERVAL MONTH) AS INT)",
+        )
     return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in program.measures])
 
 
-def _incomparable(kind: DataType) -> str | None:
+def incomparable(kind: DataType) -> str | None:
     """Return which type in another one, or itself, Spark cannot compare, None if it can."""
     match kind:
         case MapType() | VariantType():
             return kind.typeName().upper()
         case ArrayType():
-            return _incomparable(kind.elementType)
+            return incomparable(kind.elementType)
         case StructType():
-            return next(filter(None, (_incomparable(field.dataType) for field in kind.fields)), None)
+            return next(filter(None, (incomparable(field.dataType) for field in kind.fields)), None)
     return None
 
 
