@@ -115,8 +115,9 @@ class Engine:
         from cepsql.spark.frames import frame_columns, frame_watermark
 
         columns = frame_columns(frame)
-        mark = frame_watermark(frame)
-        if watermark is not None:
+        if watermark is None:
+            mark = frame_watermark(frame)
+        else:
             column, delay = watermark
             if column.lower() not in (c.name.lower() for c in columns):
                 known = suggestion(column, [c.name for c in columns], "columns")
@@ -211,9 +212,9 @@ class Engine:
         )
         if not source.columns:
             from cepsql.spark.frames import frame_columns
-            from cepsql.spark.source import read_source
+            from cepsql.spark.source import MALFORMED, read_source
 
-            source = replace(source, columns=frame_columns(read_source(self.spark, source)))
+            source = replace(source, columns=frame_columns(read_source(self.spark, source).drop(MALFORMED)))
         late_span = create.late_rows.name.span if create.late_rows else None
         self.catalog.add(source, create.replace, create.name.span, late_span)
         return Answer(message=f"{kind} {source.name} created")

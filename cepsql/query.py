@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import Registered, Source
-from cepsql.errors import Error, InterfaceError
+from cepsql.errors import InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan
+from cepsql.plan.scans import choose_scan, stage_obstacle
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -83,18 +83,20 @@ class Query:
         scan: str = "spark",
         buckets: "Buckets | None" = None,
     ) -> "DataFrame":
-        """Build the DataFrame anew; see `cepsql.spark.build.build`."""
+        """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
+        from cepsql.spark.failures import translated_failures
 
-        return build(
-            self._engine.spark,
-            self.plan,
-            control,
-            buckets or self._buckets(),
-            replaced,
-            self._engine.search_limits,
-            scan,
-        )
+        with translated_failures(self.plan.query.sql):
+            return build(
+                self._engine.spark,
+                self.plan,
+                control,
+                buckets or self._buckets(),
+                replaced,
+                self._engine.search_limits,
+                scan,
+            )
 
     def _buckets(self) -> "Buckets":
         from cepsql.spark.buckets import session_buckets
@@ -141,6 +143,7 @@ class Query:
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
+        from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import StartOptions, start
@@ -151,6 +154,8 @@ class Query:
         folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets())
         try:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
+            if drain:
+                check_ended(frame, len(self.plan.stages))
         except BaseException:
             discard(folder)
             raise
@@ -184,10 +189,10 @@ class Query:
             return "no match over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":
             return "cepsql.scan is spark"
-        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
-        reason = next((choice.reason for choice in choices if choice.scan is None), None)
+        reason = next(filter(None, map(stage_obstacle, stages)), None)
         if reason or spark is None:
             return reason
+        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
         obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)
@@ -221,8 +226,10 @@ class Query:
 
     def explain_spark(self) -> str:
         """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
+        from cepsql.spark.failures import translated_failures
+
         text = io.StringIO()
-        with contextlib.redirect_stdout(text):
+        with translated_failures(self.plan.query.sql), contextlib.redirect_stdout(text):
             self.df.explain(mode="extended" if self.streaming else "formatted")
         if not self.streaming:
             return text.getvalue().rstrip()
@@ -232,16 +239,11 @@ class Query:
     def _run(self, action):
         if self.streaming:
             raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
-        from cepsql.spark.failures import translate_failure
+        from cepsql.spark.failures import translated_failures
         from cepsql.spark.settings import stage_settings
 
-        try:
-            with self._tagged() as spark, stage_settings(spark):
-                return action()
-        except Error:
-            raise
-        except Exception as failure:
-            raise translate_failure(failure) from failure
+        with translated_failures(self.plan.query.sql), self._tagged() as spark, stage_settings(spark):
+            return action()
 
     @contextlib.contextmanager
     def _tagged(self) -> "Iterator[SparkSession]":

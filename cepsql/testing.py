@@ -98,9 +98,11 @@ def _play(
     query: Query, engine: "Engine", sources: list[Source], batches: list[dict[str, Batch]], folder: Path, restart: bool
 ) -> "list[list[Row]]":
     from cepsql.spark.checkpoint import open_checkpoint
+    from cepsql.spark.failures import translated_failures
     from cepsql.spark.replay import Replay, write_batch
 
-    frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
+    with translated_failures():
+        frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
     checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
     frame = query.build(checkpoint.control, frames)
     seen = []
@@ -184,7 +186,10 @@ def _rows(table: pa.Table | None) -> "list[Row]":
 
     if table is None:
         return []
-    return [Row(**{name: _local(value) for name, value in row.items()}) for row in table.to_pylist()]
+    columns = [[_local(value) for value in column.to_pylist()] for column in table.columns]
+    # Names may be equal, so a row is no dict.
+    named = Row(*table.column_names)
+    return [named(*values) for values in zip(*columns, strict=True)]
 
 
 def _local(value: object) -> object:

@@ -12,12 +12,13 @@ from cepsql.analysis.scope import (
     RUNNING,
     MatchScope,
     navigation_name,
+    no_arguments,
     one_variable,
     spoken_function,
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.pattern.program import Aggregate
+from cepsql.pattern.program import Aggregate, ByVariable, Literal, MatchNumber
 
 _MATCHER = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Count: "count", exp.CountIf: "count_if",
@@ -39,20 +40,52 @@ def lower_aggregate(call: AggregateCall, scope: MatchScope, traveling: Traveling
         return None
     (argument,) = call.arguments
     variables = aggregate_variables(call, scope)
-    condition = scope.row_sql(call.filter) if call.filter is not None else None
+    distinct, forms = call.distinct, [argument]
     if isinstance(argument, exp.Star) or (isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star)):
-        if condition is None:
+        if call.filter is None:
             return Aggregate("count", None, variables)
-        return Aggregate("count", traveling.value(f"CASE WHEN {condition} THEN 1 END"), variables)
-    sql = scope.row_sql(argument)
-    if name == "count_if":
-        condition = sql if condition is None else f"({sql}) AND ({condition})"
-        return Aggregate("count", traveling.value(f"CASE WHEN {condition} THEN 1 END"), variables, call.distinct)
-    if not _takes(name, scope.type_of(argument)):
+        name, distinct, forms = "count", False, [call.filter]
+        sql = "CASE WHEN {} THEN 1 END"
+    elif name == "count_if":
+        name, sql = "count", "CASE WHEN {} THEN 1 END"
+        if call.filter is not None:
+            forms, sql = [argument, call.filter], "CASE WHEN ({}) AND ({}) THEN 1 END"
+    elif not _takes(name, scope.type_of(argument)):
         return None
-    if condition is not None:
-        sql = f"CASE WHEN {condition} THEN {sql} END"
-    return Aggregate(name, traveling.value(sql), variables, call.distinct)
+    else:
+        sql = "{}"
+        if call.filter is not None:
+            forms, sql = [call.filter, argument], "CASE WHEN {} THEN {} END"
+    column = aggregated(forms, scope, traveling, sql)
+    return None if column is None else Aggregate(name, column, variables, distinct)
+
+
+def aggregated(
+    parts: list[exp.Expr], scope: MatchScope, traveling: Traveling, sql: str = "{}"
+) -> str | ByVariable | MatchNumber | None:
+    """Return what holds, for each row, the value of an expression that may ask for the row's variable.
+
+    parts: the expressions that stand for the {} of `sql`.
+    None if it also asks for MATCH_NUMBER(), which is known only when a match is being built.
+    """
+    names = {navigation_name(node) for part in parts for node in part.walk()}
+    if "MATCH_NUMBER" in names:
+        return MatchNumber() if sql == "{}" and navigation_name(parts[0].unnest()) == "MATCH_NUMBER" else None
+    if "CLASSIFIER" not in names:
+        return traveling.value(sql.format(*map(scope.row_sql, parts)))
+    if sql == "{}" and navigation_name(parts[0].unnest()) == "CLASSIFIER":
+        return ByVariable(tuple(map(Literal, scope.variables)))
+    named = [[_of_variable(part, name, scope) for part in parts] for name in scope.variables]
+    return ByVariable(tuple(traveling.value(sql.format(*written)) for written in named))
+
+
+def _of_variable(expression: exp.Expr, name: str, scope: MatchScope) -> str:
+    """Return the Spark SQL of an expression for rows of one variable."""
+
+    def named(node: exp.Expr) -> exp.Expr:
+        return exp.Literal.string(name) if navigation_name(node) == "CLASSIFIER" else node
+
+    return scope.row_sql(expression.transform(named))
 
 
 def _takes(name: str, kind: str) -> bool:
@@ -65,6 +98,8 @@ def _takes(name: str, kind: str) -> bool:
 def check_aggregate(call: AggregateCall, scope: MatchScope) -> None:
     """Raise ProgrammingError for what may not stand in an aggregate call."""
     place = span_of(call.function, scope.place)
+    if call.distinct and not call.arguments:
+        raise ProgrammingError("an expression is missing after DISTINCT", place)
     parts = [
         *call.arguments,
         *([call.filter] if call.filter is not None else []),
@@ -74,7 +109,9 @@ def check_aggregate(call: AggregateCall, scope: MatchScope) -> None:
         name = navigation_name(node)
         if is_aggregate(node) or name in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL):
             raise ProgrammingError("an aggregate may not hold navigation or another aggregate", place)
-        if name in MATCH_FUNCTIONS:
+        if name == "MATCH_NUMBER":
+            no_arguments(node, scope)
+        elif name in MATCH_FUNCTIONS and name != "CLASSIFIER":
             raise NotSupportedError(f"{name} in an aggregate is not supported", place)
     starred = [part for part in parts if part.find(exp.Star) is not None]
     if starred and (not isinstance(call.function, exp.Count) or call.filter in starred):

@@ -6,8 +6,8 @@ import json
 from sqlglot import exp
 
 from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.language.statements import MatchClause
-from cepsql.language.tokens import DIALECT
 from cepsql.pattern import ir
 
 
@@ -17,7 +17,7 @@ def canonical_sql(expression: exp.Expr) -> str:
     for identifier in copy.find_all(exp.Identifier):
         if not identifier.quoted:
             identifier.set("this", identifier.name.lower())
-    return copy.sql(dialect=DIALECT, comments=False)
+    return sql_of(copy, comments=False)
 
 
 def canonical_json(value: object) -> str:

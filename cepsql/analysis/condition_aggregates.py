@@ -5,19 +5,21 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall
-from cepsql.analysis.aggregates import aggregate_variables, lower_aggregate, refuse_window_function
+from cepsql.analysis.aggregates import aggregate_variables, aggregated, lower_aggregate, refuse_window_function
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, spoken_function
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError
-from cepsql.pattern.program import Aggregate, Navigation
+from cepsql.pattern.program import Aggregate, ByVariable, Classifier, Navigation
 
 _BOOLEAN = {"BOOL_AND": "min", "EVERY": "min", "BOOL_OR": "max", "SOME": "max", "ANY": "max"}
 _PLAIN = {"TRY_SUM": exp.Sum, "TRY_AVG": exp.Avg}
 _OF_ONE_ROW = {"ANY_VALUE": True, "FIRST_VALUE": True, "LAST_VALUE": False}
 
 
-def lower_condition_aggregate(call: AggregateCall, scope: MatchScope, traveling: Traveling) -> Aggregate | Navigation:
+def lower_condition_aggregate(
+    call: AggregateCall, scope: MatchScope, traveling: Traveling
+) -> Aggregate | Navigation | Classifier:
     """Turn an aggregate call in a DEFINE condition into what the matcher keeps up.
 
     Raises NotSupportedError for other aggregates, ProgrammingError for what an aggregate may not hold.
@@ -29,13 +31,18 @@ def lower_condition_aggregate(call: AggregateCall, scope: MatchScope, traveling:
     plain = len(call.arguments) == 1 and call.order is None and not call.nulls
     if plain and call.name in _BOOLEAN:
         # AND lets Spark refuse an argument that is not BOOLEAN.
-        sql = f"({scope.row_sql(call.arguments[0])}) AND TRUE"
+        parts, sql = [call.arguments[0]], "({}) AND TRUE"
         if call.filter is not None:
-            sql = f"CASE WHEN {scope.row_sql(call.filter)} THEN {sql} END"
-        return Aggregate(_BOOLEAN[call.name], traveling.value(sql), aggregate_variables(call, scope))
+            parts, sql = [call.filter, *parts], f"CASE WHEN {{}} THEN {sql} END"
+        column = aggregated(parts, scope, traveling, sql)
+        if column is not None:
+            return Aggregate(_BOOLEAN[call.name], column, aggregate_variables(call, scope))
     if plain and call.name in _OF_ONE_ROW and call.filter is None:
-        column = traveling.value(scope.row_sql(call.arguments[0]))
-        return Navigation(column, aggregate_variables(call, scope), first=_OF_ONE_ROW[call.name])
+        column, variables = aggregated(call.arguments, scope, traveling), aggregate_variables(call, scope)
+        if isinstance(column, str):
+            return Navigation(column, variables, first=_OF_ONE_ROW[call.name])
+        if isinstance(column, ByVariable) and column.column is None:
+            return Classifier(variables, first=_OF_ONE_ROW[call.name])
     several = " of these values" if isinstance(call.function, exp.AggFunc) else ""
     raise NotSupportedError(
         f"the aggregate {spoken_function(call.function)}{several} in DEFINE is not supported",

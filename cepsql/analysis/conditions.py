@@ -9,6 +9,7 @@ from cepsql.analysis.aggregate_calls import aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
 from cepsql.analysis.condition_functions import function_form, plainer
 from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
@@ -28,7 +29,6 @@ from cepsql.analysis.scope import (
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.tokens import DIALECT
 from cepsql.pattern.program import (
     Bit,
     Call,
@@ -205,11 +205,12 @@ class _Lowering:
             return self.lower(semantics_argument(node, self.scope), positive)
         if name == "MATCH_NUMBER":
             return MatchNumber()
-        if name == "CLASSIFIER" or (name and any(navigation_name(n) == "CLASSIFIER" for n in node.walk())):
-            return self._classifier(node)
         call = aggregate_call(node)
         if call is not None:
             return lower_condition_aggregate(call, self.scope, self.traveling)
+        reads = name in ("CLASSIFIER", FIRST, LAST, "PREV", "NEXT")
+        if reads and any(navigation_name(n) == "CLASSIFIER" for n in node.walk()):
+            return self._classifier(node)
         operation = _BINARY.get(type(node))
         if operation in ("and", "or"):
             return self._call(operation, [self.lower(node.left, positive), self.lower(node.right, positive)], "boolean")
@@ -253,7 +254,7 @@ class _Lowering:
             case exp.Case() | exp.If():
                 return self._case(node, kind)
             case exp.Cast() | exp.TryCast():
-                return self._call("cast", [self.lower(node.this, False)], node.to.sql(dialect="spark").lower())
+                return self._call("cast", [self.lower(node.this, False)], sql_of(node.to).lower())
         if isinstance(node, exp.Like | exp.ILike) and node.args.get("negate"):
             plain = node.copy()
             plain.set("negate", None)
@@ -295,7 +296,7 @@ class _Lowering:
                 return column
             return exp.Case(ifs=[exp.If(this=exp.false(), true=column.copy())])
 
-        return self.scope.row_expression(node).transform(null).sql(dialect=DIALECT)
+        return sql_of(self.scope.row_expression(node).transform(null))
 
     def _case(self, node: exp.Case | exp.If, kind: str) -> Call:
         branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]

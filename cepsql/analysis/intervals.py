@@ -17,6 +17,9 @@ _UNITS = {
 }
 
 
+_LONGEST = 2**63 - 1
+
+
 def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
     """Return the length of a constant interval, or sum of intervals, in microseconds.
 
@@ -35,9 +38,11 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
             return -interval_micros(expression.this, span)
         case exp.Interval():
             micros = _literal(expression)
+            if micros is not None and abs(micros) > _LONGEST:
+                raise ProgrammingError("the interval is too long", span, "an interval is shorter than 292,000 years")
             if micros is not None:
                 return micros
-            if re.search(r"MONTH|YEAR|QUARTER", expression.sql(), re.I):
+            if re.search(r"MONTH|YEAR|QUARTER", str(expression.args.get("unit") or expression.this), re.I):
                 raise ProgrammingError(
                     "an interval of months or years has no fixed length", span, "give it in days or weeks"
                 )
@@ -68,7 +73,7 @@ def _amount(number: str, unit: str) -> int | None:
     size = _UNITS.get(unit.upper().removesuffix("S") if unit.upper() != "S" else unit)
     try:
         return None if size is None else round(float(number) * size)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -82,4 +87,5 @@ def _span(text: str, first: str, last: str) -> int | None:
     units = order[order.index(first) : order.index(last) + 1]
     if len(numbers) != len(units):
         return None
-    return sign * sum(_amount(number, unit) for number, unit in zip(numbers, units, strict=True))
+    amounts = [_amount(number, unit) for number, unit in zip(numbers, units, strict=True)]
+    return None if None in amounts else sign * sum(amounts)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall
-from cepsql.analysis.aggregates import aggregate_variables, refuse_window_function
-from cepsql.analysis.scope import MatchScope
+from cepsql.analysis.aggregates import aggregate_variables, aggregated, refuse_window_function
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.scope import MatchScope, navigation_name
 from cepsql.analysis.traveling import Traveling
-from cepsql.language.tokens import DIALECT
-from cepsql.pattern.program import Aggregate
+from cepsql.errors import NotSupportedError
+from cepsql.pattern.program import Aggregate, ByVariable, MatchNumber
 
 ELEMENT = "__element"
 """What `ListAggregate.call` calls one row of the lists; its fields are named like the lists."""
@@ -50,11 +52,22 @@ def lower_list_aggregate(
     variables = aggregate_variables(call, scope)
     lists: dict[str, None] = {}
 
-    def list_of(node: exp.Expr) -> tuple[str, str]:
-        column = traveling.value(scope.row_sql(node))
+    def list_of(node: exp.Expr) -> tuple[str, str | ByVariable | MatchNumber]:
+        column = aggregated([node], scope, traveling)
+        if column is None:
+            raise NotSupportedError(
+                f"MATCH_NUMBER in the FILTER of {call.name} is not supported", span_of(call.function, scope.place)
+            )
         return atoms.column(Aggregate("list", column, variables, final=final)).name, column
 
     def travels(node: exp.Expr) -> exp.Expr:
+        numbered = navigation_name(node) != "MATCH_NUMBER" and _asks(node, "MATCH_NUMBER")
+        if numbered or (isinstance(node, exp.If) and isinstance(node.parent, exp.Case)):
+            # The number of the match is known after the matcher only: Spark computes the rest from lists, too.
+            copy = node.copy()
+            for child in filter(_reads_row, list(copy.iter_expressions())):
+                child.replace(travels(child))
+            return copy
         name, column = list_of(node)
         lists[name] = None
         field = exp.column(name, table=ELEMENT)
@@ -65,20 +78,28 @@ def lower_list_aggregate(
         if isinstance(child, exp.Distinct):
             _spread_distinct(function, child)
     for child in list(function.iter_expressions()):
-        if child.find(exp.Column) is not None:
+        if _reads_row(child):
             child.replace(travels(child))
     order = call.order and call.order.copy()
     for item in order.expressions if order else ():
-        if item.this.find(exp.Column) is not None:
+        if _reads_row(item.this):
             item.this.replace(travels(item.this))
     if not lists:
         # A list all the same: there are as many elements as rows.
         travels(exp.Literal.number(1))
     condition = list_of(call.filter)[0] if call.filter is not None else None
-    sql = function.sql(dialect=DIALECT)
+    sql = sql_of(function)
     if order is not None:
-        sql += f" WITHIN GROUP ({order.sql(dialect=DIALECT).strip()})"
+        sql += f" WITHIN GROUP ({sql_of(order).strip()})"
     return atoms.aggregate(variables, final, tuple(lists), condition, sql, call.nulls, call.distinct)
+
+
+def _reads_row(node: exp.Expr) -> bool:
+    return node.find(exp.Column) is not None or _asks(node, "CLASSIFIER", "MATCH_NUMBER")
+
+
+def _asks(node: exp.Expr, *names: str) -> bool:
+    return any(navigation_name(inner) in names for inner in node.walk())
 
 
 def dump_aggregate(aggregate: ListAggregate) -> str:

@@ -4,22 +4,27 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cepsql.analysis.canonical import describe_clause, describe_pattern, digest
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.list_aggregates import ListAggregate
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
+from cepsql.analysis.modifiers import check_modifiers
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, variable_hint
 from cepsql.analysis.traveling import Traveling
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import MatchClause, Name
-from cepsql.language.tokens import DIALECT
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
 from cepsql.pattern.program import Complete, MatchId, MatchProgram, Scalar
+
+STATE_VERSION = 1
+"""Of what a match keeps of rows; to be raised when the columns that travel for a clause change."""
 
 
 @dataclass(frozen=True)
@@ -75,21 +80,28 @@ def plan_match(
     scope = _scope(clause, columns)
     time, order_columns, order = _order(clause, scope, streaming, watermark)
     within = _within(clause, time)
-    traveling = Traveling(time if time and scope.type_of(exp.column(time, quoted=True)) == "timestamp" else None)
+    timely = time is not None and scope.type_of(time) == "timestamp"
+    traveling = Traveling(scope.row_sql(time) if timely else None)
     keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
     conditions = _conditions(clause, scope, traveling)
-    atoms = Atoms(order)
+    atoms = Atoms()
     output = _output(clause, scope, traveling, atoms)
+    id_columns: tuple[str, ...] = ()
     if any(isinstance(measure.source, MatchId) for measure in atoms.measures):
         # What orders rows also tells them apart.
-        for item in clause.order_by:
-            traveling.value(scope.row_sql(item.this))
+        id_columns = tuple(traveling.value(scope.row_sql(item.this)) for item in clause.order_by)
+    if not atoms.measures and not keys:
+        # Arrow tells how many matches there are by their columns, and the output may be constants.
+        atoms.column(Complete())
+    if not (keys or time or traveling.values or traveling.predicates):
+        # So it does for rows.
+        traveling.value("TRUE")
     program = MatchProgram(
         pattern=clause.pattern,
         variables=scope.variables,
         conditions=conditions,
         keys=keys,
-        time=Column("t", _quoted(time)) if time else None,
+        time=Column("t", _time_sql(time, scope)) if time else None,
         order=order_columns if streaming else (),
         values=tuple(traveling.values),
         predicates=tuple(traveling.predicates),
@@ -101,12 +113,25 @@ def plan_match(
         strict=not streaming,
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
+        id_columns=id_columns,
+        state_id=_state_id(clause, keys, order_columns, traveling),
+        pattern_id=digest(describe_pattern(clause)),
     )
     if streaming:
         _refuse_endless(clause, program)
     notices = _notices(clause, scope, program, streaming)
     mark = watermark if streaming else None
-    return MatchPlan(clause, program, time, order, output, mark, notices, scope, traveling, tuple(atoms.aggregates))
+    event_time = scope.columns[time.name.lower()][0] if isinstance(time, exp.Column) else None
+    return MatchPlan(
+        clause, program, event_time, order, output, mark, notices, scope, traveling, tuple(atoms.aggregates)
+    )
+
+
+def _state_id(
+    clause: MatchClause, keys: tuple[Column, ...], order: tuple[OrderColumn, ...], traveling: Traveling
+) -> str:
+    columns = [column.sql for column in (*keys, *order, *traveling.values)]
+    return digest([STATE_VERSION, describe_clause(clause), columns, traveling.predicates])[:16]
 
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
@@ -183,8 +208,8 @@ def _known_variable(name: Name, variables: tuple[str, ...], where: str) -> None:
 
 def _order(
     clause: MatchClause, scope: MatchScope, streaming: bool, watermark: Watermark | None
-) -> tuple[str | None, tuple[OrderColumn, ...], tuple[str, ...]]:
-    """Return the time column (None without one), the further order columns, and Spark's ORDER BY."""
+) -> tuple[exp.Expr | None, tuple[OrderColumn, ...], tuple[str, ...]]:
+    """Return the column (or field) of the time, None without one, the further order columns, and Spark's ORDER BY."""
     items = clause.order_by
     sql = tuple(_order_sql(item, scope) for item in items)
     if streaming:
@@ -193,13 +218,13 @@ def _order(
             OrderColumn(f"o{i}", scope.row_sql(item.this), bool(item.args.get("desc")), _nulls_first(item))
             for i, item in enumerate(items[1:])
         )
-        return scope.columns[watermark.column.lower()][0], further, sql
+        return scope.resolve(items[0].this)[1], further, sql
     if not items:
-        raise ProgrammingError("MATCH_RECOGNIZE needs ORDER BY", clause.span, "a pattern is about the order of rows")
+        return None, (), ()
     first = items[0]
     timely = isinstance(first.this, exp.Column) and not first.args.get("desc")
     if timely and scope.type_of(first.this).split("(")[0] in ("timestamp", "timestamp_ntz", "timestampntz", "date"):
-        return scope.columns[first.this.name.lower()][0], (), sql
+        return scope.resolve(first.this)[1], (), sql
     return None, (), sql
 
 
@@ -235,7 +260,7 @@ def _nulls_first(item: exp.Ordered) -> bool:
     return bool(item.args.get("nulls_first"))
 
 
-def _within(clause: MatchClause, time: str | None) -> int | None:
+def _within(clause: MatchClause, time: exp.Expr | None) -> int | None:
     if clause.within is None:
         if clause.rows.timeouts:
             raise ProgrammingError(
@@ -266,6 +291,7 @@ def _conditions(clause: MatchClause, scope: MatchScope, traveling: Traveling) ->
         if name.text in found:
             raise ProgrammingError(f"{name.text} is defined twice", name.span)
         index = scope.variables.index(name.text)
+        check_modifiers(condition, scope.at(name.span))
         found[name.text] = lower_condition(condition, index, scope.at(name.span), traveling)
     return tuple(found.get(name) for name in scope.variables)
 
@@ -278,15 +304,24 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
                 "PARTITION BY takes columns", span_of(key, clause.span), "compute the value in a subquery before"
             )
         variables, plain = scope.resolve(key)
-        if variables is not None or not isinstance(plain, exp.Column):
+        if variables is not None:
             raise ProgrammingError("PARTITION BY takes columns of the input", span_of(key, clause.span))
-        _add(OutputColumn(scope.columns[key.name.lower()][0], f"k{i}", scope.type_of(key)), span_of(key), output, spans)
+        name = scope.columns[plain.name.lower()][0] if isinstance(plain, exp.Column) else key.name
+        if not isinstance(plain, exp.Column) and clause.rows.all and name.lower() in scope.columns:
+            raise ProgrammingError(
+                f"the field {name} in PARTITION BY is named like a column, which ALL ROWS PER MATCH gives too",
+                span_of(key, clause.span),
+                "give it another name in a subquery before",
+            )
+        _add(OutputColumn(name, f"k{i}", scope.type_of(key)), span_of(key), output, spans)
     if clause.rows.all:
-        ordered = [item.this for item in clause.order_by if isinstance(item.this, exp.Column)]
+        columns = [item.this for item in clause.order_by if isinstance(item.this, exp.Column)]
+        ordered = [column for column in columns if isinstance(scope.resolve(column)[1], exp.Column)]
         _add_row_values(ordered, scope, traveling, atoms, output, spans)
     before = set(spans)
     for measure in clause.measures:
         place = scope.at(measure.name.span)
+        check_modifiers(measure.expression, place)
         lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows)
         if clause.rows.empty == "unmatched" and not isinstance(lowered, exp.Column):
             # A row of no match has NULL measures, even where the expression makes something of NULL.
@@ -299,7 +334,7 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
                 measure.name.span,
                 "give the measure another name",
             )
-        _add(OutputColumn(name, lowered.sql(dialect=DIALECT), kind), measure.name.span, output, spans)
+        _add(OutputColumn(name, sql_of(lowered), kind), measure.name.span, output, spans)
     if clause.rows.all:
         everything = [exp.column(name, quoted=True) for name, _ in scope.columns.values()]
         _add_row_values(everything, scope, traveling, atoms, output, spans)
@@ -314,7 +349,7 @@ def _add_row_values(
         name = scope.columns[scope.resolve(column)[1].name.lower()][0]
         if name.lower() not in spans:
             value = lower_row_value(column, scope, traveling, atoms)
-            _add(OutputColumn(name, value.sql(dialect=DIALECT), scope.type_of(column)), span_of(column), output, spans)
+            _add(OutputColumn(name, sql_of(value), scope.type_of(column)), span_of(column), output, spans)
 
 
 def _add(column: OutputColumn, span: Span | None, output: list, spans: dict) -> None:
@@ -328,6 +363,8 @@ def _add(column: OutputColumn, span: Span | None, output: list, spans: dict) -> 
 
 def _notices(clause: MatchClause, scope: MatchScope, program: MatchProgram, streaming: bool) -> tuple[str, ...]:
     notices = []
+    if not clause.order_by:
+        notices.append("without ORDER BY the rows of a partition are matched in no defined order")
     for name, condition in clause.defines:
         if compares_with_itself(condition, scope.variables.index(name.text), scope):
             notices.append(
@@ -345,5 +382,7 @@ def _notices(clause: MatchClause, scope: MatchScope, program: MatchProgram, stre
     return tuple(notices)
 
 
-def _quoted(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql(dialect=DIALECT)
+def _time_sql(time: exp.Expr, scope: MatchScope) -> str:
+    if isinstance(time, exp.Column):
+        time = exp.column(scope.columns[time.name.lower()][0], quoted=True)
+    return sql_of(time)

@@ -32,10 +32,8 @@ class Atoms:
     """The columns that the matcher must return, and the aggregates that Spark computes from those that are lists.
 
     Gathered while measures are lowered.
-    order: ORDER BY as Spark SQL.
     """
 
-    order: tuple[str, ...] = ()
     measures: list[Measure] = field(default_factory=list)
     aggregates: list[ListAggregate] = field(default_factory=list)
 
@@ -88,7 +86,7 @@ def lower_measure(
             case "MATCH_NUMBER":
                 return atoms.column(MatchNumber())
             case "MATCH_ID":
-                return atoms.column(MatchId(atoms.order))
+                return atoms.column(MatchId())
             case "MATCH_ROWTIME":
                 return _row_time(node)
             case "MATCH_TIMEOUT":

@@ -5,16 +5,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
-from sqlglot.optimizer.annotate_types import annotate_types
-from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
-from sqlglot.schema import MappingSchema
 
+from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import ProgrammingError, suggestion
-from cepsql.language.tokens import DIALECT
 
 Lookup = Callable[[exp.Table], Properties]
 """Tells what is known of the rows that a table name means, or raises ProgrammingError."""
@@ -93,32 +90,19 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
     flat = flatten_names(query)
-    schema = MappingSchema(
-        {
-            flat_name(name): {c.name: _known_type(c.type) for c in relation.columns}
-            for name, relation in relations.items()
-        },
-        dialect=DIALECT,
-    )
+    schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
     try:
-        qualified = qualify(
-            flat,
-            schema=schema,
-            dialect=DIALECT,
-            validate_qualify_columns=False,
-            quote_identifiers=False,
-            identify=False,
-        )
+        known = qualified(flat, schema)
     except OptimizeError as error:
         raise _qualify_error(query, str(error).split("\n")[0], relations) from None
-    _check_columns(qualified, relations)
-    annotate_types(qualified, schema=schema, dialect=DIALECT)
-    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in qualified.selects)
+    _check_columns(known, relations)
+    annotate(known, schema)
+    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in known.selects)
     flat_relations = {flat_name(name): relation for name, relation in relations.items()}
-    scope = build_scope(qualified)
+    scope = build_scope(known)
     time = event_time(scope, flat_relations)
     merged = time is not None and event_time(scope, flat_relations, unions=False) is None
-    return Resolved(columns, relations, time, qualified, merged)
+    return Resolved(columns, relations, time, known, merged)
 
 
 def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:
@@ -160,14 +144,17 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properti
     prefix = "Unknown column: "
     if message.startswith(prefix):
         name = message.removeprefix(prefix).lower()
-        column = next((c for c in query.find_all(exp.Column) if c.name.lower() == name), query)
-        table = next((t for t in query.find_all(exp.Table) if t.alias_or_name == column.table), None)
+        # Of `a.b.c` it may be the first part.
+        named = [part for c in query.find_all(exp.Column) for part in c.parts if part.name.lower() == name]
+        column = next((part.parent for part in named if part.parent.this is part), None)
+        place = span_of(column or named[0]) if named else span_of(query)
+        table = next((t for t in query.find_all(exp.Table) if column and t.alias_or_name == column.table), None)
         relation = relations.get(table_name(table)) if table is not None and column.table else None
         if relation is not None:
             known = suggestion(name, [c.name for c in relation.columns], "columns")
-            return ProgrammingError(f"{column.table} has no column {name}", span_of(column), known)
+            return ProgrammingError(f"{column.table} has no column {name}", place, known)
         known = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
-        return ProgrammingError(f"there is no column {name}", span_of(column), suggestion(name, known, "columns"))
+        return ProgrammingError(f"there is no column {name}", place, suggestion(name, known, "columns"))
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
 
 
@@ -187,13 +174,9 @@ def flat_name(name: str) -> str:
     return name.replace(".", "__")
 
 
-def _known_type(name: str) -> str:
-    return "unknown" if name.lower().startswith("void") else name
-
-
 def _type_name(expression: exp.Expr) -> str:
     kind = expression.type
-    name = kind.sql(dialect=DIALECT).lower() if kind is not None else "unknown"
+    name = sql_of(kind).lower() if kind is not None else "unknown"
     return "unknown" if name in ("null", "") else name
 
 
@@ -249,25 +232,52 @@ def event_time(scope: Scope | None, relations: dict[str, Properties], unions: bo
     relations: by flat name, as `flatten_names` gives them.
     unions:    over a UNION ALL it is the column that is the event time of every branch, with the longest delay.
     """
-    if scope is None:
+    return _EventTimes(relations, unions).of(scope)
+
+
+class _EventTimes:
+    """The event times of scopes, each looked for once: a CTE may be read many times."""
+
+    def __init__(self, relations: dict[str, Properties], unions: bool):
+        self.relations, self.unions = relations, unions
+        self.known: dict[int, Watermark | None] = {}
+
+    def of(self, scope: Scope | None) -> Watermark | None:
+        if scope is None:
+            return None
+        if id(scope) not in self.known:
+            self.known[id(scope)] = self._find(scope)
+        return self.known[id(scope)]
+
+    def _find(self, scope: Scope) -> Watermark | None:
+        if isinstance(scope.expression, exp.SetOperation):
+            return self._of_union(scope) if self.unions else None
+        if not isinstance(scope.expression, exp.Select):
+            return None
+        for selected in scope.expression.selects:
+            column = selected.unalias()
+            if not isinstance(column, exp.Column):
+                continue
+            source, below = scope.sources.get(column.table), None
+            if isinstance(source, Scope):
+                below = self.of(source)
+            elif isinstance(source, exp.Table) and source.name.lower() in self.relations:
+                below = _time_of_table(source, self.relations[source.name.lower()])
+            if below is not None and below.column.lower() == column.name.lower():
+                return Watermark(selected.alias_or_name, below.delay)
         return None
-    if isinstance(scope.expression, exp.SetOperation):
-        return _time_of_union(scope, relations) if unions else None
-    if not isinstance(scope.expression, exp.Select):
-        return None
-    for selected in scope.expression.selects:
-        source_column = selected.unalias()
-        if not isinstance(source_column, exp.Column):
-            continue
-        source = scope.sources.get(source_column.table)
-        below = None
-        if isinstance(source, Scope):
-            below = event_time(source, relations, unions)
-        elif isinstance(source, exp.Table) and source.name.lower() in relations:
-            below = _time_of_table(source, relations[source.name.lower()])
-        if below is not None and below.column.lower() == source_column.name.lower():
-            return Watermark(selected.alias_or_name, below.delay)
-    return None
+
+    def _of_union(self, scope: Scope) -> Watermark | None:
+        union = scope.expression
+        if not isinstance(union, exp.Union) or union.args.get("distinct"):
+            return None
+        found = [(branch, self.of(branch)) for branch in scope.set_operation_scopes]
+        if not found or any(time is None for _, time in found):
+            return None
+        places = {_names(branch).index(time.column.lower()) for branch, time in found}
+        if len(places) > 1:
+            return None
+        return Watermark(found[0][0].expression.named_selects[places.pop()], max(time.delay for _, time in found))
 
 
 def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
@@ -275,19 +285,6 @@ def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
     if mark is None or mark.column.lower() not in names:
         return mark
     return Watermark(_column_names(table, relation)[names.index(mark.column.lower())], mark.delay)
-
-
-def _time_of_union(scope: Scope, relations: dict[str, Properties]) -> Watermark | None:
-    union = scope.expression
-    if not isinstance(union, exp.Union) or union.args.get("distinct"):
-        return None
-    found = [(branch, event_time(branch, relations)) for branch in scope.set_operation_scopes]
-    if not found or any(time is None for _, time in found):
-        return None
-    places = {_names(branch).index(time.column.lower()) for branch, time in found}
-    if len(places) > 1:
-        return None
-    return Watermark(found[0][0].expression.named_selects[places.pop()], max(time.delay for _, time in found))
 
 
 def _names(scope: Scope) -> list[str]:

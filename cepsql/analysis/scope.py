@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
-from sqlglot.errors import OptimizeError
-from sqlglot.optimizer.annotate_types import annotate_types
-from sqlglot.schema import MappingSchema
+from sqlglot.errors import SqlglotError
 
 from cepsql.analysis.aggregate_calls import is_aggregate, of_result_type
+from cepsql.analysis.plain_sql import annotate, schema_of, sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import NAVIGATION
 from cepsql.language.tokens import DIALECT
 
@@ -32,6 +31,9 @@ class RowRef:
 
 MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT", "MATCH_ID")
 """Calls that ask for the match itself."""
+
+MAX_OFFSET = 2**31 - 1
+"""How many rows FIRST, LAST, PREV and NEXT can go, at most."""
 
 _TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean", "string"), strict=True))
 
@@ -93,7 +95,10 @@ class MatchScope:
                 span_of(parts[0], self.place),
                 self._column_hint(parts[0]),
             )
-        plain = exp.column(parts[0].copy())
+        name = parts[0].copy()
+        # As it is declared: one column is one travelling value, however it is spelled.
+        name.set("this", self.columns[name.name.lower()][0])
+        plain = exp.column(name)
         for field in parts[1:]:
             plain = exp.Dot(this=plain, expression=field.copy())
         return variables, plain
@@ -121,15 +126,16 @@ class MatchScope:
                 typed = exp.cast(exp.null(), kind, dialect=DIALECT)
                 plain = typed if call is plain else plain
                 call.replace(typed)
-        schema = MappingSchema({"__t": dict(self.columns.values())}, dialect=DIALECT)
+        schema = schema_of({"__t": self.columns.values()})
         query = exp.select(exp.alias_(plain, "e")).from_("__t")
         for column in query.find_all(exp.Column):
             column.set("table", exp.to_identifier("__t"))
         try:
-            typed = annotate_types(query, schema=schema, dialect=DIALECT).expressions[0].type
-        except (OptimizeError, KeyError, TypeError, AttributeError):
+            annotate(query, schema)
+        except (Error, SqlglotError):
             return "unknown"
-        name = "unknown" if typed is None else typed.sql(dialect=DIALECT).lower()
+        typed = query.expressions[0].type
+        name = "unknown" if typed is None else sql_of(typed).lower()
         return name if name not in ("null", "") else "unknown"
 
     def row_expression(self, expression: exp.Expr) -> exp.Expr:
@@ -153,7 +159,7 @@ class MatchScope:
 
     def row_sql(self, expression: exp.Expr) -> str:
         """Return the Spark SQL of an expression that reads one row, over the columns of the input."""
-        return self.row_expression(expression).sql(dialect=DIALECT)
+        return sql_of(self.row_expression(expression))
 
 
 def navigation_name(node: exp.Expr) -> str | None:
@@ -164,7 +170,7 @@ def navigation_name(node: exp.Expr) -> str | None:
 def spoken_function(node: exp.Expr) -> str:
     """Return the name of a call as Spark SQL has it, or the word or sign of an operation."""
     if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
-        return node.sql(dialect=DIALECT).split("(")[0].strip("`").upper()
+        return sql_of(node).split("(")[0].strip("`").upper()
     return _SIGNS.get(type(node), node.key.upper())
 
 
@@ -240,10 +246,13 @@ def _argument_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
                 span_of(call, scope.place),
                 "only PREV and NEXT may hold FIRST or LAST, directly",
             )
-        if nested == "CLASSIFIER" or is_aggregate(node):
-            raise NotSupportedError(
-                f"{spoken} over a computed CLASSIFIER or aggregate is not supported", span_of(call, scope.place)
-            )
+        if nested in MATCH_FUNCTIONS or is_aggregate(node):
+            what = f"a computed {nested}" if nested in MATCH_FUNCTIONS else "an aggregate"
+            raise NotSupportedError(f"{spoken} over {what} is not supported", span_of(call, scope.place))
+    if argument.find(exp.Column) is None:
+        raise ProgrammingError(
+            f"{spoken} needs a column to read", span_of(call, scope.place), f"{spoken}(x), or {spoken}(CLASSIFIER())"
+        )
     return RowRef(one_variable(argument, scope, spoken))
 
 
@@ -252,7 +261,8 @@ def classifier_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
     if not call.expressions:
         return LAST_ROW
     argument = call.expressions[0]
-    variables = scope.find_variables(argument.this) if isinstance(argument, exp.Column) else None
+    name = argument.this if isinstance(argument, exp.Column) and len(argument.parts) == 1 else None
+    variables = scope.find_variables(name) if isinstance(name, exp.Identifier) else None
     if variables is None or len(call.expressions) > 1:
         raise ProgrammingError(
             "CLASSIFIER takes one pattern variable or union of them",
@@ -267,8 +277,12 @@ def one_variable(expression: exp.Expr, scope: MatchScope, call: str) -> frozense
 
     Raises ProgrammingError if they belong to different ones.
     """
-    found = {scope.resolve(c)[0] for c in expression.find_all(exp.Column) if not isinstance(c.this, exp.Star)}
-    found |= {_star_variables(c, scope) for c in expression.find_all(exp.Column) if isinstance(c.this, exp.Star)}
+    found: set[frozenset[int] | None] = set()
+    for node in expression.walk(prune=lambda node: navigation_name(node) == "CLASSIFIER"):
+        if navigation_name(node) == "CLASSIFIER":
+            found.add(classifier_row(node, scope).variables)
+        elif isinstance(node, exp.Column):
+            found.add(_star_variables(node, scope) if isinstance(node.this, exp.Star) else scope.resolve(node)[0])
     if len(found) > 1:
         raise ProgrammingError(
             f"{call} reads rows of one pattern variable, not of several",
@@ -298,6 +312,10 @@ def _offset(call: exp.Anonymous, default: int, scope: MatchScope) -> int:
         return default
     offset = call.expressions[1]
     if isinstance(offset, exp.Literal) and not offset.is_string and offset.this.isdigit():
+        if int(offset.this) > MAX_OFFSET:
+            raise ProgrammingError(
+                f"the offset of {spoken} is above {MAX_OFFSET}", span_of(offset, span_of(call, scope.place))
+            )
         return int(offset.this)
     raise ProgrammingError(
         f"the offset of {spoken} must be a constant whole number, 0 or more", span_of(call, scope.place)

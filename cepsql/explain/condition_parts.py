@@ -7,11 +7,12 @@ from sqlglot import exp
 
 from cepsql.analysis.conditions import lower_value
 from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import Error, Span
-from cepsql.language.tokens import DIALECT, KEPT_AGGREGATES, Text
+from cepsql.language.tokens import KEPT_AGGREGATES, Text
 from cepsql.pattern.program import MatchProgram, Scalar
 
 _READERS = {FIRST, LAST, RUNNING, "PREV", "NEXT", *MATCH_FUNCTIONS, *KEPT_AGGREGATES}
@@ -95,7 +96,7 @@ def _part(
         place = span_of(reader)
         if span is not None and place is not None and span.start <= place.start < place.end <= span.end:
             reads.append(Read(place.start - span.start, place.end - span.start, value))
-    written = node.sql(dialect=DIALECT) if span is None else sql[span.start : span.end]
+    written = sql_of(node) if span is None else sql[span.start : span.end]
     return ConditionPart(written, lower_value(node, variable, scope, traveling), tuple(reads))
 
 

@@ -7,9 +7,9 @@ from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.parameters import literal
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
-from cepsql.language.tokens import DIALECT
 from cepsql.plan.nodes import Match, Node, Sql, walk
 from cepsql.plan.planner import Plan
 
@@ -33,7 +33,7 @@ def asked_partition(plan: Plan, key: Key) -> AskedPartition:
     """
     try:
         match = _explained_match(plan)
-        return AskedPartition(match, tuple(value.sql(dialect=DIALECT) for value in _constants(match, key)))
+        return AskedPartition(match, tuple(sql_of(value) for value in _constants(match, key)))
     except Error as error:
         error.text = error.text or plan.query.sql
         raise
@@ -51,6 +51,13 @@ def _explained_match(plan: Plan) -> MatchPlan:
             f"EXPLAIN MATCH of a query with {len(found)} MATCH_RECOGNIZE side by side is not supported",
             found[1].clause.span,
             "explain them one by one",
+        )
+    (node,) = (node for node in plan.stages if node.match.clause == found[0].clause)
+    if len(node.inputs) > 1:
+        raise NotSupportedError(
+            "EXPLAIN MATCH over a UNION ALL of streams is not supported",
+            found[0].clause.span,
+            "explain the match over a table of the same rows",
         )
     return found[0]
 

@@ -2,9 +2,9 @@
 
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
-from cepsql.language.tokens import DIALECT
 from cepsql.matching.reach import reach
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
@@ -14,6 +14,7 @@ from cepsql.pattern.ir import dump as dump_pattern
 from cepsql.pattern.program import (
     Aggregate,
     Bit,
+    ByVariable,
     Call,
     Classifier,
     Complete,
@@ -27,7 +28,7 @@ from cepsql.pattern.program import (
 )
 from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan
+from cepsql.plan.scans import choose_scan, stage_obstacle
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -94,7 +95,7 @@ def _indented(lines: list[str]) -> list[str]:
 def _query(node: Node) -> str:
     """Return the SQL of a node over the names of its inputs."""
     if isinstance(node, Sql):
-        return node.query.sql(dialect=DIALECT)
+        return sql_of(node.query)
     return f"SELECT * FROM {node.properties.name}"
 
 
@@ -108,10 +109,10 @@ def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
 
 
 def _scan(node: Match, obstacle: str | None) -> str:
-    choices = [choose_scan(node.match.program, below) for below in node.inputs]
-    reason = obstacle or next((choice.reason for choice in choices if choice.scan is None), None)
+    reason = obstacle or stage_obstacle(node)
     if reason:
         return f"Spark's: {reason}"
+    choices = [choose_scan(node.match.program, below) for below in node.inputs]
     return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices))})"
 
 
@@ -230,11 +231,24 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
         case Navigation(column, variables, first, offset, shift):
             return _row(sources[column], variables, first, offset, shift, program)
         case Aggregate(function, column, variables, distinct):
-            inner = "*" if column is None else sources[column]
+            inner = _aggregated(column, sources, program)
             if variables is not None:
                 inner = f"{_names(variables, program)}: {inner}"
             return f"{function.upper()}({'DISTINCT ' if distinct else ''}{inner})"
     raise TypeError(leaf)
+
+
+def _aggregated(column: object, sources: dict[str, str], program: MatchProgram) -> str:
+    match column:
+        case None:
+            return "*"
+        case MatchNumber():
+            return "MATCH_NUMBER()"
+        case ByVariable(values) if column.column is None:
+            return "CLASSIFIER()"
+        case ByVariable(values):
+            return ", ".join(f"{name}: {sources[v]}" for name, v in zip(program.variables, values, strict=True))
+    return sources[column]
 
 
 def _row(

@@ -12,7 +12,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedToken
 from sqlglot.tokens import TokenType
 
-from cepsql.errors import Error, ProgrammingError
+from cepsql.errors import Error
 from cepsql.language.syntax_errors import unexpected
 from cepsql.language.tokens import DIALECT, Text
 
@@ -128,7 +128,7 @@ def expected(text: str) -> set[str]:
             at_end = min(at_end, len(whole))
             parser.feed_token(Token(kind, whole.slice(at, at_end), start_pos=at, end_pos=at_end))
             at = at_end
-    except (ProgrammingError, UnexpectedToken):
+    except (Error, UnexpectedToken):
         return set()
     return parser.accepts()
 

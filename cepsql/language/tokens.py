@@ -5,10 +5,11 @@ from functools import cached_property
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.guard import MAX_NESTING, guarded, too_deep
 from cepsql.language.syntax_errors import dangling, plain_sql_error
 
 DIALECT = Spark()
@@ -17,6 +18,9 @@ KEPT_AGGREGATES = frozenset(
     {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}
 )
 """Aggregates of Spark whose arguments sqlglot's own expressions for them lose or change."""
+
+MAX_DIGITS = 400
+"""How long a number may be: the greatest DOUBLE has 309 digits before the point."""
 
 _KEPT = "__KEPT_"
 _KEPT_FUNCTIONS = {"TO_CHAR", "PARSE_JSON"}
@@ -32,6 +36,7 @@ class Text:
         """Read `sql`; if it is unfinished, its end closes the brackets that are open there."""
         self.sql, self.unfinished = sql, unfinished
         self.tokens = _tokenize(sql)
+        self._check_numbers()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -64,17 +69,24 @@ class Text:
         """Make an error that points at tokens i to j."""
         return ProgrammingError(message, self.span(i, i + 1 if j is None else j), hint, self.sql)
 
+    def _check_numbers(self) -> None:
+        for i, token in enumerate(self.tokens):
+            if token.token_type == TokenType.NUMBER and len(token.text) > MAX_DIGITS:
+                raise self.error(f"a number of {len(token.text)} digits is too long", i, hint="numbers have up to 38")
+
     @cached_property
     def closing(self) -> dict[int, int]:
         """The index of the bracket that closes each opening one.
 
-        Raises ProgrammingError at a bracket without partner.
+        Raises ProgrammingError at a bracket without partner, NotSupportedError where too many stand in one another.
         """
         pairs, open_at = {}, []
         for i in range(len(self.tokens)):
             raw = self.raw(i)
             if raw in _CLOSING:
                 open_at.append(i)
+                if len(open_at) > MAX_NESTING:
+                    raise too_deep(self.span(i, i + 1))
             elif raw in _CLOSING.values():
                 if not open_at or _CLOSING[self.raw(open_at[-1])] != raw:
                     raise self.error(f"unexpected {raw}", i, hint="no bracket is open here that it could close")
@@ -88,15 +100,16 @@ class Text:
 
 def _tokenize(sql: str) -> list[Token]:
     try:
-        return _tokenizer().tokenize(sql)
-    except TokenError as error:
+        with guarded():
+            return _tokenizer().tokenize(sql)
+    except ProgrammingError as error:
         start = _unclosed(sql)
         raise ProgrammingError(
             "a quoted text or comment is not closed" if start is not None else "the text cannot be read as SQL",
             Span(start or 0, (start or 0) + 1),
             None,
             sql,
-            str(error),
+            str(error.__cause__),
         ) from error
 
 
@@ -124,12 +137,13 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     Raises ProgrammingError with the position of what sqlglot does not accept.
     """
     parser = DIALECT.parser()
+    span = Span(tokens[0].start, tokens[-1].end + 1)
     tokens = [_function_name(token, after) for token, after in zip(tokens, [*tokens[1:], None], strict=True)]
     try:
-        trees = parser.parse_into(into, tokens, text.sql) if into else parser.parse(tokens, text.sql)
+        with guarded(span):
+            trees = parser.parse_into(into, tokens, text.sql) if into else parser.parse(tokens, text.sql)
     except ParseError as error:
         raise plain_sql_error(text, tokens, error) from None
-    span = Span(tokens[0].start, tokens[-1].end + 1)
     if len(trees) != 1 or trees[0] is None:
         raise ProgrammingError("one expression was expected here", span, None, text.sql)
     tree = trees[0]
@@ -141,6 +155,11 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
         raise ProgrammingError("syntax error: a parameter is written :name", span, None, text.sql)
     if opaque is not None:
         raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
+    for call in tree.find_all(exp.Func):
+        if any(message.startswith("Required") for message in call.error_messages()):
+            at = next((t for t in tokens if t.text.upper() in call.sql_names()), None)
+            place = span if at is None else Span(at.start, at.end + 1)
+            raise ProgrammingError("syntax error: arguments are missing in this call", place, None, text.sql)
     for call in tree.find_all(exp.Anonymous):
         call.set("this", call.this.removeprefix(_KEPT) if isinstance(call.this, str) else call.this)
     _place_calls(text, tree)

@@ -9,6 +9,7 @@ from sqlglot.tokens import TokenType
 
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.guard import deep_stack
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
@@ -43,7 +44,8 @@ def statements(sql: str) -> list[Statement]:
     """
     text = Text(sql)
     try:
-        return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
+        with deep_stack():
+            return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
     except Error as error:
         error.text = error.text or sql
         raise
@@ -343,6 +345,11 @@ class _Translator:
                 tokens += self._navigation(i + 1, close + 1)
                 tokens.append(made_token(TokenType.R_PAREN, ")", self.text.tokens[close]))
                 i = close
+            elif word == "COUNT" and called and self.text.raw(i + 2) == ")":
+                # The standard's row patterns have COUNT() for COUNT(*).
+                star = made_token(TokenType.STAR, "*", self.text.tokens[i + 1])
+                tokens += [*self.text.tokens[i : i + 2], star, self.text.tokens[i + 2]]
+                i += 2
             elif self.text.raw(i)[:1] == '"' and self.text.raw(i + 1) == ".":
                 # A quoted pattern variable, as PATTERN takes it; elsewhere double quotes make a string.
                 tokens.append(made_token(TokenType.IDENTIFIER, _unquote(self.text.raw(i)), self.text.tokens[i]))

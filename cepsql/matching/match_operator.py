@@ -17,7 +17,7 @@ from cepsql.ordered.per_key import read_numbers, write_numbers
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 from cepsql.pattern.dead_rows import AliveRows, dead_rows
 from cepsql.pattern.output import COVERED, asks_for_unmatched
-from cepsql.pattern.program import MatchNumber, MatchProgram, leaves
+from cepsql.pattern.program import Aggregate, MatchNumber, MatchProgram, leaves
 from cepsql.pattern.rows import Partitions
 
 NUMBERS = "numbers"
@@ -125,4 +125,8 @@ def asks_for_number(program: MatchProgram) -> bool:
     """Tell whether a condition or a measure reads MATCH_NUMBER()."""
     sources = [measure.source for measure in program.measures]
     sources += [leaf for condition in program.conditions for leaf in leaves(condition)]
-    return any(isinstance(source, MatchNumber) for source in sources)
+    return any(isinstance(source, MatchNumber) or _aggregates_number(source) for source in sources)
+
+
+def _aggregates_number(source: object) -> bool:
+    return isinstance(source, Aggregate) and isinstance(source.column, MatchNumber)

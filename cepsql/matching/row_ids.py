@@ -28,8 +28,8 @@ def asks_for_id(program: MatchProgram) -> bool:
 def with_row_ids(program: MatchProgram, rows: pa.Table) -> pa.Table:
     """Return ordered rows with the ids (16 bytes) of those whose ROW_ID is NULL filled in.
 
-    An id is a hash of all travelling columns and of the number of equal rows before; so all rows that equal one of
-    these must be among them. Equal rows of a stream have one event time and are released together.
+    An id is a hash of the keys, of the values of ORDER BY, and of the number of rows before that have the same; so all
+    rows that have them must be among these. Such rows of a stream have one event time and are released together.
     """
     place = rows.column_names.index(ROW_ID)
     new = rows[ROW_ID].is_null()
@@ -40,11 +40,11 @@ def with_row_ids(program: MatchProgram, rows: pa.Table) -> pa.Table:
 
 
 def _ids(program: MatchProgram, rows: pa.Table) -> list[bytes]:
-    names = [*(c.name for c in program.keys), *(["t"] if "t" in rows.column_names else [])]
-    names += [*(c.name for c in program.values), *(["m"] if program.predicates else [])]
+    names = [*(column.name for column in program.keys), *program.id_columns]
+    columns = plain_values(rows, dict.fromkeys(names))
     seen: Counter[bytes] = Counter()
     ids = []
-    for values in zip(*plain_values(rows, names).values(), strict=True):
+    for values in zip(*(columns[name] for name in names), strict=True) if names else [()] * rows.num_rows:
         row = _list(values)
         ids.append(hashlib.blake2b(row + b"#%d" % seen[row], digest_size=16).digest())
         seen[row] += 1

@@ -49,7 +49,7 @@ def by_position(program: MatchProgram, never_null: frozenset[str]) -> ByPosition
     The first iteration of every loop is written before the loop: in `S D+ E` the first D has S before it and no D, each
     further one has a D before it. So LAST(D.x, 1) is no row for the first and PREV(x) for the others.
     """
-    return _by_position(program, never_null, program.fingerprint())
+    return _by_position(program, never_null, program.cache_key())
 
 
 @lru_cache(maxsize=256)

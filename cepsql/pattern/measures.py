@@ -13,6 +13,7 @@ from cepsql.pattern.match_ids import match_ids
 from cepsql.pattern.output import OutputRows, output_rows
 from cepsql.pattern.program import (
     Aggregate,
+    ByVariable,
     Classifier,
     Complete,
     MatchId,
@@ -107,7 +108,7 @@ class _View:
     def _match_ids(self) -> pa.Array:
         if self._missing.all():
             return pa.nulls(len(self.output.row), pa.string())
-        found = match_ids(self._program.identity(), self._partitions, self.matches)
+        found = match_ids(self._program.pattern_id, self._partitions, self.matches)
         return found.take(pa.array(self.output.match, mask=self._missing))
 
     def _per_match(self, values: np.ndarray, kind: pa.DataType) -> pa.Array:
@@ -139,13 +140,33 @@ class _View:
             group = np.repeat(np.arange(stop - begin), counts[begin:stop])
             places = selection.places[ranges(low[begin:stop], counts[begin:stop])]
             rows = (self._start - self._begin)[begin:stop][group] + places
-            values = self._column(source.column).take(pa.array(rows))
+            values = self._aggregated(source.column, rows, self.labels[places], self.output.match[begin:stop][group])
             if source.function == "list":
                 offsets = np.concatenate([[0], np.cumsum(counts[begin:stop])])
                 pieces.append(pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values))
             else:
                 pieces.append(aggregate(source.function, values, group, stop - begin, source.distinct))
         return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+
+    def _aggregated(
+        self, column: str | ByVariable | MatchNumber, rows: np.ndarray, labels: np.ndarray, matches: np.ndarray
+    ) -> pa.Array:
+        """Return the values of rows, whose variables and matches are given."""
+        if isinstance(column, MatchNumber):
+            return pa.array(self.matches.number[matches] if len(matches) else [], pa.int64())
+        if not isinstance(column, ByVariable):
+            return self._column(column).take(pa.array(rows))
+        if column.column is None:
+            return pa.array([value.value for value in column.values], pa.string()).take(pa.array(labels))
+        order = np.argsort(labels, kind="stable")
+        ends = np.searchsorted(labels[order], np.arange(len(column.values) + 1))
+        pieces = [
+            self._column(name).take(pa.array(rows[order[begin:end]]))
+            for name, (begin, end) in zip(column.values, pairwise(ends.tolist()), strict=True)
+        ]
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return pa.concat_arrays(pieces).take(pa.array(back))
 
     def _find(self, source: Navigation | Classifier) -> tuple[np.ndarray, np.ndarray]:
         """Return the place that is meant (after the shift), and whether there is such a row before the shift."""

@@ -14,7 +14,7 @@ integer days, DECIMAL is decimal.Decimal, NULL is None.
 """
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern.ir import Pattern
@@ -61,15 +61,33 @@ class Navigation:
 
 
 @dataclass(frozen=True)
+class MatchNumber:
+    """The number of the match in its partition, from 1."""
+
+
+@dataclass(frozen=True)
+class ByVariable:
+    """A value that depends on the variable of a row: for each variable a column, or a constant."""
+
+    values: tuple[str | Literal, ...]
+
+    @property
+    def column(self) -> str | None:
+        """One of the columns, which are all of one type; None if the values are constants, which are strings."""
+        return next((value for value in self.values if isinstance(value, str)), None)
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """count, sum, avg, min, max or list of `column` over the rows of `variables` (None: all rows of the match so far).
 
-    `column` None counts rows. No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over,
-    but for lists, which have one element a row and are for measures only. `final` as above.
+    `column` None counts rows; a value by the variable of each row, or the number of the match, may stand for a column.
+    No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over, but for lists, which have
+    one element a row and are for measures only. `final` as above.
     """
 
     function: str
-    column: str | None
+    column: str | ByVariable | MatchNumber | None
     variables: frozenset[int] | None = None
     distinct: bool = False
     final: bool = False
@@ -94,18 +112,8 @@ class RowValue:
 
 
 @dataclass(frozen=True)
-class MatchNumber:
-    """The number of the match in its partition, from 1."""
-
-
-@dataclass(frozen=True)
 class MatchId:
-    """An id of the match, the same on every replay (measures only).
-
-    order: ORDER BY as Spark SQL, which is part of what the query is, for streams as for tables.
-    """
-
-    order: tuple[str, ...]
+    """An id of the match, the same on every replay (measures only)."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,9 @@ class MatchProgram:
                 ("unmatched"), as `empty` says.
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
+    id_columns: with MatchId the columns that hold the values of ORDER BY.
+    state_id:   tells stored state of this program from that of others.
+    pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
     """
 
     pattern: Pattern
@@ -171,18 +182,13 @@ class MatchProgram:
     all_rows: bool = False
     empty: str = "show"
     step_budget: int = field(default=STEP_BUDGET, repr=False)
+    id_columns: tuple[str, ...] = ()
+    state_id: str = field(default="", repr=False)
+    pattern_id: str = field(default="", repr=False)
 
-    def fingerprint(self) -> str:
-        """Return a hash that changes whenever stored state could mean something else.
-
-        So it leaves out what repr leaves out: how strict the search is, and how long it may take.
-        """
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
-
-    def identity(self) -> str:
-        """Return a hash of what the program matches, the same whether it does so over a stream or over a table."""
-        ids = tuple(measure.source for measure in self.measures if isinstance(measure.source, MatchId))
-        return hashlib.sha256(repr(replace(self, order=(), measures=ids[:1])).encode()).hexdigest()
+    def cache_key(self) -> str:
+        """Return a text that tells apart, in a process, what Python takes as equal, like the constants 1 and 1.0."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
 def leaves(expression: Scalar | None):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cepsql.pattern.compile import Code, successors
-from cepsql.pattern.program import Aggregate, Classifier, MatchNumber, Navigation, Scalar, leaves
+from cepsql.pattern.program import Aggregate, ByVariable, Classifier, MatchNumber, Navigation, Scalar, leaves
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Register:
     kind: str
     variables: frozenset[int] | None = None
     k: int = 0
-    column: str | None = None
+    column: str | ByVariable | MatchNumber | None = None
 
     def changed_by(self, variable: int) -> bool:
         """Tell whether a row mapped to the variable changes the value."""
@@ -49,7 +49,8 @@ def registers_of(leaf: Scalar) -> tuple[Register, ...]:
         case Classifier(variables, first, offset, _):
             return (START, LABELS, *_row_registers(variables, first, offset))
         case Aggregate(function, column, variables, distinct):
-            return _aggregate_registers(function, column, variables, distinct)
+            number = (NUMBER,) if isinstance(column, MatchNumber) else ()
+            return (*_aggregate_registers(function, column, variables, distinct), *number)
     return ()
 
 
@@ -62,7 +63,7 @@ def _row_registers(variables: frozenset[int] | None, first: bool, offset: int) -
 
 
 def _aggregate_registers(
-    function: str, column: str | None, variables: frozenset[int] | None, distinct: bool
+    function: str, column: str | ByVariable | MatchNumber | None, variables: frozenset[int] | None, distinct: bool
 ) -> tuple[Register, ...]:
     if function in ("min", "max"):
         return (Register({"min": "minimum", "max": "maximum"}[function], variables, 0, column),)

@@ -20,7 +20,7 @@ _OPERATIONS = {"row": ROW, "split": SPLIT, "jump": JUMP, "begin": BEGIN, "end": 
 def search_plan(program: MatchProgram, rows: pa.Table) -> "SearchPlan":
     """Return the plan of a program for rows with these columns; it is made once in a process."""
     types = tuple((field.name, spark_type(field.type)) for field in rows.schema)
-    return _search_plan(program, types, program.fingerprint())
+    return _search_plan(program, types, program.cache_key())
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from cepsql.errors import InternalError
-from cepsql.pattern.program import Aggregate, Bit, Call, Classifier, MatchNumber, Navigation, Scalar, leaves
+from cepsql.pattern.program import (
+    Aggregate,
+    Bit,
+    ByVariable,
+    Call,
+    Classifier,
+    Literal,
+    MatchNumber,
+    Navigation,
+    Scalar,
+    leaves,
+)
 from cepsql.pattern.registers import LABELS, NUMBER, START, Register, registers, registers_of
 from cepsql.pattern.scalar import Source, compile_scalar, execute
 
@@ -147,19 +158,26 @@ class _Writer:
 
     def accumulate(self, register: Register, name: str) -> None:
         """Append what the value of the row does to an aggregate."""
-        source, value = self.source, self.source.assign(f"{self.column(register.column)}[row]")
+        source, value = self.source, self.source.assign(self.aggregated(register.column))
         if register.kind == "count":
             source.line(f"if {value} is not None: {name} += 1")
         elif register.kind == "values":
             source.line(f"if {value} is not None: {name} |= {{same_nan({value})}}")
         else:
-            is_decimal = source.types.get(register.column, "").startswith("decimal")
+            is_decimal = source.types.get(_typed_column(register.column), "").startswith("decimal")
             combined = {
                 "sum": f"add_exactly({name}, {value})" if is_decimal else f"{name} + {value}",
                 "minimum": f"{value} if is_greater({name}, {value}) else {name}",
                 "maximum": f"{value} if is_greater({value}, {name}) else {name}",
             }[register.kind]
             source.line(f"if {value} is not None: {name} = {value} if {name} is None else {combined}")
+
+    def aggregated(self, column: str | ByVariable | MatchNumber) -> str:
+        """Return the expression of the value of the row that is mapped to the variable."""
+        if isinstance(column, MatchNumber):
+            return self.places[NUMBER]
+        value = column.values[self.variable] if isinstance(column, ByVariable) else column
+        return self.source.constant(value.value) if isinstance(value, Literal) else f"{self.column(value)}[row]"
 
     def column(self, name: str) -> str:
         """Return the local name of a column's list."""
@@ -238,13 +256,20 @@ class _Writer:
             return kept[leaf.function]
         return _guarded(self.average(leaf.column, kept["sum"], kept["count"]), [f"{kept['count']} > 0"])
 
-    def average(self, column: str, total: str, count: str) -> str:
+    def average(self, column: str | ByVariable | MatchNumber, total: str, count: str) -> str:
         """Return the expression of a mean, as Spark types it: four more digits for a decimal, else double."""
-        type = self.source.types.get(column, "double")
+        type = self.source.types.get(_typed_column(column), "double")
         if not type.startswith("decimal("):
             return f"{total} / {count}"
         precision, scale = (int(part) for part in type[8:-1].split(","))
         return f"decimal_div({total}, {count}, {min(precision + 4, 38)}, {min(scale + 4, 38)})"
+
+
+def _typed_column(column: str | ByVariable | MatchNumber) -> str | None:
+    """Return a column of the type of what is aggregated, None where it is no column."""
+    if isinstance(column, ByVariable):
+        return column.column
+    return column if isinstance(column, str) else None
 
 
 def _parts(condition: Scalar | None) -> list[Scalar]:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.tokens import DIALECT
 from cepsql.matching.hold import hold, looks_ahead
 from cepsql.pattern.program import MatchProgram, Navigation
 
@@ -23,7 +23,7 @@ def match_event_time(program: MatchProgram, output: Iterable, time: str | None) 
     if program.all_rows:
         return next((Watermark(column.name, delay) for column in output if column.name == time), None)
     last = [measure.name for measure in program.measures if measure.source == Navigation("t")]
-    given = {exp.func("timestamp_micros", exp.column(name)).sql(dialect=DIALECT) for name in last}
+    given = {sql_of(exp.func("timestamp_micros", exp.column(name))) for name in last}
     return next((Watermark(column.name, delay) for column in output if column.sql in given), None)
 
 

@@ -11,6 +11,7 @@ from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import catalog_tables, table_name, used_ctes, visible_ctes
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.errors import Error, ProgrammingError
+from cepsql.language.guard import deep_stack
 from cepsql.language.statements import MatchClause, Query
 from cepsql.language.translate import statements
 from cepsql.plan.nodes import Match, Node, Read, Sql, missing_time, reads, walk
@@ -77,8 +78,9 @@ def plan_query(query: Query, lookup: Lookup) -> Plan:
     Raises ProgrammingError and NotSupportedError, with position, hint and text.
     """
     try:
-        logical, limit = _Planner(lookup).query(query)
-        return Plan(query, logical, rewrite(logical), limit)
+        with deep_stack(query.span):
+            logical, limit = _Planner(lookup).query(query)
+            return Plan(query, logical, rewrite(logical), limit)
     except Error as error:
         error.text = error.text or query.sql
         raise

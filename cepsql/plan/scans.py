@@ -3,9 +3,18 @@
 from sqlglot import exp
 
 from cepsql.pattern.program import MatchProgram
-from cepsql.plan.nodes import Node, Read, Sql
+from cepsql.plan.nodes import Match, Node, Read, Sql
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
+
+
+def stage_obstacle(stage: Match) -> str | None:
+    """Return why Spark, not Arrow, would read the inputs of an operator, None if nothing is in the way."""
+    types = [tuple(column.type for column in below.properties.columns) for below in stage.inputs]
+    if len(types) > 1 and (len(set(types)) > 1 or "unknown" in types[0]):
+        return "the streams of a UNION ALL have columns of different types"
+    choices = (choose_scan(stage.match.program, below) for below in stage.inputs)
+    return next((choice.reason for choice in choices if choice.scan is None), None)
 
 
 def choose_scan(program: MatchProgram, below: Node) -> Choice:

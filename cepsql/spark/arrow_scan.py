@@ -36,16 +36,19 @@ _LEGACY_TIMES = "spark.sql.legacy.timeParserPolicy"
 _INSPECTED_FILES = 100
 
 
-def scan_packets(spark: SparkSession, source: Source, scan: ArrowScan, buckets: int, control: str | None) -> DataFrame:
+def scan_packets(
+    spark: SparkSession, source: Source, scan: ArrowScan, control: str | None, buckets: int, number: int
+) -> DataFrame:
     """Return the packets of a stream over files, as PACKET_DDL.
 
     control: folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
+    number:  of the input among those of the stage.
     """
     listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
     paths = spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
     if control is not None:
         paths = paths.unionByName(spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path"))
-    return paths.mapInArrow(partial(_packed, scan, session_zone(spark), buckets), PACKET_DDL)
+    return paths.mapInArrow(partial(_packed, scan, session_zone(spark), buckets, number), PACKET_DDL)
 
 
 def session_obstacle(spark: SparkSession, scan: ArrowScan) -> str | None:
@@ -79,8 +82,10 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
     return None
 
 
-def _packed(scan: ArrowScan, zone: Zone, buckets: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _packed(
+    scan: ArrowScan, zone: Zone, buckets: int, number: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     settle()
     paths = (path for batch in batches for path in batch["path"].to_pylist())
     reduction = None if scan.alive is None else AliveRows(scan.alive)
-    return pack(read_files(scan, zone, buckets, paths), buckets, reduction=reduction)
+    return pack(read_files(scan, zone, buckets, paths), buckets, number, reduction)

@@ -2,17 +2,20 @@
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.resolve import flatten_names
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source
-from cepsql.errors import OperationalError
-from cepsql.language.tokens import DIALECT
+from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
+from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Match, Node, Read, SparkWatermark, Sql, reads
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scan
@@ -22,12 +25,15 @@ from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
 from cepsql.spark.control import with_watermark
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.frames import alike
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
+from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
+from cepsql.spark.stage import Feed
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
@@ -54,10 +60,14 @@ def build(
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     limits:    gives a program the limits of its search.
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
-    Raises OperationalError and ProgrammingError for what Spark refuses.
+    Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan)
-    frame = builder.frame(plan.root)
+    try:
+        frame = builder.frame(plan.root)
+    except Exception as failure:
+        raise translate_failure(failure) from failure
+    _check_times(frame, builder.untimed)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
@@ -69,7 +79,21 @@ def match_input(
 ) -> DataFrame:
     """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
     node = next(node for node in plan.stages if node.match.clause == match.clause)
-    return _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).input(node)
+    (rows,) = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).inputs(node)
+    return rows
+
+
+def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
+    """Refuse operators of Spark with state over streams by whose event time Spark cannot go."""
+    if not untimed or not any(keeps_state(node) and not is_match(node) for node in nodes(analyzed(frame))):
+        return
+    relation = untimed[0]
+    time = next(c for c in relation.columns if c.name.lower() == relation.watermark.column.lower())
+    raise NotSupportedError(
+        f"windows, groups and joins of {relation.name} are not supported, whose event time {time.name} is "
+        f"{time.type.upper()} and not TIMESTAMP",
+        hint=f"declare a computed column, such as at TIMESTAMP AS CAST({time.name} AS TIMESTAMP), with the watermark",
+    )
 
 
 class _Builder:
@@ -91,7 +115,7 @@ class _Builder:
         self.scan, self.write_late = scan, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
-        self.stages = 0
+        self.untimed: list[Source | Registered] = []
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
         """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
@@ -105,33 +129,36 @@ class _Builder:
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.watermark)
 
-    def input(self, node: Match) -> DataFrame:
+    def inputs(self, node: Match) -> list[DataFrame]:
         """Return the rows of a match; straight from a source they keep the mark of malformed rows for counting."""
-        (below,) = node.inputs
-        if isinstance(below, Read):
-            return self._read(below.relation)
-        return self.frame(below, below_match=node.match.streaming)
+        frames = []
+        for below in node.inputs:
+            straight = isinstance(below, Read)
+            frames.append(self._read(below.relation) if straight else self.frame(below, node.match.streaming))
+        return frames if len(frames) == 1 else alike(frames)
 
     def _match(self, node: Match) -> DataFrame:
-        match = node.match
-        rows, program = self.input(node), self.limits(match.program)
+        match, program, frames = node.match, self.limits(node.match.program), self.inputs(node)
         if not match.streaming:
-            found = match_table(rows, program, list(match.order))
+            found = match_table(frames[0], program, list(match.order))
             return self._output(self.aggregate(found, match.aggregates), match)
         marked = node.markers and node.properties.watermark is not None
-        found = match_stream(
-            rows,
-            program,
-            0 if node.chained else match.watermark.delay,
-            self._observation(),
-            None if node.chained else self.control,
-            self.buckets,
-            late=self._late_files(node) if WHOLE in rows.columns else None,
-            hold=node.properties.watermark.delay if marked else None,
-            read=None if node.chained else self._file_reader(node),
-        )
+        feeds = [self._feed(node, number, frame) for number, frame in enumerate(frames)]
+        hold = node.properties.watermark.delay if marked else None
+        found = match_stream(feeds, program, self._observation(), self.buckets, hold)
         found = self.aggregate(found, match.aggregates)
         return self._output(found, match, *([BOUND] if marked else []))
+
+    def _feed(self, node: Match, number: int, frame: DataFrame) -> Feed:
+        below = node.inputs[number]
+        if below.properties.ordered:
+            return Feed(frame, 0)
+        # One folder ends all inputs, so that one of them reads it.
+        first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
+        control = self.control if number == first else None
+        late = self._late_files(below) if WHOLE in frame.columns else None
+        reader = self._file_reader(node, below, control)
+        return Feed(frame, below.properties.watermark.delay, control=control, late=late, read=reader)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
@@ -141,20 +168,19 @@ class _Builder:
             raise translate_failure(failure) from failure
 
     def _observation(self) -> str:
-        self.stages += 1
-        return MATCH_OBSERVATION if self.stages == 1 else f"{MATCH_OBSERVATION}_{self.stages}"
+        return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _file_reader(self, node: Match) -> Callable[[int], DataFrame] | None:
-        """Return what reads the files of a match with Arrow, None if Spark is to read them."""
+    def _file_reader(self, node: Match, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
+        """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
-        choice = choose_scan(node.match.program, node.inputs[0])
+        choice = choose_scan(node.match.program, below)
         if choice.scan is None:
             raise OperationalError(
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
                 hint="start with a new checkpoint and replay the input",
             )
-        return lambda buckets: scan_packets(self.spark, choice.source, choice.scan, buckets, self.control)
+        return partial(scan_packets, self.spark, choice.source, choice.scan, control)
 
     def _late_files(self, node: Node) -> LateFiles | None:
         """Return where the late rows of the stream below a match go."""
@@ -163,22 +189,26 @@ class _Builder:
     def _sql(self, node: Sql, below_match: bool) -> DataFrame:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
+        A stream that the query names twice is read twice, and its rows count twice.
         Below a match the column `__whole`, which a stream with a table of late rows has, is passed on.
         """
-        query, views = node.query, {}
-        for name, below in node.inputs.items():
-            frame = self.frame(below, below_match)
+        query = inline_ctes(node.query) if self.streaming else node.query
+        views: dict[str, list[str]] = {}
+        for table in catalog_tables(query):
+            name = table_name(table)
+            frame = self.frame(node.inputs[name], below_match)
             if WHOLE in frame.columns:
                 query = carry_column(query, name, WHOLE)
-            views[name] = f"__cepsql_{next(_numbers)}"
-            frame.createOrReplaceTempView(views[name])
-        sql = flatten_names(query, views.__getitem__).sql(dialect=DIALECT)
+            views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
+            frame.createOrReplaceTempView(views[name][-1])
+        unused = {name: iter(names) for name, names in views.items()}
+        sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         try:
             return self.spark.sql(sql)
         except Exception as failure:
             raise translate_failure(failure) from failure
         finally:
-            for view in views.values():
+            for view in itertools.chain(*views.values()):
                 self.spark.catalog.dropTempView(view)
 
     def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
@@ -194,7 +224,12 @@ class _Builder:
         if below_match:
             return frame
         frame = frame.drop(WHOLE)
-        return frame if relation.watermark is None else with_watermark(frame, relation.watermark, self.control)
+        if relation.watermark is None:
+            return frame
+        if not isinstance(frame.schema[relation.watermark.column].dataType, TimestampType):
+            self.untimed.append(relation)
+            return frame
+        return with_watermark(frame, relation.watermark, self.control)
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         if relation.name.lower() in self.replaced:

@@ -7,6 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Watermark
+from cepsql.errors import NotSupportedError
+from cepsql.spark.spark_plan import analyzed, is_match, nodes
 
 _END = "end.txt"
 _LAST_DAY = "2262-01-01"
@@ -30,6 +32,20 @@ def end_input(control: str | Path) -> None:
 def is_ended(control: str | Path) -> bool:
     """Tell whether `end_input` was called for this folder."""
     return (Path(control) / _END).exists()
+
+
+def check_ended(frame: DataFrame, stages: int) -> None:
+    """Refuse to drain a frame that holds more of our stages than a control folder ends, for they would keep rows back.
+
+    Raises NotSupportedError.
+    """
+    plan = analyzed(frame)
+    if plan is not None and sum(map(is_match, nodes(plan))) > stages:
+        raise NotSupportedError(
+            "a query over a registered DataFrame with a MATCH_RECOGNIZE of its own cannot be drained: nothing ends the "
+            "input of that one",
+            hint="give the inner query a name with CREATE VIEW in place of register(), or start without drain",
+        )
 
 
 def with_watermark(frame: DataFrame, watermark: Watermark, control: str | None = None) -> DataFrame:

@@ -80,7 +80,7 @@ def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpo
         key = wanted.asked() or "the only partition"
         raise ProgrammingError(f"nothing is held of {key}", hint="its rows, if there were any, are all decided")
     found = held_rows(
-        program, decode(mine[0].as_buffer(), MatchOperator(program), program.fingerprint()), wanted.key, _ties(match)
+        program, decode(mine[0].as_buffer(), MatchOperator(program), program.state_id), wanted.key, _ties(match)
     )
     parts = condition_parts(match, plan.query.sql)
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
@@ -102,7 +102,7 @@ def _ties(match: MatchPlan) -> list[str]:
 
 def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the states of the buckets that hold rows of a key, without the rows of others."""
-    operator, identity = MatchOperator(program), program.fingerprint()
+    operator, identity = MatchOperator(program), program.state_id
     for batch in batches:
         for data in batch["state"]:
             state = state_of_key(program, decode(data.as_buffer(), operator, identity), key)

@@ -1,5 +1,6 @@
 """Turn exceptions of pyspark, py4j and Spark's Python workers into cepsql's errors, in one clear line."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 
@@ -16,7 +17,7 @@ from pyspark.errors import (
 )
 
 from cepsql import errors
-from cepsql.errors import DataError, Error, InternalError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.errors import DataError, Error, InternalError, NotSupportedError, OperationalError, ProgrammingError, Span
 from cepsql.secrets import redact
 
 _OWN_ERROR = re.compile(r"^cepsql\.errors\.(\w+): (.*(?:\n  .*)*)", re.MULTILINE)
@@ -41,6 +42,39 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
             return _redacted(own, _trace(exception), secrets)
     kind, message = _classify(chain, texts)
     return _redacted(kind(message), _trace(exception), secrets)
+
+
+@contextlib.contextmanager
+def translated_failures(sql: str = "") -> Iterator[None]:
+    """Let what Spark raises within the `with` block come out as cepsql's errors.
+
+    sql: the statement that is executed; where it has once what Spark names, the error points there.
+    """
+    try:
+        yield
+    except Exception as failure:
+        error = translate_failure(failure)
+        cause = failure if isinstance(failure, PySparkException) else failure.__cause__
+        if error.span is None and error.text is None and isinstance(cause, PySparkException):
+            error.span = _place(cause, sql)
+            error.text = sql if error.span else None
+        if error is failure:
+            raise
+        raise error from failure
+
+
+def _place(exception: PySparkException, sql: str) -> Span | None:
+    """Return where a text has the piece of SQL, or else the function, that Spark complains of."""
+    pieces = [context.fragment() for context in exception.getQueryContext()]
+    routine = _unknown_routine(exception)
+    patterns = [r"\s*".join(map(re.escape, re.findall(r"\w+|\S", piece))) for piece in pieces]
+    if routine:
+        patterns.append(rf"\b{re.escape(routine)}(?=\s*\()")
+    for pattern in patterns:
+        found = list(re.finditer(pattern, sql, re.IGNORECASE))
+        if len(found) == 1:
+            return Span(*found[0].span())
+    return None
 
 
 def _causes(exception: BaseException) -> Iterator[BaseException]:
@@ -88,7 +122,16 @@ def _classify(chain: list[BaseException], texts: list[str]) -> tuple[type[Error]
         ((link, text) for link, text in zip(reversed(chain), reversed(texts), strict=True) if text.strip()),
         (chain[0], type(chain[0]).__name__),
     )
+    if routine := _unknown_routine(link):
+        return ProgrammingError, f"there is no function {routine}"
     return _kind(link, _condition(text), text), _first_line(text)
+
+
+def _unknown_routine(exception: BaseException) -> str | None:
+    """Return the function that Spark does not know, None where it complains of something else."""
+    if not isinstance(exception, PySparkException) or exception.getCondition() != "UNRESOLVED_ROUTINE":
+        return None
+    return (exception.getMessageParameters() or {}).get("routineName", "").replace("`", "") or None
 
 
 def _condition(text: str) -> str:

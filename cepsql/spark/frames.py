@@ -2,20 +2,38 @@
 
 import hashlib
 import re
+from collections.abc import Iterator, Sequence
+from functools import reduce
 
-from pyspark.sql import DataFrame
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import DataType
 
 from cepsql.catalog import ColumnDefinition, Registered, Watermark
+from cepsql.errors import ProgrammingError
+from cepsql.spark.failures import translate_failure
+from cepsql.spark.spark_plan import analyzed, children, column_ids, items
 
+_DELAY = "spark.watermarkDelayMs"
 _PASSING = re.compile(r"#\d+L?|@[0-9a-f]+|0x[0-9a-f]+|\bplan_id=\d+|__cepsql_\d+|\[id=#?\d+\]")
 """What differs in the texts of a plan from one session to the next: numbers of columns, addresses."""
 
 
 def frame_watermark(frame: DataFrame) -> Watermark | None:
-    """Return what withWatermark said of a streaming frame: Spark marks the column so."""
-    for field in frame.schema.fields if frame.isStreaming else ():
-        if "spark.watermarkDelayMs" in field.metadata:
-            return Watermark(field.name, int(field.metadata["spark.watermarkDelayMs"]) * 1000)
+    """Return what withWatermark said of a streaming frame: Spark marks the column so.
+
+    Of several streams that a union puts into one column, the one that may come latest decides.
+    Raises ProgrammingError if one of them has no watermark, for then nothing tells how late its rows may be.
+    """
+    for number, field in enumerate(frame.schema.fields if frame.isStreaming else ()):
+        if _DELAY in field.metadata:
+            delays = list(_delays(frame, number)) or [int(field.metadata[_DELAY])]
+            if None in delays:
+                raise ProgrammingError(
+                    f"one of the streams in {field.name} has no watermark",
+                    hint=f'say how late its rows may be: register(name, frame, watermark=("{field.name}", "1 minute"))',
+                )
+            return Watermark(field.name, max(delays) * 1000)
     return None
 
 
@@ -24,7 +42,58 @@ def frame_columns(frame: DataFrame) -> tuple[ColumnDefinition, ...]:
     return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
+def alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
+    """Return frames of the same columns by name with the types that UNION ALL gives them; further hidden ones stay.
+
+    Raises ProgrammingError if a column has types that do not go together.
+    """
+    plain = [frame.select(*(f"`{name}`" for name in frame.columns if not name.startswith("__"))) for frame in frames]
+    try:
+        types = {field.name: field.dataType for field in reduce(DataFrame.union, plain).schema.fields}
+    except AnalysisException as failure:
+        raise translate_failure(failure) from failure
+    return [frame.select(*(_typed(frame, name, types.get(name)) for name in frame.columns)) for frame in frames]
+
+
+def _typed(frame: DataFrame, name: str, kind: DataType | None) -> Column:
+    column = frame[f"`{name}`"]
+    return column if kind in (None, frame.schema[name].dataType) else column.cast(kind).alias(name)
+
+
 def frame_identity(relation: Registered) -> str:
     """Return a hash that tells the frame of a relation from frames of another plan, the same in every session."""
     plan = relation.frame._jdf.queryExecution().analyzed().toString()
     return hashlib.sha256(_PASSING.sub("", plan).encode()).hexdigest()
+
+
+def _delays(frame: DataFrame, number: int) -> Iterator[int | None]:
+    """Yield the delay in milliseconds of each stream in a column, None for one without; nothing if it is not known."""
+    if (plan := analyzed(frame)) is not None:
+        yield from _flowing(plan, plan.output().apply(number).exprId())
+
+
+def _flowing(plan, column) -> Iterator[int | None]:
+    """Yield the delays of the streams whose times flow into the column of that id in a plan of Spark's."""
+    kind = plan.nodeName()
+    if kind == "EventTimeWatermark" and plan.eventTime().toAttribute().exprId().equals(column):
+        yield plan.output().apply(column_ids(plan.output()).index(column)).metadata().getLong(_DELAY)
+        return
+    if kind == "Union":
+        number = column_ids(plan.output()).index(column)
+        for child in children(plan):
+            yield from list(_flowing(child, child.output().apply(number).exprId())) or [None]
+        return
+    if kind == "Project":
+        column = _source_of(plan.projectList(), column)
+    for child in children(plan):
+        if column in column_ids(child.output()):
+            yield from _flowing(child, column)
+
+
+def _source_of(expressions, column):
+    """Return the id of the column that a projection gives under this one's id, the id itself if it is computed."""
+    for expression in items(expressions):
+        if expression.exprId().equals(column) and expression.nodeName() == "Alias":
+            named = expression.child()
+            return named.exprId() if named.nodeName() == "AttributeReference" else column
+    return column

@@ -1,7 +1,7 @@
 """Row-pattern matching as a Spark DataFrame: over a stream in a keyed ordered stage, over a table by sorting it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from pyspark.sql import Column, DataFrame
@@ -14,41 +14,28 @@ from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
 from cepsql.spark.bounds import unpack_bounded
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.late_rows import LateFiles
 from cepsql.spark.rows import layout_columns, match_schema
 from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
 
 def match_stream(
-    frame: DataFrame,
+    feeds: Sequence[Feed],
     program: MatchProgram,
-    delay: int,
     observation: str,
-    control: str | None = None,
     buckets: Buckets | None = None,
-    late: LateFiles | None = None,
     hold: int | None = None,
-    read: Callable[[int], DataFrame] | None = None,
 ) -> DataFrame:
-    """Return the matches in a streaming frame: k* and the measures, as soon as they are decided.
+    """Return the matches in streams, merged in the order of event time: k* and the measures, as soon as decided.
 
-    delay:       how many microseconds rows may come after later ones.
+    feeds:       streams of the same columns and types.
     observation: name under which each batch's progress shows the counts of `cepsql.spark.stage.run_stage`.
-    control:     folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
-    late:        where rows that are not used are written; the frame then has `__whole`.
     hold:        of the program (`cepsql.matching.hold`), where something follows that needs to know how far the matches
                  are: then rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
-    read:        makes the packets for so many buckets without Spark's rows, of which only the types are then used.
-    A BOOLEAN column `__malformed` of the frame marks rows that are only counted. A column BOUND marks rows that say how
-    far the frame is; then `delay` must be 0.
     """
-    operator = MatchOperator(program)
-    reader = None if read is None else partial(_read_only, read)
-    feed = Feed(frame, delay, control=control, late=late, read=reader)
-    stage = run_stage(operator, [feed], program.fingerprint(), observation, buckets)
-    schema = match_schema(frame, program)
+    schema = match_schema(feeds[0].frame, program)
+    stage = run_stage(MatchOperator(program), feeds, program.state_id, observation, buckets)
     return stage_rows(stage, schema) if hold is None else unpack_bounded(stage, schema, hold)
 
 
@@ -86,8 +73,3 @@ def _order_key(sql: str, name: str) -> tuple[Column, Column]:
     direction = (direction or "asc").lower()
     nulls = (nulls or ("first" if direction == "asc" else "last")).lower()
     return F.expr(value).alias(name), getattr(F.col(name), f"{direction}_nulls_{nulls}")()
-
-
-def _read_only(read: Callable[[int], DataFrame], buckets: int, number: int) -> DataFrame:
-    """Return the packets of the only input."""
-    return read(buckets)

@@ -17,6 +17,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from cepsql.ordered.counts import Counts
+from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
 
 BELOW_MATCH = "cepsql_below"
@@ -40,6 +41,9 @@ INPUT_COUNTS = "input"
 """What the names of an operator's counts of a single input begin with; the number of the input and `_` follow."""
 
 _INPUT_COUNT = rf"{INPUT_COUNTS}(\d+)_(\w+)"
+_DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
+"""Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
+
 _LAST_EVENTS_SECONDS = 10
 
 
@@ -142,10 +146,11 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
-    matched = [values for values in everything.values() if "late" in values]
+    matched = [values for name, values in everything.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:
         # Spark may have counted files instead.
         totals["rows_per_second"] = sum(values.get("read") or 0 for values in matched) * 1000 / event.batchDuration
+    everything |= _left_out(event)
     for name, values in everything.items():
         malformed = values.get("malformed") or 0
         if name.startswith(BELOW_MATCH):
@@ -180,6 +185,17 @@ def _others(observation: str, values: dict, prefix: str) -> tuple[dict[str, int]
         else:
             counters[name] = values[prefix + name]
     return counters, {name: Counts(**counts) for name, counts in inputs.items()}
+
+
+def _left_out(event: StreamingQueryProgress) -> dict[str, dict]:
+    """Return the counts of what operators of Spark left out, which the counts of sources take for used."""
+    found = {name: row.asDict() for name, row in event.observedMetrics.items() if name.startswith(LEFT_OUT)}
+    found |= {
+        f"{operator.operatorName} {number}": {"late": operator.numRowsDroppedByWatermark}
+        for number, operator in enumerate(event.stateOperators)
+        if operator.operatorName in _DROPPING
+    }
+    return {n: row | {"used": -(row.get("late") or 0) - (row.get("null_time") or 0)} for n, row in found.items()}
 
 
 class _Listener(StreamingQueryListener):

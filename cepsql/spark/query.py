@@ -18,11 +18,12 @@ from cepsql.errors import Error, InterfaceError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.list_aggregates import has_list_aggregates
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, stage_settings
-from cepsql.spark.sink import Sink
+from cepsql.spark.sink import RowSink
 
 if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
@@ -49,7 +50,7 @@ class StartOptions:
 
 
 def start(
-    frame: DataFrame, sink: Sink, checkpoint: Checkpoint, options: StartOptions = StartOptions()
+    frame: DataFrame, sink: RowSink, checkpoint: Checkpoint, options: StartOptions = StartOptions()
 ) -> "StandingQuery":
     """Start a streaming frame.
 
@@ -66,8 +67,9 @@ class StandingQuery:
     As a context manager it is stopped at the end of the block.
     """
 
-    def __init__(self, frame: DataFrame, sink: Sink, checkpoint: Checkpoint, options: StartOptions):
-        self._frame, self._sink, self._checkpoint, self._options = frame, sink, checkpoint, options
+    def __init__(self, frame: DataFrame, sink: RowSink, checkpoint: Checkpoint, options: StartOptions):
+        self._frame, self._late_bound = count_left_out(frame)
+        self._sink, self._checkpoint, self._options = sink, checkpoint, options
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self._error: Error | None = None
         self._query: StreamingQuery
@@ -189,11 +191,16 @@ class StandingQuery:
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
         watch(self._frame.sparkSession, name, self._watch)
+        self._after_batch()
         writer = self._frame.writeStream.queryName(name).outputMode("append")
-        writer = self._sink.attach(writer).option("checkpointLocation", self._checkpoint.spark)
+        writer = self._sink.attach(writer, self._after_batch).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
         with self._lock, stage_settings(self._frame.sparkSession, unchecked=_is_unchecked(self._frame)):
             self._query = writer.trigger(**timing).start()
+
+    def _after_batch(self, batch: int | None = None) -> None:
+        if self._late_bound is not None:
+            self._late_bound.set_after(self._checkpoint.spark, batch)
 
     def _follow(self) -> None:
         """Wait until Spark's query has ended, and complete the progress; raise what it failed with."""

@@ -8,17 +8,20 @@ from pyspark.sql.types import (
     DateType,
     IntegralType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
     TimestampNTZType,
     TimestampType,
+    VariantType,
 )
 
-from cepsql.errors import ProgrammingError
+from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.pattern.program import (
     Aggregate,
+    ByVariable,
     Classifier,
     Complete,
     MatchId,
@@ -64,11 +67,32 @@ def event_time(frame: DataFrame, sql: str) -> str:
 
 
 def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
-    """Return the columns of the matches: k*, then the measures, with Spark's types."""
+    """Return the columns of the matches: k*, then the measures, with Spark's types.
+
+    Raises NotSupportedError for keys by which Spark cannot group.
+    """
     keys = frame.selectExpr(*(_aliased(column.sql, column.name) for column in program.keys)).schema.fields
+    for column, field in zip(program.keys, keys, strict=True):
+        if kind := _incomparable(field.dataType):
+            raise NotSupportedError(
+                f"PARTITION BY {column.sql} is not supported: nothing says when two {kind} values are equal",
+                hint=f"partition by what is in it, or by its text: to_json({column.sql})",
+            )
     values = frame.selectExpr(*(_aliased(column.sql, column.name) for column in (*program.values, *program.order)))
     fields = [StructField(field.name, field.dataType) for field in keys]
     return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in program.measures])
+
+
+def _incomparable(kind: DataType) -> str | None:
+    """Return which type in another one, or itself, Spark cannot compare, None if it can."""
+    match kind:
+        case MapType() | VariantType():
+            return kind.typeName().upper()
+        case ArrayType():
+            return _incomparable(kind.elementType)
+        case StructType():
+            return next(filter(None, (_incomparable(field.dataType) for field in kind.fields)), None)
+    return None
 
 
 def _measure_type(values: DataFrame, measure: Measure) -> DataType:
@@ -81,6 +105,11 @@ def _measure_type(values: DataFrame, measure: Measure) -> DataType:
             return StringType()
         case Navigation(column=column) | RowValue(column):
             return LongType() if column == "t" else values.schema[column].dataType
+        case Aggregate(function, column=ByVariable() | MatchNumber() as column):
+            number = isinstance(column, MatchNumber)
+            sql = "CAST(1 AS BIGINT)" if number else column.column or "CAST(NULL AS STRING)"
+            made = f"array({sql})" if function == "list" else f"{function}({sql})"
+            return values.selectExpr(f"{made} AS x").schema["x"].dataType
         case Aggregate(function="list", column=column):
             return ArrayType(LongType() if column == "t" else values.schema[column].dataType)
         case Aggregate(function=function, column=column):

@@ -40,8 +40,9 @@ def session(
     _name_python(master)
     folder = Path(tempfile.mkdtemp(prefix="cepsql-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # pyspark prints every SQL error as JSON with its Java trace; ours are raised.
-    logging.getLogger("SQLQueryContextLogger").disabled = True
+    # pyspark prints every error as JSON with its Java trace; ours are raised.
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).disabled = True
     handler = signal.getsignal(signal.SIGINT)
     try:
         return _start(_settings(master, folder) | (conf or {}), folder / "spark.log")

@@ -1,25 +1,12 @@
 """Where the rows of a standing query go."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.spark.arrow import to_arrow
-
-
-class FormatSink:
-    """A sink of Spark's own, by format and options."""
-
-    rows, error = 0, None
-
-    def __init__(self, format: str, options: Mapping[str, str] | None = None):
-        self._format, self._options = format, dict(options or {})
-
-    def attach(self, writer: DataStreamWriter) -> DataStreamWriter:
-        """Return the writer with this sink set."""
-        return writer.format(self._format).options(**self._options)
 
 
 class RowSink:
@@ -35,9 +22,14 @@ class RowSink:
         self.rows = 0
         self.error: Exception | None = None
 
-    def attach(self, writer: DataStreamWriter) -> DataStreamWriter:
-        """Return the writer with this sink set."""
-        return writer.foreachBatch(self._take)
+    def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
+        """Return the writer with this sink set; `after` is called with the id of each batch after its rows."""
+
+        def take(frame: DataFrame, batch: int) -> None:
+            self._take(frame, batch)
+            after(batch)
+
+        return writer.foreachBatch(take)
 
     def _take(self, frame: DataFrame, batch_id: int) -> None:
         # One action and no more: the stage below runs once for each, and counts its rows each time.
@@ -50,6 +42,3 @@ class RowSink:
             self.error = error
             raise
         self.rows += table.num_rows
-
-
-Sink = FormatSink | RowSink

@@ -70,4 +70,4 @@ def bag(table: pa.Table) -> Counter:
 
 def stage_of(program=PROGRAM, delay=0, function=match_rows) -> Stage:
     """Return the stage that runs a program over one stream."""
-    return Stage(MatchOperator(program, function), (Input(delay),), program.fingerprint())
+    return Stage(MatchOperator(program, function), (Input(delay),), program.state_id)

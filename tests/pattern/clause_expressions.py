@@ -214,6 +214,18 @@ def _read(argument: Expression, place: int, seen: Seen):
     return _of_row(argument, seen.rows[row]) if 0 <= row < len(seen.rows) else None
 
 
+def _at(argument: Expression, place: int, seen: Seen):
+    """Return the value of an aggregate's argument for one row of the match."""
+    match argument:
+        case Classifier():
+            return seen.names[place]
+        case Call("MATCH_NUMBER"):
+            return seen.number
+        case Operation(left, sign, right):
+            return _SIGNS[sign](_at(left, place, seen), _at(right, place, seen))
+    return _of_row(argument, seen.rows[seen.start + place])
+
+
 def _of_row(argument: Expression, row: dict):
     match argument:
         case Literal(constant):
@@ -231,7 +243,7 @@ def _aggregate(node: Aggregate, seen: Seen):
     places = seen.of(node.variable if argument is None else variable_of(argument), node.semantics)
     if argument is None:
         return len(places)
-    values = [_of_row(argument, seen.rows[seen.start + place]) for place in places]
+    values = [_at(argument, place, seen) for place in places]
     values = [value for value in values if value is not None]
     if node.function == "COUNT_IF":
         return sum(values)
@@ -257,6 +269,7 @@ def _or(left, right):
 
 
 _SIGNS = {
+    "||": _strict(lambda a, b: str(a) + str(b)),
     "+": _strict(lambda a, b: a + b),
     "-": _strict(lambda a, b: a - b),
     "=": _strict(lambda a, b: a == b),

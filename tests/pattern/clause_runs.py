@@ -144,4 +144,6 @@ def _type(sql: str) -> pa.DataType:
     parsed = sqlglot.parse_one(sql, read="spark").unnest()
     if isinstance(parsed, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
         return pa.bool_()
+    if isinstance(parsed, exp.DPipe):
+        return pa.string()
     return pa.string() if re.fullmatch(r"`?[ks]`?|'.*'", sql) else pa.int64()

@@ -222,7 +222,13 @@ class _Maker:
             return self.navigation(Classifier(self.name()))
         if kind < 0.85:
             return self.navigation(Column("s", self.name()))
-        return Aggregate(self.random.choice(("MIN", "MAX")), Column("s", self.name()), semantics=self.semantics())
+        function = self.random.choice(("MIN", "MAX"))
+        return Aggregate(function, self.labelled(Column("s", self.name())), semantics=self.semantics())
+
+    def labelled(self, column: Column) -> Expression:
+        """Make the text of a row, often with the variable of the row in it."""
+        label = Classifier(column.variable)
+        return self.random.choice((column, label, Operation(label, "||", column), Operation(column, "||", label)))
 
     def condition(self, depth: int = 3) -> Expression:
         kind = self.random.random()
@@ -265,9 +271,21 @@ class _Maker:
         if kind < 0.2:
             return Aggregate("COUNT", None, self.name(), semantics=words)
         if kind < 0.3:
-            return Aggregate("COUNT_IF", Operation(Column("x", self.name()), ">", Literal(1)), semantics=words)
+            return Aggregate("COUNT_IF", self.tested(), semantics=words)
+        if kind < 0.4:
+            return Aggregate("COUNT", self.labelled(Column("s", self.name())), None, self.random.random() < 0.7, words)
+        if kind < 0.45:
+            function = self.random.choice(("COUNT", "SUM", "AVG", "MIN", "MAX"))
+            return Aggregate(function, Call("MATCH_NUMBER"), None, self.random.random() < 0.3, words)
         function = self.random.choice(("COUNT", "SUM", "AVG", "MIN", "MAX"))
         return Aggregate(function, self.argument(), None, self.random.random() < 0.3, words)
+
+    def tested(self) -> Expression:
+        """Make what is true or false of a row, and may ask for its variable."""
+        name = self.name()
+        test = Operation(Column("x", name), ">", Literal(1))
+        named = Operation(Classifier(name), self.random.choice(("=", "<>", ">")), Literal(self.random.choice("AB")))
+        return self.random.choice((test, named, Operation(test, self.random.choice(("AND", "OR")), named)))
 
     def distance(self) -> int | None:
         return self.random.choice((None, None, 0, 1, 1, 2))

@@ -20,6 +20,7 @@ from cepsql.spark.replay import Replay, replay_source, write_batch
 from cepsql.spark.rows import event_time
 from cepsql.spark.sink import RowSink
 from cepsql.spark.source import read_source
+from cepsql.spark.stage import Feed
 
 SECOND = 1_000_000
 PROGRAM = MatchProgram(
@@ -102,9 +103,8 @@ def test_batch_by_batch(spark, tmp_path, expected, restarts):
     folder = tmp_path / "events"
     folder.mkdir()
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
-    frame = match_stream(
-        read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control, Buckets(3, 2)
-    )
+    feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
+    frame = match_stream([feed], PROGRAM, "matches", Buckets(3, 2))
     outputs = []
     with Replay(frame, checkpoint) as replay:
         for number in range(len(BATCHES)):
@@ -135,7 +135,8 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
     for number in (0, 1, 3):
         add(folder, number)
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
-    frame = match_stream(read_source(spark, events(folder, True)), PROGRAM, 10 * SECOND, "matches", checkpoint.control)
+    feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
+    frame = match_stream([feed], PROGRAM, "matches")
     tables = []
     with start(frame, RowSink(lambda table, _: tables.append(table)), checkpoint, StartOptions(drain=True)) as query:
         assert query.await_(600)

@@ -6,14 +6,18 @@ from types import SimpleNamespace
 from pyspark.sql import Row
 
 from cepsql.ordered.counts import Counts
+from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.progress import BELOW_MATCH, Watch
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
 
-def event(batch=7, **observed) -> SimpleNamespace:
+def event(batch=7, operators=(), **observed) -> SimpleNamespace:
     rows = {name: Row(**values) for name, values in observed.items()}
-    return SimpleNamespace(batchId=batch, batchDuration=500, processedRowsPerSecond=None, observedMetrics=rows)
+    states = [SimpleNamespace(operatorName=name, numRowsDroppedByWatermark=rows) for name, rows in operators]
+    return SimpleNamespace(
+        batchId=batch, batchDuration=500, processedRowsPerSecond=None, observedMetrics=rows, stateOperators=states
+    )
 
 
 def stage(numbers: list, totals: list, bound: int | None = 3) -> dict:
@@ -32,6 +36,13 @@ def test_a_plain_query():
         watch.add(event(batch, a={"read": 5, "malformed": 1}, b={"read": 2, "malformed": None}))
     assert counted(watch) == (14, 12, 0, 2, 0)
     assert (watch.progress.batches, watch.progress.seconds, watch.progress.watermark) == (2, 1.0, None)
+
+
+def test_what_spark_leaves_out_is_not_used():
+    watch = Watch()
+    joined = {"a": {"read": 9, "malformed": 1}, f"{LEFT_OUT}_1": {"late": 2, "null_time": 1}}
+    watch.add(event(0, operators=[("dedupe", 1), ("stateStoreSave", 40), ("symmetricHashJoin", 2)], **joined))
+    assert counted(watch) == (9, 2, 5, 1, 1)
 
 
 def test_counts_go_on_from_the_checkpoint():

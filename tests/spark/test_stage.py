@@ -65,8 +65,8 @@ def test_first_rows_of_two_streams(spark, tmp_path, restarts):
             if restarts:
                 replay.restart()
         found.append(seen(replay.end()))
-        progress = replay.query.progress
     assert found == expected
+    progress = replay.query.progress
     assert progress.counters == {"duplicates": 2}
     assert progress.inputs == {
         "firsts 0": Counts(read=6, used=3, late=2, null_time=1),

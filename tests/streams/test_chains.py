@@ -46,9 +46,24 @@ QUERIES = {
       SELECT r.k, r.rowtime, r.top, o.ts, o.x FROM rises AS r
       LEFT JOIN others AS o ON o.k = r.k AND o.ts > r.rowtime - INTERVAL '1' SECOND
         AND o.ts <= r.rowtime + INTERVAL '4' SECONDS AND o.x > r.top""",
+    "streams side by side": """SELECT * FROM (
+        SELECT k, ts, x, 'event' AS kind FROM events WHERE x <> 5
+        UNION ALL SELECT k, ts, x * 10000000000, 'other' FROM others
+        UNION ALL SELECT k, ts, -1, 'again' FROM events WHERE x = 5
+      ) MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY ts, kind, x
+        MEASURES CLASSIFIER() AS last, SUM(x) AS total, MATCH_ROWTIME() AS until, MATCH_NUMBER() AS number
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (E (O | G)+? E) WITHIN INTERVAL '40' SECONDS
+        DEFINE E AS kind = 'event' AND x > 2, O AS kind = 'other' AND O.x >= E.x, G AS kind = 'again')""",
+    "matches beside a stream": f"""WITH {RISES} SELECT * FROM (
+        SELECT k, rowtime, top FROM rises UNION ALL SELECT k, ts, x + 100 FROM others
+      ) MATCH_RECOGNIZE (
+        PARTITION BY k ORDER BY rowtime, top MEASURES X.top AS top, Y.top AS other
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (X Y) DEFINE X AS top < 100, Y AS top >= 100)""",
 }
 
-SEEDS = {"three patterns": 58, "windows": 7, "join": 4}
+SEEDS = {"three patterns": 58, "windows": 7, "join": 4, "streams side by side": 11, "matches beside a stream": 3}
+SEVERAL_STREAMS = ("join", "streams side by side", "matches beside a stream")
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -61,9 +76,9 @@ def test_stream_equals_batch(name, spark):
     expected = sorted(map(repr, engine.sql(QUERIES[name]).collect()))
     assert len(expected) > 5
     batches = [disordered(given, seed) for given in rows.values()]
-    if name != "join":
+    if name not in SEVERAL_STREAMS:
         played = play(STREAMS + QUERIES[name], batches[0], restart=name == "windows", spark=spark)
     else:
         both = [dict(zip(rows, pair, strict=True)) for pair in itertools.zip_longest(*batches, fillvalue=[])]
-        played = play(STREAMS + QUERIES[name], both, spark=spark)
+        played = play(STREAMS + QUERIES[name], both, restart=name != "join", spark=spark)
     assert sorted(repr(row) for batch in played for row in batch) == expected

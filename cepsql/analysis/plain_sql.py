@@ -1,0 +1,86 @@
+"""What sqlglot is asked of trees: their SQL text, their types, what their names mean."""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
+
+from cepsql.analysis.positions import span_of
+from cepsql.errors import Error
+from cepsql.language.guard import guarded, not_understood
+from cepsql.language.tokens import DIALECT
+
+
+def sql_of(expression: exp.Expr, comments: bool = True) -> str:
+    """Return an expression as Spark SQL, with the comments in it or without.
+
+    Raises ProgrammingError at the innermost call that cannot be written.
+    """
+    return _asked(expression, lambda tree: tree.sql(dialect=DIALECT, comments=comments))
+
+
+def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
+    """Return what sqlglot is told of tables: names and Spark types of their columns."""
+    known = {name: {column: known_type(kind) for column, kind in columns} for name, columns in tables.items()}
+    with guarded():
+        return MappingSchema(known, dialect=DIALECT)
+
+
+def qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
+    """Return a query with the table of every column, and without stars; the one given is changed.
+
+    Raises OptimizeError for names that mean nothing, ProgrammingError for what is not understood.
+    """
+    with guarded(span_of(query)):
+        return qualify(
+            query,
+            schema=schema,
+            dialect=DIALECT,
+            validate_qualify_columns=False,
+            quote_identifiers=False,
+            identify=False,
+        )
+
+
+def annotate(query: exp.Query, schema: MappingSchema) -> None:
+    """Find the types of a query's expressions as far as sqlglot knows them.
+
+    Raises ProgrammingError at the innermost call that is not understood.
+    """
+    _asked(query, lambda tree: annotate_types(tree, schema=schema, dialect=DIALECT))
+
+
+@cache
+def known_type(name: str) -> str:
+    """Return a Spark type as sqlglot understands it, "unknown" for one that it does not know."""
+    if name.lower().startswith("void"):
+        return "unknown"
+    try:
+        with guarded():
+            exp.DataType.build(name, dialect=DIALECT)
+    except (Error, SqlglotError):
+        return "unknown"
+    return name
+
+
+def _asked(expression: exp.Expr, question: Callable[[exp.Expr], object]) -> object:
+    try:
+        with guarded(span_of(expression)):
+            return question(expression)
+    except (Error, SqlglotError) as error:
+        raise _innermost(expression, question) or error from None
+
+
+def _innermost(expression: exp.Expr, question: Callable[[exp.Expr], object]) -> Error | None:
+    """Return the error for the innermost call that cannot be asked the question, None if there is none."""
+    for node in reversed(list(expression.find_all(exp.Func))):
+        try:
+            with guarded():
+                question(node.copy())
+        except (Error, SqlglotError):
+            return not_understood(span_of(node, span_of(expression)))
+    return None

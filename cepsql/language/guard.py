@@ -1,0 +1,66 @@
+"""What stands round every call into sqlglot: deeply nested SQL, and whatever else it fails with, becomes our error."""
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
+from sqlglot.errors import OptimizeError, ParseError
+
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+
+MAX_NESTING = 100
+"""How many brackets may stand in one another."""
+
+_STACK = 12_000
+_lock = threading.Lock()
+_limits: list[int] = []
+"""Python's own recursion limit, once for each block that runs now."""
+
+
+@contextlib.contextmanager
+def deep_stack(place: Span | None = None) -> Iterator[None]:
+    """Let functions over SQL trees call themselves more often within the block than Python lets others.
+
+    Raises NotSupportedError at `place` where even that is not enough.
+    """
+    with _lock:
+        _limits.append(_limits[0] if _limits else sys.getrecursionlimit())
+        sys.setrecursionlimit(max(_STACK, _limits[0]))
+    try:
+        yield
+    except RecursionError:
+        raise too_deep(place) from None
+    finally:
+        with _lock:
+            usual = _limits.pop()
+            if not _limits:
+                sys.setrecursionlimit(usual)
+
+
+@contextlib.contextmanager
+def guarded(place: Span | None = None) -> Iterator[None]:
+    """Guard a call into sqlglot.
+
+    Lets errors of ours, and sqlglot's own about syntax and names, through. All else that it fails with, which is where
+    its functions are given what they don't expect, raises ProgrammingError at `place`.
+    """
+    with deep_stack(place):
+        try:
+            yield
+        except (Error, ParseError, OptimizeError, RecursionError):
+            raise
+        except Exception as error:
+            raise not_understood(place) from error
+
+
+def too_deep(place: Span | None) -> NotSupportedError:
+    """Make the error for SQL that is nested too deeply."""
+    return NotSupportedError(
+        "the SQL is nested too deeply", place, f"at most {MAX_NESTING} brackets may stand in one another"
+    )
+
+
+def not_understood(place: Span | None) -> ProgrammingError:
+    """Make the error for SQL that cannot be made sense of."""
+    return ProgrammingError("syntax error: this is not understood", place, "are arguments missing, or of another form?")

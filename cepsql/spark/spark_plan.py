@@ -1,0 +1,65 @@
+"""Look into the analyzed plans of Spark, and put nodes of them together anew."""
+
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame
+
+_AGGREGATIONS = ("Aggregate", "Distinct")
+_DEDUPLICATIONS = ("Deduplicate", "DeduplicateWithinWatermark")
+
+
+def analyzed(frame: DataFrame):
+    """Return the analyzed plan of a frame, None where no JVM is at hand (Spark Connect)."""
+    return frame._jdf.queryExecution().analyzed() if hasattr(frame, "_jdf") else None
+
+
+def frame_of(frame: DataFrame, plan) -> DataFrame:
+    """Return the frame of a plan, in the session of another frame."""
+    spark = frame.sparkSession
+    return DataFrame(spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
+
+
+def nodes(plan) -> Iterator:
+    """Yield a plan's nodes, the outermost first."""
+    yield plan
+    for child in children(plan):
+        yield from nodes(child)
+
+
+def children(node) -> list:
+    """Return the inputs of a node."""
+    return items(node.children())
+
+
+def items(sequence) -> list:
+    """Return a sequence of Scala's as a list."""
+    return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def column_ids(attributes) -> list:
+    """Return the ids by which Spark knows the columns that a node gives."""
+    return [attribute.exprId() for attribute in items(attributes)]
+
+
+def with_child(frame: DataFrame, node, number: int, child):
+    """Return a copy of a node with another input at a place; `frame` is any of the session."""
+    inputs = children(node)
+    inputs[number] = child
+    return node.withNewChildren(frame.sparkSession._jvm.PythonUtils.toSeq(inputs))
+
+
+def is_aggregation(node) -> bool:
+    """Tell whether a node aggregates a stream."""
+    return node.nodeName() in _AGGREGATIONS and node.isStreaming()
+
+
+def is_match(node) -> bool:
+    """Tell whether a node is one of our stages."""
+    return node.nodeName().startswith("FlatMapGroups")
+
+
+def keeps_state(node) -> bool:
+    """Tell whether a node remembers rows of streams between micro-batches."""
+    if node.nodeName() == "Join":
+        return all(child.isStreaming() for child in children(node))
+    return node.isStreaming() and (node.nodeName() in (*_AGGREGATIONS, *_DEDUPLICATIONS) or is_match(node))

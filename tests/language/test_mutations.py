@@ -1,0 +1,78 @@
+"""Statements that are changed at random: whatever they say, planning them ends well or with an error of ours.
+
+`CEPSQL_EXAMPLES=20000 CEPSQL_SEED=7 pytest tests/language/test_mutations.py` tries more, and others, than the everyday
+run.
+"""
+
+import os
+import re
+import traceback
+from functools import cache
+from random import Random
+
+from catalog import engine
+from mutations import Statement, mutation
+
+from cepsql.catalog import Relation
+from cepsql.engine import Engine, connect
+from cepsql.errors import Error, InternalError
+
+EXAMPLES = int(os.environ.get("CEPSQL_EXAMPLES", "3000"))
+SEED = os.environ.get("CEPSQL_SEED", "0")
+
+
+class NeedsSpark(Error):
+    """The statement would start Spark, which is beyond this test."""
+
+
+class NoSpark:
+    """Stands where a session would."""
+
+    class catalog:
+        @staticmethod
+        def tableExists(name: str) -> bool:
+            return False
+
+    def __getattr__(self, name: str) -> None:
+        raise NeedsSpark(f"no {name} here")
+
+
+def test_mutations_end_in_errors_of_ours() -> None:
+    failures: dict[str, str] = {}
+    for number in range(EXAMPLES):
+        statement = mutation(Random(f"{SEED}:{number}"))
+        try:
+            prepared(statement).sql(statement.text)
+        except InternalError as error:
+            failures.setdefault(f"InternalError {error.message}", f"{number}: {statement.text}")
+        except Error:
+            pass
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            kind = f"{type(error).__name__} in {place.filename.split('/')[-1]}:{place.lineno}"
+            failures.setdefault(kind, f"{number}: {statement.text}")
+    said = "\n\n".join(f"{kind}, example {text}" for kind, text in failures.items())
+    assert not failures, f"with CEPSQL_SEED={SEED}:\n{said}"
+
+
+def prepared(statement: Statement) -> Engine:
+    """Return an engine without Spark that knows what the statement may read."""
+    fresh = connect(NoSpark())
+    for relation in relations(statement.definitions):
+        fresh.catalog.add(relation)
+    return fresh
+
+
+@cache
+def relations(definitions: str) -> tuple[Relation, ...]:
+    """Return the relations of the shared catalog, with those that definitions add."""
+    known = connect(NoSpark())
+    for relation in engine().catalog:
+        known.catalog.add(relation)
+    definitions = re.sub(r"\bCREATE (STREAM|TABLE|VIEW)\b", r"CREATE OR REPLACE \1", definitions)
+    try:
+        for _ in known.execute(definitions):
+            pass
+    except Error:
+        pass
+    return tuple(known.catalog)

@@ -1,0 +1,139 @@
+"""Rows read = used + late + malformed + without a time, where Spark's own operators decide what is late."""
+
+import os
+
+import pytest
+from pyspark.sql import functions as F
+
+import cepsql
+
+FILES = [
+    """
+    a,2026-01-01 00:00:05,1
+    a,2026-01-01 00:10:00,2
+    b,2026-01-01 00:11:00,17
+    """,
+    """
+    a,2026-01-01 00:00:06,3
+    a,2026-01-01 00:07:00,4
+    b,2026-01-01 00:20:00,5
+    a,,7
+    a,2026-01-01 00:20:00,many
+    """,
+    """
+    a,2026-01-01 00:12:00,6
+    a,2026-01-01 00:07:30,8
+    a,2026-01-01 00:10:29.999,11
+    a,2026-01-01 00:10:30,12
+    a,2026-01-01 00:10:30.000001,13
+    a,2026-01-01 00:09:59.999999,10
+    a,,14
+    """,
+    """
+    b,2026-01-01 00:19:00,15
+    b,2026-01-01 01:00:00,16
+    """,
+]
+READ, MALFORMED = 17, 1
+QUERIES = {
+    "tumbling": "SELECT window(ts, '5 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1",
+    "shifted": "SELECT window(ts, '5 minutes', '5 minutes', '4 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1",
+    "overlapping": "SELECT window(ts, '4 minutes', '3 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1",
+    "session": "SELECT k, session_window(ts, '3 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1, 2",
+    "session of each": "SELECT k, session_window(ts, if(x > 5, '1 minute', '4 minutes')) AS w, collect_list(x) AS xs "
+    "FROM s GROUP BY 1, 2",
+    "time": "SELECT k, ts, collect_list(x) AS xs FROM s GROUP BY k, ts",
+    "named below": "SELECT w.end, collect_list(x) AS xs FROM (SELECT window(ts, '5 minutes') AS w, x FROM "
+    "(SELECT ts AS at, * FROM s)) GROUP BY w",
+    "having": "SELECT window(ts, '5 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1 HAVING COUNT(*) > 0",
+    "one for one": "SELECT window(ts, '5 minutes') AS w, collect_list(x) AS xs FROM s JOIN t USING (k) GROUP BY 1",
+    "many for one": "SELECT window(ts, '5 minutes') AS w, collect_set(x) AS xs "
+    "FROM s JOIN t USING (k) LATERAL VIEW explode(array(1, 2, 3)) AS y GROUP BY 1",
+    "distinct": "SELECT DISTINCT k, ts, array(x) AS xs FROM s",
+}
+JOIN = "SELECT a.x FROM s AS a JOIN s AS b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' SECOND"
+
+
+@pytest.fixture
+def engine(spark, tmp_path):
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    for number, text in enumerate(FILES):
+        write(tmp_path / "in", number, text)
+    engine = cepsql.connect(spark)
+    engine.sql(f"""
+        CREATE STREAM s (k STRING, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts - INTERVAL '30' SECONDS)
+        USING csv OPTIONS (path '{tmp_path / "in"}', maxFilesPerTrigger '1')
+    """)
+    engine.register("t", spark.createDataFrame([("a",), ("b",)], "k STRING"))
+    yield engine
+    engine.close()
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+
+
+def write(folder, number, text):
+    folder.mkdir(exist_ok=True)
+    (folder / f"{number}.csv").write_text("\n".join(line.strip() for line in text.strip().splitlines()) + "\n")
+    os.utime(folder / f"{number}.csv", (number + 1, number + 1))
+
+
+def run(engine, sql, **options):
+    with engine.sql(sql).start(drain=True, **options) as standing:
+        rows = [row for table in standing.rows() for row in table.to_pylist()]
+    return rows, standing.progress
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_rows_used_are_those_that_came_in(engine, name):
+    rows, progress = run(engine, QUERIES[name])
+    used = {x for row in rows for x in row["xs"]}
+    assert (progress.rows_read, progress.rows_malformed, progress.rows_null_time) == (READ, MALFORMED, 2)
+    assert progress.rows_used == len(used)
+    assert progress.rows_late == READ - MALFORMED - 2 - len(used) > 0
+
+
+def test_rows_that_a_condition_drops_are_not_late(engine):
+    _, progress = run(engine, "SELECT window(ts, '5 minutes') AS w, COUNT(*) FROM s WHERE x < 9 GROUP BY 1")
+    assert (progress.rows_read, progress.rows_late, progress.rows_null_time, progress.rows_used) == (17, 1, 1, 14)
+
+
+def test_both_sides_of_a_join_count(engine):
+    rows, progress = run(engine, JOIN)
+    once = {row["x"] for row in rows}
+    assert progress.rows_read == 2 * READ
+    assert progress.rows_late == 2 * (READ - MALFORMED - 2 - len(once)) > 0
+    assert progress.rows_used == 2 * (len(once) + 2)
+
+
+def test_after_restarts(engine, tmp_path):
+    query = engine.sql(QUERIES["tumbling"])
+    for path in (tmp_path / "in").iterdir():
+        path.rename(tmp_path / path.name)
+    read = used = late = 0
+    seen = []
+    for number in [*range(len(FILES)), None]:
+        if number is not None:
+            (tmp_path / f"{number}.csv").rename(tmp_path / "in" / f"{number}.csv")
+        with query.start(checkpoint=str(tmp_path / "checkpoint"), drain=number is None) as standing:
+            if number is not None:
+                standing.process_available()
+                standing.stop()
+            seen += [x for table in standing.rows() for xs in table["xs"].to_pylist() for x in xs]
+        read, used, late = (
+            read + standing.progress.rows_read,
+            used + standing.progress.rows_used,
+            late + standing.progress.rows_late,
+        )
+    assert (read, used, late) == (READ, len(seen), READ - MALFORMED - 2 - len(seen))
+    assert len(seen) == 6
+
+
+def test_a_union_waits_for_the_latest_stream(spark, engine, tmp_path):
+    read = spark.readStream.schema("k STRING, ts TIMESTAMP, x INT").option("maxFilesPerTrigger", "1")
+    frames = [read.csv(str(tmp_path / "in")).withWatermark("ts", delay) for delay in ("1 second", "1 hour", "1 minute")]
+    engine.register("u", frames[0].union(frames[1]).union(frames[2].select("k", F.col("ts").alias("at"), "x")))
+    assert engine.catalog.get("u").watermark.delay == 3_600_000_000
+    with pytest.raises(cepsql.ProgrammingError, match="one of the streams in ts has no watermark") as caught:
+        engine.register("u", frames[0].union(read.csv(str(tmp_path / "in"))))
+    assert "watermark=" in caught.value.hint
+    engine.register("u", frames[0].union(read.csv(str(tmp_path / "in"))), watermark=("ts", "2 hours"))
+    assert engine.catalog.get("u").watermark.delay == 7_200_000_000

@@ -1,0 +1,90 @@
+"""Sources that are declared otherwise than usual, and what Spark cannot take: an error of ours says so."""
+
+import os
+
+import pytest
+
+import cepsql
+
+
+@pytest.fixture
+def engine(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    for number, text in enumerate(["k,ts,x\na,2026-01-01 00:00:01,1\na,2026-01-01 00:00:02,2\n", "k,ts,x\nb,,3\n"]):
+        (tmp_path / "in" / f"{number}.csv").write_text(text)
+        os.utime(tmp_path / "in" / f"{number}.csv", (number + 1, number + 1))
+    with cepsql.connect(spark) as engine:
+        yield engine
+
+
+def drained(query):
+    with query.start(drain=True) as standing:
+        return [row for table in standing.rows() for row in table.to_pylist()]
+
+
+def test_columns_that_are_not_declared(engine, tmp_path, capfd):
+    options = f"USING csv OPTIONS (path '{tmp_path / 'in'}', header 'true')"
+    engine.sql(f"CREATE TABLE t {options}")
+    assert [row[:2] for row in engine.sql("DESCRIBE t").rows] == [("k", "string"), ("ts", "timestamp"), ("x", "int")]
+    assert sorted(row.x for row in engine.sql("SELECT * FROM t").collect()) == [1, 2, 3]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP_NTZ", "DATE"])
+def test_event_times_that_spark_has_no_watermark_for(engine, tmp_path, kind):
+    engine.sql(f"""
+        CREATE STREAM s (k STRING, ts {kind}, x INT, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+        USING csv OPTIONS (path '{tmp_path / "in"}', header 'true')
+    """)
+    assert sorted(row["x"] for row in drained(engine.sql("SELECT k, ts, x FROM s WHERE x > 0")))
+    for sql in (
+        "SELECT window(ts, '1 hour') AS w, COUNT(*) AS n FROM s GROUP BY 1",
+        "SELECT k, session_window(ts, '1 hour') AS w, COUNT(*) AS n FROM s GROUP BY 1, 2",
+        "SELECT DISTINCT k, ts FROM s",
+        "SELECT a.x FROM s AS a JOIN s AS b ON a.k = b.k AND b.ts = a.ts",
+    ):
+        with pytest.raises(cepsql.NotSupportedError, match=f"event time ts is {kind} and not TIMESTAMP") as caught:
+            drained(engine.sql(sql))
+        assert "CAST(ts AS TIMESTAMP)" in caught.value.hint
+
+
+@pytest.mark.parametrize("value", ["map('a', 1)", "array(map('a', 1))", "struct(map('a', 1))", "parse_json('1')"])
+def test_keys_that_have_no_equality(engine, tmp_path, value):
+    kind = "VARIANT" if "json" in value else "MAP"
+    matched = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.x AS x PATTERN (A) DEFINE A AS x > 0)"
+    engine.sql(f"""
+        CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts) USING csv OPTIONS (path '{tmp_path / "in"}')
+    """)
+    table = f"(SELECT {value} AS k, 1 AS ts, 2 AS x)"
+    for query in (
+        engine.sql(f"SELECT * FROM {table} {matched}"),
+        engine.sql(f"SELECT * FROM (SELECT {value} AS k, * FROM s) {matched}"),
+    ):
+        with pytest.raises(
+            cepsql.NotSupportedError, match=f"PARTITION BY `?k`? is not supported: .* two {kind} values"
+        ) as caught:
+            drained(query) if query.streaming else query.collect()
+        assert "to_json" in caught.value.hint
+
+
+def test_matches_of_one_query_registered_for_another(engine, tmp_path):
+    engine.sql(f"""
+        CREATE STREAM s (k STRING, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
+        USING csv OPTIONS (path '{tmp_path / "in"}', header 'true')
+    """)
+    inner = (
+        "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x, MATCH_ROWTIME() AS at "
+        "PATTERN (A) DEFINE A AS x > 0)"
+    )
+    outer = "MATCH_RECOGNIZE (ORDER BY at MEASURES A.x AS x PATTERN (A) DEFINE A AS x > 0)"
+    engine.register("m", engine.sql(inner).df, watermark=("at", "0 seconds"))
+    query = engine.sql(f"SELECT * FROM m {outer}")
+    with query.start() as standing:
+        standing.process_available()
+    progress = standing.progress
+    assert progress.rows_read == progress.rows_used + progress.rows_late + progress.rows_null_time > 3
+    with pytest.raises(cepsql.NotSupportedError, match="cannot be drained") as caught:
+        drained(query)
+    assert "CREATE VIEW" in caught.value.hint
+    engine.sql(f"CREATE VIEW v AS {inner}")
+    assert sorted(row["x"] for row in drained(engine.sql(f"SELECT * FROM v {outer}"))) == [1, 2]
