@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.ordered.columns import stack
-from cepsql.ordered.held import CONTEXT, FIRST, divide, has_key, is_due, open_held, retain
+from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
 from cepsql.ordered.operator import Operator, OrderedRows, Step
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.sort import partition_rows, partition_sides
