@@ -25,11 +25,13 @@ class Input:
     delay: how many microseconds its rows may come after later ones.
     side:  which of the operator's relations its rows belong to; several inputs may make up one.
     chained: its rows come from another stage, whose markers say when it ends. A control row ends all other inputs.
+    name:  what its counts are shown under.
     """
 
     delay: int
     side: int = 0
     chained: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
