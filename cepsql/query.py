@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import Registered, Source
-from cepsql.errors import InterfaceError
+from cepsql.errors import DataError, InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan, stage_obstacle
+from cepsql.plan.scans import choose_scans, stage_obstacle
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -107,9 +107,19 @@ class Query:
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
 
-        Raises InterfaceError for a stream, OperationalError if Spark fails.
+        Raises InterfaceError for a stream, OperationalError if Spark fails, DataError for a value that Python has no
+        type for: dates and times beyond the years 1 to 9999, and INTERVAL YEAR TO MONTH.
         """
-        return self._run(lambda: self.df.collect())
+        return self._run(self._collected)
+
+    def _collected(self) -> "list[Row]":
+        from pyspark.errors import PySparkNotImplementedError
+
+        try:
+            return self.df.collect()
+        except (ValueError, OverflowError, PySparkNotImplementedError) as failure:
+            hint = "arrow() gives the rows as they are; CAST(... AS STRING) gives the value as text"
+            raise DataError(f"a value has no type in Python: {failure}", hint=hint) from failure
 
     @property
     def malformed(self) -> int:
@@ -192,7 +202,7 @@ class Query:
         reason = next(filter(None, map(stage_obstacle, stages)), None)
         if reason or spark is None:
             return reason
-        choices = [choose_scan(stage.match.program, below) for stage in stages for below in stage.inputs]
+        choices = [choice for stage in stages for choice in choose_scans(stage)]
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
         obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)

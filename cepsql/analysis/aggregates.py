@@ -18,7 +18,8 @@ from cepsql.analysis.scope import (
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.pattern.program import Aggregate, ByVariable, Literal, MatchNumber
+from cepsql.pattern.program import Aggregate, ByVariable, MatchNumber
+from cepsql.scalar.tree import Literal
 
 _MATCHER = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Count: "count", exp.CountIf: "count_if",

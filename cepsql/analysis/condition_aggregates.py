@@ -10,10 +10,12 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, spoken_function
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError
-from cepsql.pattern.program import Aggregate, ByVariable, Classifier, Navigation
+from cepsql.pattern.program import Aggregate, ByVariable, Classifier, MatchNumber, Navigation
 
 _BOOLEAN = {"BOOL_AND": "min", "EVERY": "min", "BOOL_OR": "max", "SOME": "max", "ANY": "max"}
 _PLAIN = {"TRY_SUM": exp.Sum, "TRY_AVG": exp.Avg}
+_LISTS = ("ARRAYAGG", "ARRAY_AGG", "COLLECT_LIST")
+_BY = {"ARGMAX": "max_by", "MAX_BY": "max_by", "ARGMIN": "min_by", "MIN_BY": "min_by"}
 _OF_ONE_ROW = {"ANY_VALUE": True, "FIRST_VALUE": True, "LAST_VALUE": False}
 
 
@@ -26,7 +28,8 @@ def lower_condition_aggregate(
     """
     found = lower_aggregate(_alike(call), scope, traveling)
     if found is not None:
-        return found
+        # What does not fit is NULL for TRY_SUM and TRY_AVG.
+        return replace(found, function=call.name.lower()) if call.name in _PLAIN else found
     refuse_window_function(call, scope)
     plain = len(call.arguments) == 1 and call.order is None and not call.nulls
     if plain and call.name in _BOOLEAN:
@@ -43,16 +46,33 @@ def lower_condition_aggregate(
             return Navigation(column, variables, first=_OF_ONE_ROW[call.name])
         if isinstance(column, ByVariable) and column.column is None:
             return Classifier(variables, first=_OF_ONE_ROW[call.name])
+    if call.name in _LISTS and plain and not call.distinct:
+        column = _filtered(call, scope, traveling)
+        if column is not None:
+            return Aggregate("collect_list", column, aggregate_variables(call, scope))
+    if call.name in _BY and call.order is None and not call.nulls and not call.distinct and len(call.arguments) == 2:
+        column, by = aggregated(call.arguments[:1], scope, traveling), _filtered(call, scope, traveling)
+        if isinstance(column, str) and isinstance(by, str):
+            return Aggregate(_BY[call.name], column, aggregate_variables(call, scope), by=by)
     several = " of these values" if isinstance(call.function, exp.AggFunc) else ""
     raise NotSupportedError(
         f"the aggregate {spoken_function(call.function)}{several} in DEFINE is not supported",
         span_of(call.function, scope.place),
-        "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR, FIRST_VALUE and LAST_VALUE are; MEASURES take any",
+        "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, MAX_BY, MIN_BY, BOOL_AND, BOOL_OR, FIRST_VALUE, LAST_VALUE and "
+        "COLLECT_LIST are; MEASURES take any",
     )
 
 
+def _filtered(call: AggregateCall, scope: MatchScope, traveling: Traveling) -> str | ByVariable | MatchNumber | None:
+    """Return what travels for the last argument, NULL where the condition of FILTER does not hold."""
+    argument = call.arguments[-1]
+    if call.filter is None:
+        return aggregated([argument], scope, traveling)
+    return aggregated([call.filter, argument], scope, traveling, "CASE WHEN {} THEN {} END")
+
+
 def _alike(call: AggregateCall) -> AggregateCall:
-    """Take TRY_SUM and TRY_AVG for SUM and AVG, which give NULL for what does not fit, too."""
+    """Take TRY_SUM and TRY_AVG for SUM and AVG, which have the same arguments."""
     if call.name not in _PLAIN or call.distinct or len(call.arguments) != 1:
         return call
     return replace(call, function=_PLAIN[call.name](this=call.arguments[0].copy()))

@@ -1,14 +1,14 @@
 """DEFINE conditions: parts that read only the row go to Spark as predicates, the rest becomes a scalar program."""
 
+from collections import defaultdict
 from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call, is_aggregate
+from cepsql.analysis.aggregate_calls import AggregateCall, aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
-from cepsql.analysis.condition_functions import function_form, plainer
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import interval_micros, interval_type
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
@@ -29,22 +29,19 @@ from cepsql.analysis.scope import (
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.pattern.program import (
-    Bit,
-    Call,
-    Classifier,
-    Literal,
-    MatchNumber,
-    Navigation,
-    Scalar,
-)
+from cepsql.pattern.leaf_types import leaf_types
+from cepsql.pattern.program import Bit, Classifier, MatchNumber, Navigation, Scalar
+from cepsql.scalar.from_sql import operation_form, plainer
+from cepsql.scalar.registry import REGISTRY
+from cepsql.scalar.tree import Call, Literal, Session
+from cepsql.scalar.types import UNKNOWN, Type, parse_type
+from cepsql.scalar.typing import typed
 
-_BINARY = {
-    exp.And: "and", exp.Or: "or", exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt",
-    exp.GTE: "ge", exp.NullSafeEQ: "nseq", exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div",
-    exp.Mod: "mod",
+# These are put together here even if they read only one row: that takes fewer travelling columns.
+_ALWAYS = {
+    "and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "nseq", "in", "isnull", "case", "coalesce", "greatest",
+    "least", "map", "add", "sub", "mul", "div", "mod", "neg", "abs",
 }  # fmt: skip
-_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "nseq"}
 # NULL for a missing row stays NULL through these, so they may be computed on the row before the shuffle.
 _STRICT = (
     exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.TryCast, exp.Abs, exp.Interval,
@@ -57,9 +54,10 @@ _STRICT = (
     exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Atan2, exp.Radians, exp.Degrees, exp.Sign, exp.IntDiv, exp.BitwiseAnd,
     exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.TimestampDiff, exp.TsOrDsToDate, exp.Cbrt, exp.UnixMicros,
 )  # fmt: skip
+_SETS = ("ARRAYUNIQUEAGG", "COLLECT_SET")
+_ORDERLESS = (exp.ArraySize, exp.ArrayContains, exp.ArrayMax, exp.ArrayMin, exp.ArraySort)
 _NONDETERMINISTIC = (exp.Rand, exp.Randn, exp.CurrentTimestamp, exp.CurrentDate, exp.Uuid)
 _NONDETERMINISTIC_NAMES = {"UUID", "NOW", "RANDOM", "MONOTONICALLY_INCREASING_ID", "SHUFFLE"}
-_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
 def lower_condition(condition: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
@@ -76,7 +74,10 @@ def lower_condition(condition: exp.Expr, variable: int, scope: MatchScope, trave
             span_of(condition, scope.place),
             "a DEFINE condition is true or false for a row, like A.price > 10",
         )
-    return _Lowering(variable, scope, traveling).lower(condition, positive=True)
+    lowering = _Lowering(variable, scope, traveling)
+    lowered = lowering.lower(condition, positive=True)
+    lowering.check(lowered)
+    return lowered
 
 
 def lower_value(expression: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
@@ -138,6 +139,20 @@ class _Lowering:
 
     def __init__(self, variable: int, scope: MatchScope, traveling: Traveling):
         self.variable, self.scope, self.traveling = variable, scope, traveling
+        self.types: defaultdict[str, Type] = defaultdict(lambda: UNKNOWN)
+
+    def check(self, lowered: Scalar) -> None:
+        """Refuse what is not computed on the types of the columns, as far as they are known before Spark is asked.
+
+        Raises NotSupportedError.
+        """
+        try:
+            typed(lowered, leaf_types(self.types), Session(ansi=False))
+        except NotSupportedError as refusal:
+            try:
+                typed(lowered, leaf_types(self.types), Session(ansi=True))
+            except NotSupportedError:
+                raise refusal from None
 
     def lower(self, node: exp.Expr, positive: bool) -> Scalar:
         """Lower an expression; `positive` says that NULL may be taken for false here."""
@@ -180,9 +195,14 @@ class _Lowering:
         return row
 
     def _value(self, node: exp.Expr, row: RowRef) -> Navigation:
-        return Navigation(
-            self.traveling.value(self.scope.row_sql(node)), row.variables, row.first, row.offset, row.shift
-        )
+        column = self.traveling.value(self.scope.row_sql(node))
+        self._note_type(column, node)
+        return Navigation(column, row.variables, row.first, row.offset, row.shift)
+
+    def _note_type(self, column: str, node: exp.Expr) -> None:
+        """Remember the type of a column of the input; of what is computed only Spark knows it."""
+        if isinstance(self.scope.row_expression(node), exp.Column):
+            self.types[column] = parse_type(self.scope.type_of(node))
 
     def _constant(self, node: exp.Expr) -> Scalar:
         match node:
@@ -193,9 +213,9 @@ class _Lowering:
             case exp.Literal() if node.is_string:
                 return Literal(node.this)
             case exp.Literal():
-                return Literal(int(node.this) if node.this.isdigit() else float(node.this))
-            case exp.Neg() if isinstance(node.this, exp.Literal):
-                return Literal(-self._constant(node.this).value)
+                return Literal(_number(node.this))
+            case exp.Neg() if isinstance(node.this, exp.Literal) and not node.this.is_string:
+                return Literal(-_number(node.this.this))
         # Spark computes other constants; they travel with the row under test.
         return self._value(node, LAST_ROW)
 
@@ -207,86 +227,63 @@ class _Lowering:
             return MatchNumber()
         call = aggregate_call(node)
         if call is not None:
-            return lower_condition_aggregate(call, self.scope, self.traveling)
+            if call.name in _SETS:
+                return self._set(call, node)
+            lowered = lower_condition_aggregate(call, self.scope, self.traveling)
+            column = getattr(lowered, "column", None)
+            if isinstance(column, str) and call.filter is None and len(call.arguments) == 1:
+                self._note_type(column, call.arguments[0])
+            return lowered
         reads = name in ("CLASSIFIER", FIRST, LAST, "PREV", "NEXT")
         if reads and any(navigation_name(n) == "CLASSIFIER" for n in node.walk()):
             return self._classifier(node)
-        operation = _BINARY.get(type(node))
-        if operation in ("and", "or"):
-            return self._call(operation, [self.lower(node.left, positive), self.lower(node.right, positive)], "boolean")
-        if operation in _COMPARISONS:
-            left, right = self._alike(node.left, node.right)
-            return self._call(operation, [left, right], "boolean")
-        if operation:
-            return self._arithmetic(operation, node)
-        return self._other(node)
-
-    def _other(self, node: exp.Expr) -> Scalar:
-        kind = self.scope.type_of(node)
-        match node:
-            case exp.Interval():
-                return Literal(interval_micros(node, span_of(node, self.scope.place)))
-            case exp.Not():
-                return self._call("not", [self.lower(node.this, False)], "boolean")
-            case exp.Neg():
-                return self._call("neg", [self.lower(node.this, False)], kind)
-            case exp.Abs():
-                return self._call("abs", [self.lower(node.this, False)], kind)
-            case exp.Is() if isinstance(node.expression, exp.Null):
-                return self._call("isnull", [self.lower(node.this, False)], "boolean")
-            case exp.NullSafeNEQ():
-                left, right = self._alike(node.left, node.right)
-                return self._call("not", [self._call("nseq", [left, right], "boolean")], "boolean")
-            case exp.Between():
-                low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
-                high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
-                return self._call("and", [self.lower(low, False), self.lower(high, False)], "boolean")
-            case exp.In() if node.expressions:
-                equal = [
-                    self.lower(exp.EQ(this=node.this.copy(), expression=e.copy()), False) for e in node.expressions
-                ]
-                return self._call("or", equal, "boolean") if len(equal) > 1 else equal[0]
-            case exp.Coalesce():
-                return self._call("coalesce", [self.lower(e, False) for e in (node.this, *node.expressions)], kind)
-            case exp.Greatest() | exp.Least():
-                arguments = [self.lower(e, False) for e in (node.this, *node.expressions)]
-                return self._call(node.key, arguments, kind)
-            case exp.Case() | exp.If():
-                return self._case(node, kind)
-            case exp.Cast() | exp.TryCast():
-                return self._call("cast", [self.lower(node.this, False)], sql_of(node.to).lower())
-        if isinstance(node, exp.Like | exp.ILike) and node.args.get("negate"):
-            plain = node.copy()
-            plain.set("negate", None)
-            return self._call("not", [self.lower(plain, False)], "boolean")
+        if isinstance(node, exp.And | exp.Or):
+            return self._call(node.key, [node.left, node.right], node, positive)
+        if isinstance(node, exp.Interval):
+            micros = interval_micros(node, span_of(node, self.scope.place))
+            return Literal(micros, interval_type(node))
+        if isinstance(node, exp.Cast | exp.TryCast):
+            operation = "try_cast" if node.args.get("safe") and isinstance(node, exp.TryCast) else "cast"
+            target = sql_of(node.to).lower()
+            return Call(operation, (self.lower(node.this, False),), target, span_of(node, self.scope.place))
+        plain = plainer(node)
+        if plain is not None:
+            return self.lower(plain, positive)
+        form = operation_form(node)
+        if form is not None and form[0] in _ALWAYS:
+            return self._call(*form, node)
         rows = self.rows(node)
         if rows is not None and len(rows) == 1:
             return self._of_one_row(node, *rows)
-        plain = plainer(node)
-        if plain is not None:
-            return self.lower(plain, False)
-        form = function_form(node, self.scope.type_of)
-        if form is not None:
-            return self._call(form.operation, [self._as(e, kind) for e, kind in form.arguments], form.type)
+        if form is not None and form[0] in REGISTRY:
+            return self._call(*form, node)
         raise NotSupportedError(
             f"{spoken_function(node)} cannot be evaluated on values of several rows in DEFINE",
             span_of(node, self.scope.place),
             "any function of a single row can, and many of several; the documentation of row patterns lists them",
         )
 
-    def _as(self, node: exp.Expr, kind: str) -> Scalar:
-        """Lower an argument, brought to a type where one is given."""
-        if isinstance(node, exp.Literal) and not node.is_string and kind in ("int", "double"):
-            return Literal(int(node.this) if kind == "int" and node.this.isdigit() else float(node.this))
-        given = self.scope.type_of(node)
-        return self.lower(node if kind in ("", given) else exp.cast(node.copy(), kind), False)
+    def _call(self, operation: str, arguments: list[exp.Expr], node: exp.Expr, positive: bool = False) -> Call:
+        lowered = tuple(self.lower(argument, positive) for argument in arguments)
+        return Call(operation, lowered, place=span_of(node, self.scope.place))
+
+    def _set(self, call: AggregateCall, node: exp.Expr) -> Scalar:
+        """Lower COLLECT_SET where the order of its elements, which Spark leaves open, does not matter."""
+        if not isinstance(node.parent, _ORDERLESS):
+            raise NotSupportedError(
+                f"{spoken_function(call.function)} in DEFINE is supported only where the order of its elements does "
+                "not matter",
+                span_of(call.function, self.scope.place),
+                "size, array_contains, array_max, array_min and sort_array of it are",
+            )
+        listed = replace(call, function=exp.ArrayAgg(this=call.arguments[0].copy()), name="ARRAY_AGG")
+        return Call("array_distinct", (lower_condition_aggregate(listed, self.scope, self.traveling),))
 
     def _of_one_row(self, node: exp.Expr, row: RowRef) -> Scalar:
         """Lower a function of one other row, whose value Spark computes: for that row, and for the case of no row."""
         there = Navigation(self.traveling.value("TRUE"), row.variables, row.first, row.offset, row.shift)
         missing = Navigation(self.traveling.value(self._without_row(node)))
-        absent = self._call("isnull", [there], "boolean")
-        return self._call("case", [absent, missing, self._value(node, row)], self.scope.type_of(node))
+        return Call("case", (Call("isnull", (there,)), missing, self._value(node, row)))
 
     def _without_row(self, node: exp.Expr) -> str:
         """Return the Spark SQL of an expression whose columns are NULL, each of its own type."""
@@ -297,19 +294,6 @@ class _Lowering:
             return exp.Case(ifs=[exp.If(this=exp.false(), true=column.copy())])
 
         return sql_of(self.scope.row_expression(node).transform(null))
-
-    def _case(self, node: exp.Case | exp.If, kind: str) -> Call:
-        branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
-        otherwise = node.args.get("default") if isinstance(node, exp.Case) else node.args.get("false")
-        subject = node.this if isinstance(node, exp.Case) else None
-        arguments = []
-        for branch in branches:
-            condition = (
-                exp.EQ(this=subject.copy(), expression=branch.this.copy()) if subject is not None else branch.this
-            )
-            arguments += [self.lower(condition, False), self.lower(branch.args["true"], False)]
-        arguments.append(Literal(None) if otherwise is None else self.lower(otherwise, False))
-        return self._call("case", arguments, kind)
 
     def _classifier(self, node: exp.Anonymous) -> Scalar:
         if navigation_name(node) == "CLASSIFIER":
@@ -323,66 +307,12 @@ class _Lowering:
             return Literal(None)
         return Classifier(row.variables, row.first, row.offset, row.shift)
 
-    def _arithmetic(self, operation: str, node: exp.Binary) -> Scalar:
-        left, right = self.scope.type_of(node.left), self.scope.type_of(node.right)
-        if operation == "sub" and left == right == "date":
-            days = self._call("sub", [self.lower(node.left, False), self.lower(node.right, False)], "bigint")
-            return self._call("mul", [days, Literal(86_400_000_000)], "interval day to second")
-        times = [kind.startswith("timestamp") or kind == "date" for kind in (left, right)]
-        if any(times):
-            sides = [
-                exp.cast(e.copy(), "timestamp") if k == "date" else e
-                for e, k in zip((node.left, node.right), (left, right), strict=True)
-            ]
-            kind = "interval day to second" if all(times) else "timestamp"
-            return self._call(operation, [self.lower(side, False) for side in sides], kind)
-        sides = [self._number(e, kind) for e, kind in ((node.left, left), (node.right, right))]
-        result = "double" if operation == "div" and "decimal" not in left + right else self.scope.type_of(node)
-        return self._call(operation, self._double_if_mixed(sides, left, right), result)
 
-    def _number(self, node: exp.Expr, kind: str) -> Scalar:
-        return self.lower(exp.cast(node.copy(), "double") if kind == "string" else node, False)
-
-    def _alike(self, left: exp.Expr, right: exp.Expr) -> list[Scalar]:
-        """Lower two sides of a comparison, brought to one type as Spark does."""
-        kinds = self.scope.type_of(left), self.scope.type_of(right)
-        families = [_family(kind) for kind in kinds]
-        target = None
-        if set(families) == {"string", "number"}:
-            number = kinds[families.index("number")]
-            target = "double" if number.startswith("decimal") else number
-        elif set(families) <= {"date", "timestamp", "string"} and len(set(families)) == 2:
-            target = "timestamp" if "timestamp" in families else "date"
-        if target:
-            left, right = (
-                e if f in (target, "number") else exp.cast(e.copy(), target)
-                for e, f in zip((left, right), families, strict=True)
-            )
-        return self._double_if_mixed([self.lower(left, False), self.lower(right, False)], *kinds)
-
-    def _double_if_mixed(self, sides: list[Scalar], left: str, right: str) -> list[Scalar]:
-        """Make decimals doubles where the other side is a float: Spark compares those as doubles."""
-        if "decimal" in left + right and any(isinstance(side, Literal) for side in sides):
-            # A number with a point is a decimal in Spark.
-            return [
-                Literal(Decimal(str(s.value))) if isinstance(s, Literal) and s.value is not None else s for s in sides
-            ]
-        if {left.split("(")[0], right.split("(")[0]} & {"float", "double"}:
-            return [
-                self._call("cast", [side], "double") if kind.startswith("decimal") else side
-                for side, kind in zip(sides, (left, right), strict=True)
-            ]
-        return sides
-
-    def _call(self, operation: str, arguments: list[Scalar], kind: str) -> Call:
-        return Call(operation, tuple(arguments), kind)
-
-
-def _family(kind: str) -> str:
-    base = kind.split("(")[0]
-    if base in _NUMBERS:
-        return "number"
-    return "timestamp" if base.startswith("timestamp") else base
+def _number(text: str) -> int | float | Decimal:
+    """Read a number as Spark types it: whole, DOUBLE with an exponent, or DECIMAL."""
+    if text.isdigit():
+        return int(text)
+    return float(text) if "e" in text.lower() else Decimal(text)
 
 
 def _is_strict(node: exp.Expr) -> bool:

@@ -18,6 +18,8 @@ _UNITS = {
 
 
 _LONGEST = 2**63 - 1
+_ORDER = ["day", "hour", "minute", "second"]
+_TYPED = {"week": "day", "millisecond": "second", "microsecond": "second"}
 
 
 def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
@@ -51,6 +53,22 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
         span,
         "for example INTERVAL '15' MINUTES; units from microseconds to weeks",
     )
+
+
+def interval_type(interval: exp.Interval) -> str:
+    """Return the Spark type of a constant interval: the units that it is written in.
+
+    >>> from sqlglot import parse_one
+    >>> interval_type(parse_one("INTERVAL '1' WEEK", dialect="spark"))
+    'interval day'
+    """
+    unit = interval.args.get("unit")
+    if isinstance(unit, exp.IntervalSpan):
+        return f"interval {unit.this.name.lower()} to {unit.expression.name.lower()}"
+    names = [unit.name] if unit is not None else re.findall(r"[A-Za-z]+", str(interval.this))
+    units = [_TYPED.get(name.lower().removesuffix("s"), name.lower().removesuffix("s")) for name in names]
+    first, last = (best(units, key=_ORDER.index) if set(units) <= {*_ORDER} else "second" for best in (min, max))
+    return f"interval {first}" if first == last else f"interval {first} to {last}"
 
 
 def _literal(interval: exp.Interval) -> int | None:

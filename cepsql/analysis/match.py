@@ -13,10 +13,11 @@ from cepsql.analysis.modifiers import check_modifiers
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope, variable_hint
+from cepsql.analysis.subqueries import HIDDEN
 from cepsql.analysis.traveling import Traveling
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.language.statements import MatchClause, Name
+from cepsql.language.statements import DeduplicateClause, MatchClause, Name
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
@@ -211,9 +212,9 @@ def _order(
 ) -> tuple[exp.Expr | None, tuple[OrderColumn, ...], tuple[str, ...]]:
     """Return the column (or field) of the time, None without one, the further order columns, and Spark's ORDER BY."""
     items = clause.order_by
-    sql = tuple(_order_sql(item, scope) for item in items)
+    sql = tuple(order_sql(item, scope) for item in items)
     if streaming:
-        _check_stream_order(clause, scope, watermark)
+        check_stream_order(clause, scope, watermark, "MATCH_RECOGNIZE")
         further = tuple(
             OrderColumn(f"o{i}", scope.row_sql(item.this), bool(item.args.get("desc")), _nulls_first(item))
             for i, item in enumerate(items[1:])
@@ -228,16 +229,19 @@ def _order(
     return None, (), sql
 
 
-def _check_stream_order(clause: MatchClause, scope: MatchScope, watermark: Watermark | None) -> None:
+def check_stream_order(
+    clause: MatchClause | DeduplicateClause, scope: MatchScope, watermark: Watermark | None, spoken: str
+) -> None:
+    """Raise ProgrammingError if the ORDER BY of an operator over a stream does not begin with the event time."""
     if watermark is None:
         raise ProgrammingError(
-            "MATCH_RECOGNIZE over a stream needs a stream with a watermark",
+            f"{spoken} over a stream needs a stream with a watermark",
             clause.span,
             "say WATERMARK FOR ts AS ts - INTERVAL '10' SECONDS in CREATE STREAM, and keep that column in the subquery",
         )
     hint = f"ORDER BY {watermark.column}, which is the event time of the stream"
     if not clause.order_by:
-        raise ProgrammingError("MATCH_RECOGNIZE over a stream needs ORDER BY", clause.span, hint)
+        raise ProgrammingError(f"{spoken} over a stream needs ORDER BY", clause.span, hint)
     first = clause.order_by[0]
     if not isinstance(first.this, exp.Column) or first.this.name.lower() != watermark.column.lower():
         if isinstance(first.this, exp.Column):
@@ -251,7 +255,8 @@ def _check_stream_order(clause: MatchClause, scope: MatchScope, watermark: Water
         )
 
 
-def _order_sql(item: exp.Ordered, scope: MatchScope) -> str:
+def order_sql(item: exp.Ordered, scope: MatchScope) -> str:
+    """Return an item of ORDER BY as Spark SQL over the columns of the input, with the place of NULL."""
     direction = "DESC" if item.args.get("desc") else "ASC"
     return f"{scope.row_sql(item.this)} {direction} NULLS {'FIRST' if _nulls_first(item) else 'LAST'}"
 
@@ -336,7 +341,8 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
             )
         _add(OutputColumn(name, sql_of(lowered), kind), measure.name.span, output, spans)
     if clause.rows.all:
-        everything = [exp.column(name, quoted=True) for name, _ in scope.columns.values()]
+        names = [name for name, _ in scope.columns.values() if not name.startswith(HIDDEN)]
+        everything = [exp.column(name, quoted=True) for name in names]
         _add_row_values(everything, scope, traveling, atoms, output, spans)
     return tuple(output)
 

@@ -26,11 +26,12 @@ from cepsql.pattern.conditions import split
 from cepsql.pattern.ir import dump
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.path_values import PathValues
-from cepsql.pattern.program import Literal, Navigation, Scalar, leaves, reads_row_only
+from cepsql.pattern.program import Navigation, Scalar, reads_row_only
 from cepsql.pattern.search import Outcome
 from cepsql.pattern.trace import Attempt, Trace, Trial, trace, trace_attempt
 from cepsql.pattern.vector import test_rows
 from cepsql.render import canonical_zone, cells
+from cepsql.scalar.tree import Literal, leaves
 
 _FAILED = (Outcome.NONE, Outcome.TIMEOUT, Outcome.GIVEN_UP)
 _TOLD = 3

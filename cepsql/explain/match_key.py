@@ -52,12 +52,12 @@ def _explained_match(plan: Plan) -> MatchPlan:
             found[1].clause.span,
             "explain them one by one",
         )
-    matches = [node for node in plan.stages if isinstance(node, Match)]
-    (node,) = (node for node in matches if node.match.clause == found[0].clause)
+    (node,) = (n for n in plan.stages if isinstance(n, Match) and n.match.clause == found[0].clause)
     joined = any(isinstance(below, IntervalJoin) for below in walk(node))
-    if joined or len(node.inputs) > 1:
+    if joined or len(node.inputs) > 1 or (node.chained and _matches_below(node, views=True) == 1):
+        what = "a join" if joined else "a UNION ALL" if len(node.inputs) > 1 else "DISTINCT or DEDUPLICATE"
         raise NotSupportedError(
-            f"EXPLAIN MATCH over a {'join' if joined else 'UNION ALL'} of streams is not supported",
+            f"EXPLAIN MATCH over {what} of streams is not supported",
             found[0].clause.span,
             "explain the match over a table of the same rows",
         )

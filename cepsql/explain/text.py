@@ -1,5 +1,7 @@
 """Plans as text: what EXPLAIN shows and golden tests compare."""
 
+from decimal import Decimal
+
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
@@ -15,10 +17,8 @@ from cepsql.pattern.program import (
     Aggregate,
     Bit,
     ByVariable,
-    Call,
     Classifier,
     Complete,
-    Literal,
     MatchId,
     MatchNumber,
     MatchProgram,
@@ -26,9 +26,10 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, SparkWatermark, Sql, inputs
+from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan, stage_obstacle
+from cepsql.plan.scans import choose_scans, stage_obstacle
+from cepsql.scalar.tree import Call, Literal
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -44,10 +45,9 @@ def explain_rewritten(plan: Plan) -> str:
         for below in node.inputs:
             lines.append(f"{name} reads")
             lines.append(f"  {_query(below)}")
-        if isinstance(node, IntervalJoin):
-            continue
-        lines.append(f"{name} gives")
-        lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
+        if isinstance(node, Match):
+            lines.append(f"{name} gives")
+            lines += [f"  {column.sql} AS {column.name}" for column in node.match.output]
     lines.append(_query(plan.root))
     return "\n".join(lines)
 
@@ -87,6 +87,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = _join_lines(node)
             if not node.chained:
                 lines.append(f"  scan: Spark's: {scan_obstacle or stage_obstacle(node)}")
+        case Deduplicate():
+            lines = _deduplicate_lines(node)
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):
@@ -118,8 +120,29 @@ def _scan(node: Match, obstacle: str | None) -> str:
     reason = obstacle or stage_obstacle(node)
     if reason:
         return f"Spark's: {reason}"
-    choices = [choose_scan(node.match.program, below) for below in node.inputs]
+    choices = choose_scans(node)
     return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices))})"
+
+
+def _deduplicate_lines(node: Deduplicate) -> list[str]:
+    rows = node.rows
+    within = "for ever" if rows.within is None else _duration(rows.within)
+    lines = [f"Deduplicate {rows.name}"]
+    lines.append(f"  the first row of each: {', '.join(rows.keys) or 'stream'}, within: {within}")
+    lines.append(f"  order by: {', '.join(rows.order)}")
+    if node.properties.streaming:
+        delays = [_duration(below.properties.watermark.delay) for below in node.inputs]
+        lines.append(f"  watermark: {rows.time} - {', '.join(delays)}")
+        lines.append(f"  state: {_deduplicate_state(rows.within)}")
+    return lines
+
+
+def _deduplicate_state(within: int | None) -> str:
+    waiting = "rows not yet released by the watermark"
+    if within == 1:
+        return waiting
+    kept = "every key seen" if within is None else f"the keys of the last {_duration(within)}"
+    return f"{waiting}; the time of the last row given out for {kept}"
 
 
 def _match_lines(node: Match) -> list[str]:
@@ -225,6 +248,10 @@ def _scalar(node: Scalar, program: MatchProgram, nested: bool = False) -> str:
         return _leaf(node, program)
     arguments = [_scalar(argument, program, True) for argument in node.arguments]
     sign = _SIGNS.get(node.operation)
+    if node.target:
+        return f"{node.operation.upper()}({arguments[0]} AS {node.target.upper()})"
+    if node.operation == "in":
+        return f"{arguments[0]} IN ({', '.join(arguments[1:])})"
     if sign is None:
         return f"{node.operation}({', '.join(arguments)})"
     text = f" {sign} ".join(arguments)
@@ -239,7 +266,7 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
         case Bit(index):
             return f"[{program.predicates[index]}]"
         case Literal(value):
-            return "NULL" if value is None else repr(value)
+            return "NULL" if value is None else str(value) if isinstance(value, Decimal) else repr(value)
         case MatchNumber():
             return "MATCH_NUMBER()"
         case MatchId():

@@ -156,8 +156,8 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
         return punctuation, at + 1
     if word.replace(" ", "_") in choices and _is_keyword(text, at, choices):
         return word.replace(" ", "_"), at + 1
-    if word == "MATCH_RECOGNIZE":
-        raise text.error("MATCH_RECOGNIZE must follow a table in FROM or JOIN", at)
+    if _begins_operator(text, at):
+        raise text.error(f"{word} must follow a table in FROM or JOIN", at)
     for island in _ISLANDS:
         if island in choices:
             end = _island_end(text, at, island, choices)
@@ -175,6 +175,8 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return following == "FOR"
         case "NEXT":
             return following == "ROW"
+        case "DEDUPLICATE":
+            return _begins_operator(text, at)
         case "FIRST" | "LAST":
             return (
                 bool(following) and not (following == "PATTERN" and text.raw(at + 2) == "(")
@@ -218,7 +220,8 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
         return at
 
     def stops(i: int) -> bool:
-        return text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN", "MATCH_RECOGNIZE") or _begins_key(text, i)
+        ends = text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN")
+        return ends or _begins_operator(text, i) or _begins_key(text, i)
 
     return _run(text, at, stops, nested=True)
 
@@ -226,7 +229,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
 def _run(text: Text, at: int, stops, nested: bool = False) -> int:
     """Walk over balanced tokens until one stops the run or a bracket closes what was open before.
 
-    nested: stop at a parenthesis that holds a MATCH_RECOGNIZE.
+    nested: stop at a parenthesis that holds a MATCH_RECOGNIZE or DEDUPLICATE.
     """
     i = at
     while i < len(text):
@@ -255,7 +258,7 @@ def _relation_end(text: Text, at: int) -> int:
             return True
         # LATERAL VIEW ends a relation; JOIN LATERAL (...) begins one.
         ends = text.word(i) in _RELATION_ENDS or text.raw(i) in (";", "|>") or text.word(i) == "LATERAL"
-        return i > at and (ends or _begins_key(text, i))
+        return i > at and (ends or _begins_operator(text, i) or _begins_key(text, i))
 
     return _run(text, at, stops, nested=True)
 
@@ -275,7 +278,7 @@ def _ends_type(text: Text, i: int) -> bool:
 
 def _alias_end(text: Text, at: int) -> int:
     name = at + 1 if text.word(at) == "AS" else at
-    if _begins_key(text, at):
+    if _begins_key(text, at) or _begins_operator(text, at):
         return at
     if not _is_name(text, name) or (
         name == at and text.word(at) in _RELATION_ENDS | {"PIVOT", "LATERAL", "TABLESAMPLE"}
@@ -325,6 +328,13 @@ def _begins_key(text: Text, i: int) -> bool:
     return text.word(i) == "FOR" and text.word(i + 1) == "KEY" and text.raw(i + 2) == "("
 
 
+def _begins_operator(text: Text, i: int) -> bool:
+    """Tell whether a MATCH_RECOGNIZE, or a DEDUPLICATE, which is a name elsewhere, begins here."""
+    if text.word(i) == "DEDUPLICATE":
+        return text.raw(i + 1) == "(" and text.word(i + 2) in ("PARTITION BY", "ORDER BY")
+    return text.word(i) == "MATCH_RECOGNIZE"
+
+
 def _is_name(text: Text, i: int) -> bool:
     return bool(text.word(i)) or text.raw(i)[:1] == "`" or (text.raw(i)[:1] == '"' and len(text.raw(i)) > 2)
 
@@ -334,4 +344,4 @@ def _is_string(text: Text, i: int) -> bool:
 
 
 def _holds_match(text: Text, at: int) -> bool:
-    return any(text.word(i) == "MATCH_RECOGNIZE" for i in range(at, text.closing[at]))
+    return any(_begins_operator(text, i) for i in range(at, text.closing[at]))

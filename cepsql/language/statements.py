@@ -79,11 +79,26 @@ class MatchClause:
 
 
 @dataclass(frozen=True)
+class DeduplicateClause:
+    """One DEDUPLICATE: the first row of each key within a time. `name` and `input` as in `MatchClause`."""
+
+    name: str
+    input: exp.Query
+    partition_by: tuple[exp.Expr, ...]
+    order_by: tuple[exp.Ordered, ...]
+    within: exp.Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class Query:
-    """A query in which every MATCH_RECOGNIZE is a placeholder table; `matches` holds them, inner ones first."""
+    """A query in which every MATCH_RECOGNIZE and DEDUPLICATE is a placeholder table.
+
+    operators: these clauses, inner ones first.
+    """
 
     expression: exp.Query
-    matches: tuple[MatchClause, ...]
+    operators: tuple[MatchClause | DeduplicateClause, ...]
     sql: str
     span: Span
 

@@ -4,15 +4,15 @@ import re
 from functools import cached_property
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import MAX_NESTING, guarded, too_deep
+from cepsql.language.spark_sql import SparkSql
 from cepsql.language.syntax_errors import dangling, plain_sql_error
 
-DIALECT = Spark()
+DIALECT = SparkSql()
 
 KEPT_AGGREGATES = frozenset(
     {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}

@@ -18,6 +18,7 @@ from cepsql.language.statements import (
     PICTURES,
     CreateSource,
     CreateView,
+    DeduplicateClause,
     Describe,
     Drop,
     Explain,
@@ -52,11 +53,11 @@ def statements(sql: str) -> list[Statement]:
 
 
 class _Translator:
-    """Turns the trees of one statement; numbers its MATCH_RECOGNIZE clauses."""
+    """Turns the trees of one statement; numbers its MATCH_RECOGNIZE and DEDUPLICATE clauses."""
 
     def __init__(self, text: Text):
         self.text = text
-        self.matches: list[MatchClause] = []
+        self.operators: list[MatchClause | DeduplicateClause] = []
 
     def statement(self, tree: Tree) -> Statement:
         return getattr(self, tree.data)(tree)
@@ -204,7 +205,7 @@ class _Translator:
         if not isinstance(expression, exp.Query):
             word = self.text.sql[tokens[0].start : tokens[0].end + 1].upper()
             raise NotSupportedError(f"{word} is not supported here", span, "SELECT ... FROM ... is", self.text.sql)
-        return Query(expression, tuple(self.matches), self.text.sql, span)
+        return Query(expression, tuple(self.operators), self.text.sql, span)
 
     def _statement_end(self, start: int) -> int:
         """Return the character where the statement that holds character `start` ends; a query always ends it."""
@@ -214,7 +215,7 @@ class _Translator:
         return self.text.span(0, following[0] if following else len(self.text)).end
 
     def _query_tokens(self, tree: Tree) -> list:
-        """Return the tokens of a query with a placeholder table for every MATCH_RECOGNIZE."""
+        """Return the tokens of a query with a placeholder table for every operator."""
         tokens = []
         for part in tree.children:
             tokens += self._part_tokens(part)
@@ -245,22 +246,37 @@ class _Translator:
     def _from_item_tokens(self, item: Tree) -> list:
         tokens = []
         for part in item.children:
-            if isinstance(part, Tree) and part.data == "match_recognize":
+            if isinstance(part, Tree) and part.data in ("match_recognize", "deduplicate"):
                 tokens = self._hoist(part, tokens)
             elif part is not None:
                 tokens += self._part_tokens(part)
         return tokens
 
     def _hoist(self, tree: Tree, relation: list) -> list:
-        """Record a MATCH_RECOGNIZE over `relation`; return the tokens of the placeholder table that stands for it."""
+        """Record an operator over `relation`; return the tokens of the placeholder table that stands for it."""
         keyword = tree.children[0]
         at = self.text.tokens[keyword.start_pos]
         select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
         source = parse_island(self.text, [made_token(kind, word, relation[0]) for kind, word in select] + relation)
-        name = f"__match_{len(self.matches)}"
-        self.matches.append(self._match(tree, name, source))
+        if tree.data == "deduplicate":
+            name = f"__first_{len(self.operators)}"
+            self.operators.append(self._deduplicate(tree, name, source))
+        else:
+            name = f"__match_{len(self.operators)}"
+            self.operators.append(self._match(tree, name, source))
         alias = next((c for c in tree.children if isinstance(c, Token) and c.type == "TABLE_ALIAS"), None)
         return [made_token(TokenType.VAR, name, at)] + (self._tokens(alias) if alias else [])
+
+    def _deduplicate(self, tree: Tree, name: str, source: exp.Query) -> DeduplicateClause:
+        within = _subtree(tree, "within")
+        return DeduplicateClause(
+            name,
+            source,
+            tuple(self._expression(e) for e in _values(_subtree(tree, "partition_by"))),
+            tuple(parse_island(self.text, self._tokens(e), exp.Ordered) for e in _values(_subtree(tree, "order_by"))),
+            within and self._expression(_values(within)[0]),
+            self._span(tree.children[0]),
+        )
 
     def _match(self, tree: Tree, name: str, source: exp.Query) -> MatchClause:
         pattern_text = _subtree(tree, "pattern").children[-1]
@@ -344,6 +360,11 @@ class _Translator:
                 tokens += [made_token(TokenType.VAR, NAVIGATION[word], at), made_token(TokenType.L_PAREN, "(", at)]
                 tokens += self._navigation(i + 1, close + 1)
                 tokens.append(made_token(TokenType.R_PAREN, ")", self.text.tokens[close]))
+                i = close
+            elif self.text.raw(i) == "(" and self.text.word(i + 1) in ("SELECT", "WITH", "VALUES"):
+                # What stands in a subquery is plain SQL.
+                close = self.text.closing[i]
+                tokens += self.text.tokens[i : close + 1]
                 i = close
             elif word == "COUNT" and called and self.text.raw(i + 2) == ")":
                 # The standard's row patterns have COUNT() for COUNT(*).

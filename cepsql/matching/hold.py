@@ -1,7 +1,8 @@
 """How far behind the bound the event time of a match may lie when the match is given out."""
 
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable
-from cepsql.pattern.program import MatchProgram, Navigation, leaves
+from cepsql.pattern.program import MatchProgram, Navigation
+from cepsql.scalar.tree import leaves
 
 
 def hold(program: MatchProgram) -> int | None:

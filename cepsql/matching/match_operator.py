@@ -17,8 +17,9 @@ from cepsql.ordered.per_key import read_numbers, write_numbers
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 from cepsql.pattern.dead_rows import AliveRows, dead_rows
 from cepsql.pattern.output import COVERED, asks_for_unmatched
-from cepsql.pattern.program import Aggregate, MatchNumber, MatchProgram, leaves
+from cepsql.pattern.program import Aggregate, MatchNumber, MatchProgram
 from cepsql.pattern.rows import Partitions
+from cepsql.scalar.tree import leaves
 
 NUMBERS = "numbers"
 """The section that tells how many matches the keys that had some have had."""

@@ -1,7 +1,8 @@
 """How many rows before the start of a match its conditions and measures can read."""
 
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable, walk
-from cepsql.pattern.program import MatchProgram, Navigation, leaves
+from cepsql.pattern.program import MatchProgram, Navigation
+from cepsql.scalar.tree import leaves
 
 
 def reach(program: MatchProgram) -> int:

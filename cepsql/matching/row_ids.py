@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.pattern.program import MatchId, MatchProgram
-from cepsql.pattern.types import plain_values
+from cepsql.scalar.columns import plain_values
 
 ROW_ID = "i"
 """The mark column with the ids."""

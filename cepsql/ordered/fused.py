@@ -12,6 +12,7 @@ from cepsql.ordered.operator import Operator, OrderedRows, Step
 from cepsql.ordered.release import Kept, release
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, RowLayout
 
+_FIRST, _SECOND = "first_", "second_"
 _HELD, _WAITING = "held", "waiting"
 _COUNTS = ("used", "late", "null_time")
 
@@ -94,12 +95,23 @@ class Fused:
         return bound if bound in (BEGINNING, END_OF_TIME) else bound - self.first.hold
 
 
+def own_name(name: str) -> str:
+    """Return the name that a counter has in the operator that counts, however often that is fused.
+
+    >>> own_name("second_first_matches")
+    'matches'
+    """
+    while name.startswith((_FIRST, _SECOND)):
+        name = name.removeprefix(_FIRST if name.startswith(_FIRST) else _SECOND)
+    return name
+
+
 def _first(name: str) -> str:
-    return f"first_{name}"
+    return _FIRST + name
 
 
 def _second(name: str) -> str:
-    return f"second_{name}"
+    return _SECOND + name
 
 
 def _own(sections: Mapping[str, pa.Table], prefixed: Callable[[str], str], operator: Operator) -> dict[str, pa.Table]:

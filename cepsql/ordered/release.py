@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from cepsql.ordered.columns import stack
 from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
 from cepsql.ordered.operator import Operator, OrderedRows, Step
-from cepsql.ordered.row_layout import END_OF_TIME, INPUT, RowLayout
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.sort import partition_rows, partition_sides
 
 
@@ -35,16 +35,20 @@ def nothing_kept(operator: Operator) -> Kept:
     return Kept(nothing, nothing)
 
 
-def release(
-    operator: Operator, kept: Kept, arrived: Sequence[Sequence[pa.Table]], old: int, new: int
-) -> tuple[Step, Kept]:
+def release(operator: Operator, kept: Kept, arrived: Sequence[list[pa.Table]], old: int, new: int) -> tuple[Step, Kept]:
     """Move the bound from `old` to `new`; return what the operator made of it, and what is kept then.
 
-    arrived: for each side its new rows, all with t > old.
+    arrived: for each side its new rows, all with t > old. The lists are emptied, so that rows are not there twice.
     """
-    split = [_split(waiting, tables, new) for waiting, tables in zip(kept.waiting, arrived, strict=True)]
-    ready, waiting = [rows for rows, _ in split], tuple(rest for _, rest in split)
+    ready, waiting = [], []
+    for tables, before in zip(arrived, kept.waiting, strict=True):
+        candidates = [table for table in (before, *tables) if table is not None and table.num_rows]
+        ready.append(where_time(candidates, lambda t: pc.less_equal(t, new)))
+        rest = where_time(candidates, lambda t: pc.greater(t, new))
+        waiting.append(stack(rest) if rest else None)
+        tables.clear()
     again, resting = _divided(operator, kept.held, ready, old, new)
+    del candidates, rest
     ordered = _ordered(operator, again, ready)
     step = operator.advance(ordered, kept.sections, old, new)
     if new == END_OF_TIME:
@@ -54,7 +58,7 @@ def release(
         seen_again = None if rows is None or keep is None else retain(rows, keep)
         tables = [table for table in (rest, seen_again) if table is not None]
         held.append(stack(tables) if tables else None)
-    return step, Kept(tuple(held), waiting, step.sections)
+    return step, Kept(tuple(held), tuple(waiting), step.sections)
 
 
 def where_time(tables: Sequence[pa.Table], test: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> list[pa.Table]:
@@ -69,18 +73,8 @@ def where_time(tables: Sequence[pa.Table], test: Callable[[pa.ChunkedArray], pa.
     return kept
 
 
-def _split(
-    waiting: pa.Table | None, arrived: Sequence[pa.Table], bound: int
-) -> tuple[pa.Table | None, pa.Table | None]:
-    """Return the rows that are ready, and those that wait."""
-    candidates = [table for table in (waiting, *arrived) if table is not None and table.num_rows]
-    ready = where_time(candidates, lambda t: pc.less_equal(t, bound))
-    rest = where_time(candidates, lambda t: pc.greater(t, bound))
-    return stack(ready) if ready else None, stack(rest) if rest else None
-
-
 def _divided(
-    operator: Operator, held: Sequence[pa.Table | None], ready: Sequence[pa.Table | None], old: int, new: int
+    operator: Operator, held: Sequence[pa.Table | None], ready: Sequence[Sequence[pa.Table]], old: int, new: int
 ) -> tuple[list[pa.Table | None], list[pa.Table | None]]:
     """Split the held rows of each side into those to be seen again, and the others.
 
@@ -91,7 +85,9 @@ def _divided(
         None if rows is None else is_due(operator.deadlines(rows, side), old, new) for side, rows in enumerate(opened)
     ]
     names = operator.sides[0].key_names
-    woken = [rows for rows in ready if rows is not None]
+    there = any(rows is not None for rows in opened)
+    # With t there is a column even without keys.
+    woken = [stack([table.select([*names, "t"]) for table in tables]) for tables in ready if tables and there]
     if len(held) > 1:
         woken += [_keys_of(rows, chosen, names) for rows, chosen in zip(opened, due, strict=True) if rows is not None]
     pairs = []
@@ -112,30 +108,30 @@ def _keys_of(held: OrderedRows, chosen: np.ndarray, names: list[str]) -> pa.Tabl
 
 
 def _ordered(
-    operator: Operator, again: Sequence[pa.Table | None], ready: Sequence[pa.Table | None]
+    operator: Operator, again: Sequence[pa.Table | None], ready: Sequence[list[pa.Table]]
 ) -> list[OrderedRows | None]:
-    """Lay the rows of each side in order."""
+    """Lay the rows of each side in order; empties the lists in `ready`."""
     tables = []
     for old, new, marks in zip(again, ready, operator.marks, strict=True):
-        parts = [] if old is None else [old]
-        if new is not None:
-            for name, kind in marks.items():
-                new = new.append_column(name, pa.nulls(new.num_rows, kind))
-            parts.append(new.append_column(CONTEXT, pa.repeat(False, new.num_rows)))
+        parts = [*([] if old is None else [old]), *(_marked(table, marks) for table in new)]
+        new.clear()
         tables.append(stack(parts) if parts else None)
+        del parts
     if len(tables) == 1:
         (layout,), (rows,) = operator.sides, tables
-        return [None if rows is None else _open(*partition_rows(rows, layout.key_names, "t", *_breakers(layout, rows)))]
-    breakers = [
-        ((), ()) if rows is None else _breakers(side, rows) for side, rows in zip(operator.sides, tables, strict=True)
-    ]
+        return [
+            None if rows is None else _open(*partition_rows(rows, layout.key_names, "t", layout.order, layout.ties))
+        ]
+    breakers = [(layout.order, layout.ties) for layout in operator.sides]
     sorted_sides = partition_sides(tables, operator.sides[0].key_names, "t", breakers)
     return [None if found is None else _open(*found) for found in sorted_sides]
 
 
-def _breakers(layout: RowLayout, rows: pa.Table) -> tuple[Sequence, Sequence[str]]:
-    """Return the order columns, and the columns that break ties after them."""
-    return layout.order, [INPUT, *layout.ties] if INPUT in rows.column_names else layout.ties
+def _marked(rows: pa.Table, marks: Mapping[str, pa.DataType]) -> pa.Table:
+    """Return new rows with the columns of kept ones."""
+    for name, kind in marks.items():
+        rows = rows.append_column(name, pa.nulls(rows.num_rows, kind))
+    return rows.append_column(CONTEXT, pa.repeat(False, rows.num_rows))
 
 
 def _open(rows: pa.Table, starts: np.ndarray) -> OrderedRows:

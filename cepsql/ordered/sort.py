@@ -95,11 +95,16 @@ def _stable_order(values: np.ndarray, places: np.ndarray | None = None) -> np.nd
     low, high = int(values.min()), int(values.max())
     bits = len(values).bit_length()
     if (high - low).bit_length() + bits > 64:
-        return np.argsort(values, kind="stable")
+        return np.argsort(values, kind="stable").astype(_places_type(values))
     keys = (values.astype(np.int64) - low).astype(np.uint64) << np.uint64(bits)
     keys |= np.arange(len(values), dtype=np.uint64)
     keys.sort()
-    return (keys & np.uint64(2**bits - 1)).astype(np.int64)
+    keys &= np.uint64(2**bits - 1)
+    return keys.astype(_places_type(values))
+
+
+def _places_type(values: np.ndarray) -> type:
+    return np.int32 if len(values) < 2**31 else np.int64
 
 
 def _tie_breakers(order: Sequence[OrderColumn], rest: Sequence[str]) -> list[tuple[str, bool, bool, bool]]:

@@ -14,7 +14,7 @@ from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.rejected import rejected_rows, without_whole
 from cepsql.ordered.release import release, where_time
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, INPUT
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.ordered.state import State, decode, encode, first_state
 
 
@@ -25,11 +25,13 @@ class Input:
     delay: how many microseconds its rows may come after later ones.
     side:  which of the operator's relations its rows belong to; several inputs may make up one.
     chained: its rows come from another stage, whose markers say when it ends. A control row ends all other inputs.
+    name:  what its counts are shown under.
     """
 
     delay: int
     side: int = 0
     chained: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,26 +86,38 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
             f"the stored state has {len(before.greatest)} inputs, the query {len(stage.inputs)}",
             hint="start the query with a new checkpoint and replay its input",
         )
+    came = _receive(stage, before, packets)
+    bound = max(before.bound, min(map(_reached, came.greatest, stage.inputs)))
+    _check_types(before, came.rows)
+    step, kept = release(operator, before.kept, came.rows, before.bound, bound)
+    tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
+    after = State(bound, came.greatest, before.tally + tally, kept)
+    written = encode(after, operator, stage.identity)
+    return Advanced(step.output, step.changes, written, tally, bound, after.tally, came.rejected)
+
+
+@dataclass(frozen=True)
+class _Received:
+    """What packets brought: of each side the rows that are not late, of each input what became of all its rows."""
+
+    greatest: tuple[int, ...]
+    rows: list[list[pa.Table]]
+    counts: tuple[Counts, ...]
+    rejected: tuple[pa.Table | None, ...]
+
+
+def _receive(stage: Stage, before: State, packets: Iterable[bytes]) -> _Received:
     opened: list[list[Packet]] = [[] for _ in stage.inputs]
     for packet in map(open_packet, packets):
         opened[packet.input].append(packet)
-    greatest = _greatest(stage, before, opened)
-    bound = max(before.bound, min(map(_reached, greatest, stage.inputs)))
-    rejected = tuple(rejected_rows(mine, before.bound) for mine in opened)
-    arrived: list[list[pa.Table]] = [[] for _ in operator.sides]
+    rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]
     counts = []
-    for number, (mine, given) in enumerate(zip(opened, stage.inputs, strict=True)):
+    for mine, given in zip(opened, stage.inputs, strict=True):
         on_time, counted = _on_time(mine, before.bound)
-        if sum(other.side == given.side for other in stage.inputs) > 1:
-            on_time = [t.append_column(INPUT, pa.repeat(pa.scalar(number, pa.int32()), t.num_rows)) for t in on_time]
-        arrived[given.side] += on_time
+        rows[given.side] += on_time
         counts.append(counted)
-    _check_types(before, arrived)
-    step, kept = release(operator, before.kept, arrived, before.bound, bound)
-    tally = Tally(tuple(counts), {name: step.counts.get(name, 0) for name in operator.counters})
-    after = State(bound, greatest, before.tally + tally, kept)
-    written = encode(after, operator, stage.identity)
-    return Advanced(step.output, step.changes, written, tally, bound, after.tally, rejected)
+    rejected = tuple(rejected_rows(mine, before.bound) for mine in opened)
+    return _Received(_greatest(stage, before, opened), rows, tuple(counts), rejected)
 
 
 def _greatest(stage: Stage, before: State, opened: list[list[Packet]]) -> tuple[int, ...]:

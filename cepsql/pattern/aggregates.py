@@ -1,25 +1,31 @@
 """Aggregates of many groups of values at once, with Spark's results and types."""
 
+from decimal import Decimal
+from itertools import accumulate
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.errors import NotSupportedError
-from cepsql.pattern.types import spark_type
-from cepsql.pattern.values import decimal_div
+from cepsql.errors import DataError, NotSupportedError
+from cepsql.scalar.columns import type_of
+from cepsql.scalar.values import decimal_div
 
 _SAFE = 2.0**62
 
 
-def aggregate(function: str, values: pa.Array, groups: np.ndarray, size: int, distinct: bool = False) -> pa.Array:
+def aggregate(
+    function: str, values: pa.Array, groups: np.ndarray, size: int, distinct: bool = False, ansi: bool = False
+) -> pa.Array:
     """Aggregate the values of each group; NULL values are passed over.
 
     function: count, sum, avg, min or max.
     groups:   the group of each value, ascending; groups are numbered below `size`.
     Returns one value a group: count as int64; sum as int64, double or decimal(p + 10, s); avg as double or
-    decimal(p + 4, s + 4); min and max in the type of the values. A group without values has count 0 and else NULL, and
-    so has a sum that does not fit its type. Doubles are added in order, NaN is above all else.
-    Raises NotSupportedError for a type that the function does not take.
+    decimal(p + 4, s + 4); min and max in the type of the values. A group without values has count 0 and else NULL.
+    A sum that is beyond its type wraps around, of decimals it is NULL. Doubles are added in order, NaN is above all.
+    Raises NotSupportedError for a type that the function does not take, and with `ansi` DataError for a sum that is
+    beyond its type at any value.
     """
     if values.null_count:
         valid = values.is_valid()
@@ -30,7 +36,9 @@ def aggregate(function: str, values: pa.Array, groups: np.ndarray, size: int, di
     counts = np.bincount(groups, minlength=size)
     if function == "count":
         return pa.array(counts, pa.int64())
-    return {"sum": _sum, "avg": _average, "min": _extreme, "max": _extreme}[function](function, values, groups, counts)
+    if function in ("min", "max"):
+        return _extreme(function, values, groups, counts)
+    return (_sum if function == "sum" else _average)(values, groups, counts, ansi)
 
 
 def _first_occurrences(values: pa.Array, groups: np.ndarray) -> np.ndarray:
@@ -44,24 +52,24 @@ def _first_occurrences(values: pa.Array, groups: np.ndarray) -> np.ndarray:
     return np.sort(np.unique(pairs, return_index=True)[1])
 
 
-def _sum(function: str, values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+def _sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray, ansi: bool) -> pa.Array:
     type, none = values.type, counts == 0
     if pa.types.is_decimal(type):
-        return _decimal_sum(values, groups, counts)
+        return _decimal_sum(values, groups, counts, ansi)
     if pa.types.is_floating(type):
         return pa.array(_double_sum(values, groups, counts), mask=none)
     if pa.types.is_duration(type):
-        return _integer_sum(values.cast(pa.int64()), groups, counts).cast(type)
+        return _integer_sum(values.cast(pa.int64()), groups, counts, True).cast(type)
     if pa.types.is_integer(type):
-        return _integer_sum(values, groups, counts)
-    raise _refused(function, type)
+        return _integer_sum(values, groups, counts, ansi)
+    raise _refused("sum", type)
 
 
-def _average(function: str, values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+def _average(values: pa.Array, groups: np.ndarray, counts: np.ndarray, ansi: bool) -> pa.Array:
     type = values.type
     if pa.types.is_decimal(type):
         precision, scale = min(type.precision + 4, 38), min(type.scale + 4, 38)
-        totals = _decimal_sum(values, groups, counts).to_pylist()
+        totals = _decimal_sum(values, groups, counts, ansi).to_pylist()
         means = [
             None if total is None else decimal_div(total, count, precision, scale)
             for total, count in zip(totals, counts.tolist(), strict=True)
@@ -69,11 +77,11 @@ def _average(function: str, values: pa.Array, groups: np.ndarray, counts: np.nda
         return pa.array(means, pa.decimal128(precision, scale))
     if pa.types.is_floating(type) or pa.types.is_integer(type):
         return pa.array(_double_sum(values, groups, counts) / np.maximum(counts, 1), mask=counts == 0)
-    raise _refused(function, type)
+    raise _refused("avg", type)
 
 
 def _refused(function: str, type: pa.DataType) -> NotSupportedError:
-    return NotSupportedError(f"{function} of {spark_type(type)} values of a match", hint="cast the column to a number")
+    return NotSupportedError(f"{function} of {type_of(type)} values of a match", hint="cast the column to a number")
 
 
 def _double_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -83,26 +91,32 @@ def _double_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> np.
     return sums.astype(np.float64)
 
 
-def _integer_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+def _integer_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray, strict: bool) -> pa.Array:
     integers = values.to_numpy().astype(np.int64)
-    bounds = np.bincount(groups, weights=np.abs(integers.astype(np.float64)), minlength=len(counts))
     totals = np.zeros(len(counts), np.int64)
     filled = counts > 0
     totals[filled] = np.add.reduceat(integers, (np.cumsum(counts) - counts)[filled]) if len(integers) else 0
-    none = ~filled
-    for group in np.flatnonzero(bounds >= _SAFE):
-        total = sum(integers[groups == group].tolist())
-        none[group] = not -(2**63) <= total < 2**63
-    return pa.array(totals, mask=none)
+    if strict:
+        bounds = np.bincount(groups, weights=np.abs(integers.astype(np.float64)), minlength=len(counts))
+        for group in np.flatnonzero(bounds >= _SAFE):
+            if not all(-(2**63) <= total < 2**63 for total in accumulate(integers[groups == group].tolist())):
+                raise _beyond()
+    return pa.array(totals, mask=~filled)
 
 
-def _decimal_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray) -> pa.Array:
+def _beyond() -> DataError:
+    return DataError("a sum is beyond the range of its type", hint="cast the values to a wider type")
+
+
+def _decimal_sum(values: pa.Array, groups: np.ndarray, counts: np.ndarray, ansi: bool) -> pa.Array:
     precision, scale = min(values.type.precision + 10, 38), values.type.scale
     wide = pa.table({"group": pa.array(groups), "value": values.cast(pa.decimal256(76, scale))})
     sums = wide.group_by("group", use_threads=False).aggregate([("value", "sum")])
     totals = sums.column("value_sum").combine_chunks()
-    limit = pa.scalar(10**precision, pa.decimal256(76, 0))
-    fits = pc.less(pc.abs(totals), limit.cast(pa.decimal256(76, scale))) if len(totals) else pa.array([], pa.bool_())
+    limit = pa.scalar(Decimal(10) ** (precision - scale), pa.decimal256(76, scale))
+    fits = pc.less(pc.abs(totals), limit) if len(totals) else pa.array([], pa.bool_())
+    if ansi and not pc.all(fits).as_py():
+        raise _beyond()
     totals = pc.if_else(fits, totals, pa.scalar(None, totals.type)).cast(pa.decimal128(precision, scale))
     places = np.zeros(len(counts), np.int64)
     places[sums.column("group").to_numpy()] = np.arange(len(totals))

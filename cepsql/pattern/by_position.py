@@ -8,7 +8,8 @@ from itertools import count
 from cepsql.pattern.compile import Code, compile_pattern, successors
 from cepsql.pattern.expression import is_expressible
 from cepsql.pattern.ir import Alternate, Concat, Empty, Exclude, Pattern, Repeat, Variable, variables
-from cepsql.pattern.program import Call, Literal, MatchProgram, Navigation, Scalar, leaves, reads_row_only
+from cepsql.pattern.program import MatchProgram, Navigation, Scalar, reads_row_only
+from cepsql.scalar.tree import Call, Literal, Null, leaves
 
 MAX_POSITIONS = 60
 """How many times variables may stand in an unfolded pattern."""
@@ -178,12 +179,12 @@ def _resolve(node: Scalar | None, at_row: _Distances, never_null: frozenset[str]
             distance = at_row["first" if first else "last", members, offset]
             if distance == _VARIES:
                 raise _Unresolved
-            return Literal(None) if distance is None else Navigation(column, shift=shift - (distance - 1))
+            return Null(Navigation(column)) if distance is None else Navigation(column, shift=shift - (distance - 1))
         case Call("coalesce", arguments):
             return _coalesce(node, arguments, at_row, never_null)
         case Call("isnull", (argument,)):
             inner = _resolve(argument, at_row, never_null)
-            if inner == Literal(None):
+            if _is_null(inner):
                 return Literal(True)
             return Literal(False) if _never_null(argument, inner, never_null) else replace(node, arguments=(inner,))
         case Call():
@@ -194,15 +195,32 @@ def _resolve(node: Scalar | None, at_row: _Distances, never_null: frozenset[str]
 
 
 def _coalesce(node: Call, arguments: tuple[Scalar, ...], at_row: _Distances, never_null: frozenset[str]) -> Scalar:
-    """Resolve COALESCE up to the first argument that is a value for certain."""
-    kept = []
+    """Resolve COALESCE up to the first argument that is a value for certain; of the others only the types matter."""
+    kept: list[Scalar] = []
     for argument in arguments:
         inner = _resolve(argument, at_row, never_null)
-        if inner != Literal(None):
+        if not _is_null(inner):
             kept.append(inner)
         if _never_null(argument, inner, never_null):
             break
-    return replace(node, arguments=tuple(kept)) if kept else Literal(None)
+    known = {Null(Navigation(value.column)) for value in kept if isinstance(value, Navigation)}
+    types = dict.fromkeys(map(_null_of, arguments))
+    return replace(node, arguments=(*kept, *(null for null in types if null not in known)))
+
+
+def _null_of(node: Scalar) -> Scalar:
+    """Return NULL of the type of an expression."""
+    match node:
+        case Literal() | Null():
+            return node
+        case Call():
+            return replace(node, arguments=tuple(map(_null_of, node.arguments)))
+    return Null(Navigation(node.column) if isinstance(node, Navigation) else node)
+
+
+def _is_null(node: Scalar) -> bool:
+    """Tell whether an expression is NULL for certain."""
+    return isinstance(node, Null) or node == Literal(None)
 
 
 def _never_null(original: Scalar, resolved: Scalar, never_null: frozenset[str]) -> bool:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cepsql.pattern.program import Call, Scalar, leaves, reads_row_only
+from cepsql.pattern.program import Scalar, reads_row_only
+from cepsql.scalar.tree import Call, leaves
 
 
 @dataclass(frozen=True)
@@ -41,4 +42,4 @@ def _conjuncts(condition: Scalar | None) -> list[Scalar]:
 def _conjunction(parts: list[Scalar]) -> Scalar | None:
     if len(parts) < 2:
         return parts[0] if parts else None
-    return Call("and", tuple(parts), "boolean")
+    return Call("and", tuple(parts))

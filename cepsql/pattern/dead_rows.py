@@ -7,18 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.pattern.ir import Alternate, Concat, Pattern, Repeat, Variable
-from cepsql.pattern.program import (
-    Aggregate,
-    Bit,
-    Call,
-    Classifier,
-    Literal,
-    MatchNumber,
-    MatchProgram,
-    Navigation,
-    Scalar,
-    leaves,
-)
+from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, MatchProgram, Navigation, Scalar
+from cepsql.scalar.tree import Call, Literal, leaves
 
 _MOST = 64
 """Masks after which a condition counts as one that every row may satisfy."""

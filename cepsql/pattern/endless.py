@@ -1,7 +1,8 @@
 """Patterns whose matches are never decided on a stream without WITHIN: a preferred loop takes every row for ever."""
 
 from cepsql.pattern.compile import Code, compile_pattern, successors
-from cepsql.pattern.program import Literal, MatchProgram
+from cepsql.pattern.program import MatchProgram
+from cepsql.scalar.tree import Literal
 
 
 def endless_variables(program: MatchProgram) -> tuple[str, ...]:

@@ -145,7 +145,8 @@ class _View:
                 offsets = np.concatenate([[0], np.cumsum(counts[begin:stop])])
                 pieces.append(pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values))
             else:
-                pieces.append(aggregate(source.function, values, group, stop - begin, source.distinct))
+                ansi = self._program.session.ansi
+                pieces.append(aggregate(source.function, values, group, stop - begin, source.distinct, ansi))
         return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
 
     def _aggregated(

@@ -7,11 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.pattern.leaf_types import column_types, leaf_types
 from cepsql.pattern.measures import measure_table
-from cepsql.pattern.program import Literal, MatchProgram, Measure, Navigation, Scalar, leaves
+from cepsql.pattern.program import MatchProgram, Measure, Navigation, Scalar
 from cepsql.pattern.rows import Matches, Partitions
-from cepsql.pattern.scalar import Source, compile_scalar, execute
-from cepsql.pattern.types import plain_values, spark_type
+from cepsql.scalar.columns import plain_values
+from cepsql.scalar.python import Source, compile_node, execute
+from cepsql.scalar.tree import Literal, leaves
+from cepsql.scalar.typing import typed
 
 
 class PathValues:
@@ -51,9 +54,9 @@ class PathValues:
         inputs = [leaf for leaf in dict.fromkeys(leaves(expression)) if not isinstance(leaf, Literal)]
         table = self._measured(self._partition, inputs)
         values = plain_values(table, table.column_names)
-        types = {field.name: spark_type(field.type) for field in self._partition.rows.schema}
-        source = Source(lambda _, leaf: f"p{inputs.index(leaf)}", types)
-        result = compile_scalar(expression, source)
+        types = leaf_types(dict(column_types(self._partition.rows.schema)))
+        source = Source(lambda _, node: f"p{inputs.index(node.leaf)}", self._program.session)
+        result = compile_node(typed(expression, types, self._program.session), source)
         parameters = ", ".join(f"p{i}" for i in range(len(inputs)))
         text = "\n".join([f"def value({parameters}):", *source.lines, f"    return {result}"])
         scope = dict(source.globals)

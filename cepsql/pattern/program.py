@@ -9,8 +9,8 @@ Rows reach the matcher as an Arrow table with these columns:
     m             BIGINT: bit i is set where row predicate i is true (absent without predicates)
     i             the row's id, 16 bytes (only where a measure is a MatchId)
 
-Values are Spark's Arrow types. In scalar expressions TIMESTAMP and day-time INTERVAL are integer microseconds, DATE is
-integer days, DECIMAL is decimal.Decimal, NULL is None.
+Values are Spark's Arrow types. Conditions compute with them as `cepsql.scalar.tree.Constant` says. They have no types
+of their own: those of the columns, which Spark knows, decide.
 """
 
 import hashlib
@@ -18,19 +18,13 @@ from dataclasses import dataclass, field
 
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern.ir import Pattern
+from cepsql.scalar.tree import Call, Literal, Null, Session
 
 STEP_BUDGET = 1_000_000
 """Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
 
 MAX_PREDICATES = 62
 """How many row predicates fit the mask column."""
-
-
-@dataclass(frozen=True)
-class Literal:
-    """A constant."""
-
-    value: object
 
 
 @dataclass(frozen=True)
@@ -79,8 +73,10 @@ class ByVariable:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """count, sum, avg, min, max or list of `column` over the rows of `variables` (None: all rows of the match so far).
+    """An aggregate of `column` over the rows of `variables` (None: all rows of the match so far).
 
+    function: count, sum, try_sum, avg, try_avg, min, max or list; in conditions collect_list, max_by and min_by, too.
+    by:       the column whose greatest or least value max_by and min_by look for; the last such row counts.
     `column` None counts rows; a value by the variable of each row, or the number of the match, may stand for a column.
     No rows: count is 0, a list is empty, the others are NULL. NULL values are passed over, but for lists, which have
     one element a row and are for measures only. `final` as above.
@@ -91,6 +87,7 @@ class Aggregate:
     variables: frozenset[int] | None = None
     distinct: bool = False
     final: bool = False
+    by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -121,20 +118,7 @@ class Complete:
     """True for a match, false for a partial match that timed out (measures only)."""
 
 
-@dataclass(frozen=True)
-class Call:
-    """An operation on scalars, with Spark's rules for NULL and NaN; `type` is its Spark SQL type, lower case.
-
-    operations: and, or, not, eq, ne, lt, le, gt, ge, nseq (<=>), add, sub, mul, div, mod, neg, abs, isnull,
-    coalesce, case (condition, value, ..., else), greatest, least, cast.
-    """
-
-    operation: str
-    arguments: tuple["Scalar", ...]
-    type: str
-
-
-Scalar = Literal | Bit | Navigation | Aggregate | Classifier | MatchNumber | Call
+Scalar = Literal | Null | Bit | Navigation | Aggregate | Classifier | MatchNumber | Call
 
 
 @dataclass(frozen=True)
@@ -160,6 +144,7 @@ class MatchProgram:
                 ("unmatched"), as `empty` says.
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
+    session:    by whose rules conditions compute.
     id_columns: with MatchId the columns that hold the values of ORDER BY.
     state_id:   tells stored state of this program from that of others.
     pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
@@ -182,6 +167,7 @@ class MatchProgram:
     all_rows: bool = False
     empty: str = "show"
     step_budget: int = field(default=STEP_BUDGET, repr=False)
+    session: Session = field(default_factory=Session, repr=False)
     id_columns: tuple[str, ...] = ()
     state_id: str = field(default="", repr=False)
     pattern_id: str = field(default="", repr=False)
@@ -191,19 +177,10 @@ class MatchProgram:
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
-def leaves(expression: Scalar | None):
-    """Yield the leaves of a scalar expression, left to right."""
-    if isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from leaves(argument)
-    elif expression is not None:
-        yield expression
-
-
 def reads_row_only(leaf: Scalar) -> bool:
     """Tell whether a leaf of a condition reads only the row under test or a fixed neighbour of it."""
     match leaf:
-        case Literal() | Bit():
+        case Literal() | Null() | Bit():
             return True
         case Navigation(_, variables, first, offset):
             return variables is None and not first and offset == 0

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cepsql.pattern.compile import Code, successors
-from cepsql.pattern.program import Aggregate, ByVariable, Classifier, MatchNumber, Navigation, Scalar, leaves
+from cepsql.pattern.program import Aggregate, ByVariable, Classifier, MatchNumber, Navigation, Scalar
+from cepsql.scalar.tree import leaves
 
 
 @dataclass(frozen=True)
@@ -17,13 +18,21 @@ class Register:
     first k, last k   the row k rows after the first, or before the last; negative if there is none
     first label k, last label k   the variable of that row
     labels            the variables of all rows, one character each
-    count, sum, minimum, maximum, values   over the non-null values of `column` (count of None: rows)
+    count, sum, minimum, maximum   over the non-null values of `column` (count of None: rows)
+    mean sum          the sum from which an average is made: of doubles, but for decimals
+    values            the different values
+    list              the values, as they came
+    max_by, min_by    the greatest or least value of `by`
+    max_by value, min_by value   the value of `column` in the last row that has it
+    checked sum       the sum, infinite once it was beyond a BIGINT
+    distinct sum, distinct mean sum, distinct checked sum   the sums of the different values, as they came
     """
 
     kind: str
     variables: frozenset[int] | None = None
     k: int = 0
     column: str | ByVariable | MatchNumber | None = None
+    by: str | None = None
 
     def changed_by(self, variable: int) -> bool:
         """Tell whether a row mapped to the variable changes the value."""
@@ -48,6 +57,8 @@ def registers_of(leaf: Scalar) -> tuple[Register, ...]:
             return (Register("first label" if first else "last label", variables, offset),)
         case Classifier(variables, first, offset, _):
             return (START, LABELS, *_row_registers(variables, first, offset))
+        case Aggregate("max_by" | "min_by" as function, column, variables, by=by):
+            return (Register(f"{function} value", variables, 0, column, by), Register(function, variables, 0, None, by))
         case Aggregate(function, column, variables, distinct):
             number = (NUMBER,) if isinstance(column, MatchNumber) else ()
             return (*_aggregate_registers(function, column, variables, distinct), *number)
@@ -67,9 +78,17 @@ def _aggregate_registers(
 ) -> tuple[Register, ...]:
     if function in ("min", "max"):
         return (Register({"min": "minimum", "max": "maximum"}[function], variables, 0, column),)
-    if distinct and column is not None:
-        return (Register("values", variables, 0, column),)
-    kinds = {"count": ("count",), "sum": ("sum",), "avg": ("sum", "count")}[function]
+    if function == "collect_list":
+        return (Register("list", variables, 0, column),)
+    distinct = distinct and column is not None
+    count, word = ("values", "distinct ") if distinct else ("count", "")
+    kinds = {
+        "count": (count,),
+        "sum": (f"{word}sum",),
+        "try_sum": (f"{word}checked sum",),
+        "avg": (f"{word}mean sum", count),
+        "try_avg": (f"{word}mean sum", count),
+    }[function]
     return tuple(Register(kind, variables, 0, column) for kind in kinds)
 
 
@@ -85,6 +104,10 @@ def registers(conditions: Iterable[Scalar | None]) -> tuple[Register, ...]:
 
 def _chain(register: Register) -> list[Register]:
     """Return the register and those that feed it: the row before the last is the last one of a moment ago."""
+    if register.kind.startswith("distinct"):
+        return [register, Register("values", register.variables, 0, register.column)]
+    if register.kind.endswith(" value"):
+        return [register, Register(register.kind.removesuffix(" value"), register.variables, 0, None, register.by)]
     if register.kind in ("last", "last label"):
         return [Register(register.kind, register.variables, k) for k in range(register.k, -1, -1)]
     return [register]
@@ -125,6 +148,8 @@ def _before_row(
         if register.kind in ("last", "last label") and register.changed_by(variable):
             if register.k:
                 needed.add(places[Register(register.kind, register.variables, register.k - 1)])
+        elif register.kind not in ("last", "last label"):
+            needed |= {places[feeding] for feeding in _chain(register)}
         else:
             needed.add(place)
     return frozenset(needed)

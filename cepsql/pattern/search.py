@@ -12,7 +12,7 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search_plan import ACCEPT, BEGIN, END, FAIL, JUMP, LEAP, ROW, SPLIT, START_ANCHOR, search_plan
 from cepsql.pattern.steps import UnknownRow
-from cepsql.pattern.types import plain_values
+from cepsql.scalar.columns import plain_values
 
 UNKNOWN = 2
 """The verdict on a row whose condition reads a row that is not known yet."""

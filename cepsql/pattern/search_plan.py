@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from cepsql.pattern.compile import Instruction, compile_pattern, successors
 from cepsql.pattern.conditions import split
+from cepsql.pattern.leaf_types import ColumnTypes, column_types
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.registers import live
 from cepsql.pattern.steps import compile_steps
-from cepsql.pattern.types import spark_type
 
 ROW, SPLIT, LEAP, JUMP, BEGIN, END, START_ANCHOR, END_ANCHOR, ACCEPT, FAIL = range(10)
 _OPERATIONS = {"row": ROW, "split": SPLIT, "jump": JUMP, "begin": BEGIN, "end": END, "accept": ACCEPT}
@@ -19,12 +19,11 @@ _OPERATIONS = {"row": ROW, "split": SPLIT, "jump": JUMP, "begin": BEGIN, "end": 
 
 def search_plan(program: MatchProgram, rows: pa.Table) -> "SearchPlan":
     """Return the plan of a program for rows with these columns; it is made once in a process."""
-    types = tuple((field.name, spark_type(field.type)) for field in rows.schema)
-    return _search_plan(program, types, program.cache_key())
+    return _search_plan(program, column_types(rows.schema), program.cache_key())
 
 
 @lru_cache(maxsize=64)
-def _search_plan(program: MatchProgram, types: tuple[tuple[str, str], ...], key: str) -> "SearchPlan":
+def _search_plan(program: MatchProgram, types: ColumnTypes, key: str) -> "SearchPlan":
     return SearchPlan(program, types, key)
 
 
@@ -41,10 +40,10 @@ class SearchPlan:
     next row that can be Y.
     """
 
-    def __init__(self, program: MatchProgram, types: tuple[tuple[str, str], ...], key: str):
+    def __init__(self, program: MatchProgram, types: ColumnTypes, key: str):
         rests = tuple(split(condition)[1] for condition in program.conditions)
         self.code = code = compile_pattern(program.pattern, program.variables)
-        self.steps = compile_steps(rests, program.variables, types, key)
+        self.steps = compile_steps(rests, program.variables, types, program.session, key)
         self.operations = [*map(_operation, code.instructions), FAIL]
         self.leaps = [self._leap(program, pc) for pc in range(len(code.instructions))]
         loops = (BEGIN, END)

@@ -5,20 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from cepsql.errors import InternalError
-from cepsql.pattern.program import (
-    Aggregate,
-    Bit,
-    ByVariable,
-    Call,
-    Classifier,
-    Literal,
-    MatchNumber,
-    Navigation,
-    Scalar,
-    leaves,
-)
+from cepsql.pattern.leaf_types import ColumnTypes, leaf_types, value_type
+from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation, Scalar
 from cepsql.pattern.registers import LABELS, NUMBER, START, Register, registers, registers_of
-from cepsql.pattern.scalar import Source, compile_scalar, execute
+from cepsql.scalar.decimals import extended
+from cepsql.scalar.python import Source, compile_node, execute
+from cepsql.scalar.tree import Call, Input, Literal, Session, leaves
+from cepsql.scalar.types import DOUBLE, FRACTIONS, Type, is_decimal
+from cepsql.scalar.typing import typed
 
 
 class UnknownRow(Exception):
@@ -61,15 +55,21 @@ class Steps:
 
 @lru_cache(maxsize=256)
 def compile_steps(
-    conditions: tuple[Scalar | None, ...], variables: tuple[str, ...], types: tuple[tuple[str, str], ...], key: str
+    conditions: tuple[Scalar | None, ...],
+    variables: tuple[str, ...],
+    types: ColumnTypes,
+    session: Session,
+    key: str,
 ) -> Steps:
     """Compile the parts of conditions that read the match so far.
 
-    types: Spark SQL type of every column.
-    key:   tells apart what Python takes as equal, like the constants 1 and 1.0.
+    types:   of every column.
+    session: by whose rules they compute.
+    key:     tells apart what Python takes as equal, like the constants 1 and 1.0.
+    Raises NotSupportedError for what is not known to compute as in Spark on these types.
     """
     carried = registers(conditions)
-    writer = _Writer(carried, variables, dict(types))
+    writer = _Writer(carried, variables, dict(types), session)
     names = [writer.function(v, condition) for v, condition in enumerate(conditions)]
     columns = tuple(sorted(writer.columns))
     text = "\n".join(
@@ -99,19 +99,24 @@ def _initial(register: Register, start: int, number: int) -> object:
             return ""
         case "values":
             return frozenset()
+        case "list":
+            return ()
     return None
 
 
 class _Writer:
     """The functions while they are written."""
 
-    def __init__(self, carried: tuple[Register, ...], variables: tuple[str, ...], types: Mapping[str, str]):
+    def __init__(
+        self, carried: tuple[Register, ...], variables: tuple[str, ...], types: Mapping[str, Type], session: Session
+    ):
         self.places = {register: f"r{place}" for place, register in enumerate(carried)}
         self.variables = variables
         self.columns: set[str] = set()
         self.physical = False
         self.variable = -1
-        self.source = Source(self.read, types)
+        self.types, self.leaf_type = types, leaf_types(types)
+        self.source = Source(self.read, session)
         self.source.globals["names"] = variables
 
     def function(self, variable: int, condition: Scalar | None) -> str:
@@ -126,10 +131,12 @@ class _Writer:
         if self.places:
             source.line(f"{', '.join(self.places.values())}, = registers")
         # Later rows of a chain move before the row that they take over from is overwritten.
-        for register in sorted(changed, key=lambda r: -r.k):
+        # So do sums of different values before the values that are known.
+        for register in sorted(changed, key=lambda r: (-r.k, r.kind in ("values", "max_by", "min_by"))):
             self.change(register)
         for part in _parts(condition):
-            source.line(f"if not {compile_scalar(part, source)}: return None")
+            node = typed(part, self.leaf_type, source.session)
+            source.line(f"if not {compile_node(node, source)}: return None")
         source.line(f"return ({', '.join(self.places.values())},)" if changed else "return registers")
         source.depth -= 1
         return f"step_{variable}"
@@ -158,19 +165,49 @@ class _Writer:
 
     def accumulate(self, register: Register, name: str) -> None:
         """Append what the value of the row does to an aggregate."""
-        source, value = self.source, self.source.assign(self.aggregated(register.column))
-        if register.kind == "count":
+        source = self.source
+        if register.by is not None:
+            self.follow(register, name)
+            return
+        value = source.assign(self.aggregated(register.column))
+        if register.kind == "list":
+            source.line(f"if {value} is not None: {name} += ({value},)")
+        elif register.kind == "count":
             source.line(f"if {value} is not None: {name} += 1")
         elif register.kind == "values":
             source.line(f"if {value} is not None: {name} |= {{same_nan({value})}}")
+        elif register.kind.endswith("sum"):
+            new = f"{value} is not None"
+            if register.kind.startswith("distinct"):
+                new += f" and {value} not in {self.places[Register('values', register.variables, 0, register.column)]}"
+            begun, more = self.sum(register, name, value)
+            source.line(f"if {new}: {name} = {begun} if {name} is None else {more}")
         else:
-            is_decimal = source.types.get(_typed_column(register.column), "").startswith("decimal")
-            combined = {
-                "sum": f"add_exactly({name}, {value})" if is_decimal else f"{name} + {value}",
-                "minimum": f"{value} if is_greater({name}, {value}) else {name}",
-                "maximum": f"{value} if is_greater({value}, {name}) else {name}",
-            }[register.kind]
+            a, b = (name, value) if register.kind == "minimum" else (value, name)
+            combined = f"{value} if is_greater({a}, {b}) else {name}"
             source.line(f"if {value} is not None: {name} = {value} if {name} is None else {combined}")
+
+    def follow(self, register: Register, name: str) -> None:
+        """Append what the row does to MAX_BY and MIN_BY: of rows with the best value the last one counts."""
+        kind = register.kind.removesuffix(" value")
+        best = self.places[Register(kind, register.variables, 0, None, register.by)]
+        value = self.source.assign(f"{self.column(register.by)}[row]")
+        a, b = (best, value) if kind == "max_by" else (value, best)
+        taken = value if register.kind == kind else f"{self.column(register.column)}[row]"
+        better = f"{best} is None or not is_greater({a}, {b})"
+        self.source.line(f"if {value} is not None and ({better}): {name} = {taken}")
+
+    def sum(self, register: Register, name: str, value: str) -> tuple[str, str]:
+        """Return expressions for a sum of one value, and for a sum with one more."""
+        kind = value_type(register.column, self.types)
+        if is_decimal(kind):
+            return value, f"add_exactly({name}, {value})"
+        if kind in FRACTIONS or register.kind.endswith("mean sum"):
+            # Spark begins at zero, which makes zero of minus zero.
+            return f"0.0 + {value}", f"{name} + {value}"
+        if _is_checked(register, self.source.session):
+            return value, f"bounded({name} + {value})"
+        return value, f"{name} + {value}"
 
     def aggregated(self, column: str | ByVariable | MatchNumber) -> str:
         """Return the expression of the value of the row that is mapped to the variable."""
@@ -184,8 +221,9 @@ class _Writer:
         self.columns.add(name)
         return f"column_{name}"
 
-    def read(self, source: Source, leaf: Scalar) -> str:
+    def read(self, source: Source, node: Input) -> str:
         """Append what a leaf needs and return the expression of its value."""
+        leaf = node.leaf
         match leaf:
             case Bit(index):
                 return f"{self.column('m')}[row] >> {index} & 1 == 1"
@@ -247,29 +285,49 @@ class _Writer:
 
     def aggregate(self, leaf: Aggregate) -> str:
         """Return the expression of an aggregate's value so far."""
-        kept = {register.kind: self.places[register] for register in registers_of(leaf)}
-        if leaf.function in ("min", "max"):
-            return kept["minimum" if leaf.function == "min" else "maximum"]
-        if "values" in kept:
-            kept = {"sum": f"total({kept['values']})", "count": f"len({kept['values']})"}
-        if leaf.function != "avg":
-            return kept[leaf.function]
-        return _guarded(self.average(leaf.column, kept["sum"], kept["count"]), [f"{kept['count']} > 0"])
+        first, *others = registers_of(leaf)
+        name = self.places[first]
+        if leaf.function == "count":
+            return f"len({name})" if first.kind == "values" else name
+        if leaf.function in ("min", "max", "min_by", "max_by", "collect_list"):
+            return name
+        if leaf.function not in ("avg", "try_avg"):
+            return self.total(leaf, name)
+        count = self.places[others[0]]
+        count = f"len({count})" if others[0].kind == "values" else count
+        return _guarded(self.average(leaf, name, count), [f"{name} is not None"])
 
-    def average(self, column: str | ByVariable | MatchNumber, total: str, count: str) -> str:
-        """Return the expression of a mean, as Spark types it: four more digits for a decimal, else double."""
-        type = self.source.types.get(_typed_column(column), "double")
-        if not type.startswith("decimal("):
+    def total(self, leaf: Aggregate, name: str) -> str:
+        """Return the expression of a sum in the range of its type."""
+        kind = self.leaf_type(leaf)
+        if kind == DOUBLE:
+            return name
+        if is_decimal(kind):
+            sized = self.checked(leaf, f"to_decimal({name}, {kind.precision}, {kind.scale})")
+        elif _is_checked(registers_of(leaf)[0], self.source.session):
+            sized = self.checked(leaf, f"({name} if {name} != BEYOND else None)")
+        else:
+            sized = f"wrap({name}, {2**63})"
+        return _guarded(sized, [f"{name} is not None"])
+
+    def average(self, leaf: Aggregate, total: str, count: str) -> str:
+        """Return the expression of a mean, which for decimals is made of a sum that must fit its type."""
+        kind = self.leaf_type(leaf)
+        if not is_decimal(kind):
             return f"{total} / {count}"
-        precision, scale = (int(part) for part in type[8:-1].split(","))
-        return f"decimal_div({total}, {count}, {min(precision + 4, 38)}, {min(scale + 4, 38)})"
+        sized = extended(value_type(leaf.column, self.types), 10, 0)
+        total = f"to_decimal({total}, {sized.precision}, {sized.scale})"
+        return self.checked(leaf, f"mean({total}, {count}, {kind.precision}, {kind.scale})")
+
+    def checked(self, leaf: Aggregate, value: str) -> str:
+        """Return the expression of a value that is None for what is beyond its type: an error in ANSI mode."""
+        strict = self.source.session.ansi and not leaf.function.startswith("try_")
+        return f"not_null({value}, 'a sum is beyond the range of its type')" if strict else value
 
 
-def _typed_column(column: str | ByVariable | MatchNumber) -> str | None:
-    """Return a column of the type of what is aggregated, None where it is no column."""
-    if isinstance(column, ByVariable):
-        return column.column
-    return column if isinstance(column, str) else None
+def _is_checked(register: Register, session: Session) -> bool:
+    """Tell whether a sum of integers that was beyond a BIGINT once stays so."""
+    return session.ansi or register.kind.endswith("checked sum")
 
 
 def _parts(condition: Scalar | None) -> list[Scalar]:

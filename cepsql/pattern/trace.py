@@ -11,8 +11,8 @@ from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search import UNKNOWN, Outcome
 from cepsql.pattern.search_plan import search_plan
 from cepsql.pattern.steps import UnknownRow
-from cepsql.pattern.types import plain_values
 from cepsql.pattern.vector import test_rows
+from cepsql.scalar.columns import plain_values
 
 
 @dataclass(frozen=True)

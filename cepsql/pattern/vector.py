@@ -8,11 +8,13 @@ import pyarrow as pa
 
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.conditions import RowTests, split
-from cepsql.pattern.kernels import Unvectorised, Vector, apply, constant, vector_of
-from cepsql.pattern.program import Bit, Call, Literal, MatchProgram, Navigation, Scalar, leaves
+from cepsql.pattern.leaf_types import column_types, leaf_types
+from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
 from cepsql.pattern.rows import Partitions
-from cepsql.pattern.scalar import Source, compile_scalar, execute
-from cepsql.pattern.types import spark_type
+from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
+from cepsql.scalar.python import Source, compile_node, execute
+from cepsql.scalar.tree import Apply, Call, Constant, Node, Session, leaves
+from cepsql.scalar.typing import typed
 
 
 def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
@@ -22,7 +24,7 @@ def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
     that may not be read themselves get verdicts without meaning. What has no vectorised form runs row by row.
     Raises NotSupportedError for an operation that has neither.
     """
-    rows = _Rows(partitions)
+    rows = _Rows(partitions, program.session)
     holds = np.ones((len(program.variables), partitions.rows.num_rows), bool)
     possible = holds.copy() if _looks_ahead(program) and partitions.bound < END_OF_TIME else None
     for variable, condition in enumerate(program.conditions):
@@ -41,8 +43,8 @@ test_rows.__test__ = False
 class _Rows:
     """The columns of the rows, and of their neighbours, as vectors that are made once."""
 
-    def __init__(self, partitions: Partitions):
-        self.table = partitions.rows
+    def __init__(self, partitions: Partitions, session: Session):
+        self.table, self.session = partitions.rows, session
         self._partitions = partitions
         self._read: dict[tuple[str, int], Vector] = {}
         self._verdicts: dict[Scalar, Vector] = {}
@@ -53,17 +55,14 @@ class _Rows:
         sizes = np.diff(self._partitions.starts)
         return np.repeat(self._partitions.starts[:-1], sizes), np.repeat(self._partitions.ends, sizes)
 
-    def types(self) -> dict[str, str]:
-        """Return the Spark SQL type of every column."""
-        return {field.name: spark_type(field.type) for field in self.table.schema}
-
     def verdict(self, condition: Scalar) -> Vector:
         """Return where a condition holds."""
         if condition not in self._verdicts:
+            node = typed(condition, leaf_types(dict(column_types(self.table.schema))), self.session)
             try:
-                self._verdicts[condition] = _evaluate(condition, self)
+                self._verdicts[condition] = _evaluate(node, self)
             except Unvectorised:
-                self._verdicts[condition] = _row_by_row(condition, self)
+                self._verdicts[condition] = _row_by_row(node, self)
         return self._verdicts[condition]
 
     def read(self, leaf: Bit | Navigation) -> Vector:
@@ -111,20 +110,20 @@ def _conjuncts(condition: Scalar | None) -> Iterator[Scalar]:
         yield condition
 
 
-def _evaluate(expression: Scalar, rows: _Rows) -> Vector:
-    match expression:
-        case Literal(value):
+def _evaluate(node: Node, rows: _Rows) -> Vector:
+    match node:
+        case Constant(value):
             return constant(value)
-        case Call(operation, arguments, type):
-            return apply(operation, type, [_evaluate(argument, rows) for argument in arguments])
-    return rows.read(expression)
+        case Apply(_, arguments):
+            return apply(node, [_evaluate(argument, rows) for argument in arguments], rows.session)
+    return rows.read(node.leaf)
 
 
-def _row_by_row(condition: Scalar, rows: _Rows) -> Vector:
-    """Evaluate a condition with the function that `cepsql.pattern.scalar` writes for it."""
+def _row_by_row(condition: Node, rows: _Rows) -> Vector:
+    """Evaluate a condition with the function that `cepsql.scalar.python` writes for it."""
     inputs: dict[Scalar, str] = {}
-    source = Source(lambda _, leaf: inputs.setdefault(leaf, f"input{len(inputs)}"), rows.types())
-    result = compile_scalar(condition, source)
+    source = Source(lambda _, node: inputs.setdefault(node.leaf, f"input{len(inputs)}"), rows.session)
+    result = compile_node(condition, source)
     text = "\n".join([f"def holds({', '.join(inputs.values())}):", *source.lines, f"    return {result}"])
     scope = dict(source.globals)
     execute(text, "<condition of a row pattern>", scope)

@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.catalog import Registered, Source
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, SparkWatermark, Sql
+from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Read, SparkWatermark, Sql
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
 
@@ -75,6 +75,9 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return {"sql": canonical_sql(query), "inputs": below}
         case Match(match, inputs):
             return {"match": describe_clause(match.clause), "inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Deduplicate(rows, inputs):
+            asked = {"keys": list(rows.keys), "order by": list(rows.order), "within": rows.within}
+            return {"deduplicate": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
@@ -109,6 +110,27 @@ class Match:
 
 
 @dataclass(frozen=True)
+class Deduplicate:
+    """An ordered operator: the first row of each key within a time. `inputs` and `markers` as of `Match`."""
+
+    rows: FirstRows
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: they come out as soon as they are released."""
+        rows, streaming = self.rows, any(node.properties.streaming for node in self.inputs)
+        columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
+        return Properties(rows.name, columns, streaming, Watermark(rows.time, 0) if streaming else None, streaming)
+
+    @property
+    def chained(self) -> bool:
+        """Whether it reads rows of ordered operators."""
+        return any(node.properties.ordered for node in self.inputs)
+
+
+@dataclass(frozen=True)
 class IntervalJoin:
     """An ordered operator: the pairs of rows of two streams with equal keys whose event times lie close to each other.
 
@@ -180,7 +202,8 @@ class SparkWatermark:
         return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
 
 
-Node = Read | Sql | Match | IntervalJoin | SparkWatermark
+Ordered = Match | Deduplicate | IntervalJoin
+Node = Read | Sql | Ordered | SparkWatermark
 
 JOIN_NAME = "__join"
 """What SQL over an interval join calls it."""
@@ -194,7 +217,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case Match() | IntervalJoin():
+        case Match() | Deduplicate() | IntervalJoin():
             return node.inputs
         case SparkWatermark():
             return (node.input,)
@@ -210,7 +233,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case Match() | IntervalJoin():
+        case Match() | Deduplicate() | IntervalJoin():
             return replace(node, inputs=after)
         case SparkWatermark():
             return replace(node, input=after[0])

@@ -1,21 +1,26 @@
 """From a statement to the plan of its query: names become nodes, and rules rewrite the graph of them."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from cepsql.analysis.deduplicate import plan_deduplicate
 from cepsql.analysis.match import MatchPlan, plan_match
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import catalog_tables, table_name, used_ctes, visible_ctes
+from cepsql.analysis.subqueries import with_hidden_columns
 from cepsql.catalog import Registered, Relation, Source, View
-from cepsql.errors import Error, ProgrammingError
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
-from cepsql.language.statements import MatchClause, Query
+from cepsql.language.statements import DeduplicateClause, MatchClause, Query
 from cepsql.language.translate import statements
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, Sql, missing_time, reads, walk
-from cepsql.plan.refuse import refuse_match_input, refuse_on_streams, refuse_unmarked
+from cepsql.plan.distinct import hoist_distinct
+from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, missing_time, reads, walk
+from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.stream_join import join_streams
 
@@ -53,9 +58,9 @@ class Plan:
         return tuple(node.match for node in walk(self.logical, views=False) if isinstance(node, Match))
 
     @property
-    def stages(self) -> tuple[Match | IntervalJoin, ...]:
+    def stages(self) -> tuple[Ordered, ...]:
         """All ordered operators of what is run, inner ones first."""
-        return tuple(node for node in walk(self.root) if isinstance(node, Match | IntervalJoin))
+        return tuple(node for node in walk(self.root) if isinstance(node, Ordered))
 
     @property
     def origins(self) -> list[Source | Registered]:
@@ -97,9 +102,12 @@ class _Planner:
     def query(self, query: Query, view: str | None = None) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         matches: dict[str, Node] = {}
-        for clause in query.matches:
+        for clause in query.operators:
+            if isinstance(clause, MatchClause):
+                clause = with_hidden_columns(clause, lambda sub, place, of=clause: self._check_subquery(sub, place, of))
             below = self._over(used_ctes(_with_ctes(clause, query)), matches)
-            matches[clause.name] = self._match(replace(clause, input=below.query), below)
+            operator = self._match if isinstance(clause, MatchClause) else self._deduplicate
+            matches[clause.name] = operator(replace(clause, input=below.query), below)
         root, limit = self._over(used_ctes(query.expression), matches), None
         if root.properties.streaming:
             refuse_on_streams(root)
@@ -122,29 +130,71 @@ class _Planner:
                 self._known[name] = Read(relation)
         return self._known[name]
 
+    def _check_subquery(self, query: exp.Query, place: Span | None, clause: MatchClause) -> None:
+        """Refuse a subquery in a clause that reads rows of the match, a stream, or another match."""
+        if query.find(exp.MatchRecognize) is not None:
+            raise NotSupportedError("MATCH_RECOGNIZE in a subquery of MATCH_RECOGNIZE is not supported", place)
+        for table in catalog_tables(query):
+            # What is no table of the catalog is a CTE, or an error that resolving the input finds.
+            with contextlib.suppress(Error):
+                self._node(table)
+            known = self._known.get(table_name(table))
+            if known is not None and known.properties.streaming:
+                raise NotSupportedError(
+                    f"the stream {table.name} in a subquery of MATCH_RECOGNIZE is not supported", span_of(table, place)
+                )
+        variables = {name.lower() for name in clause.pattern_names}
+        variables |= {union.text.lower() for union, _ in clause.subsets}
+        outer = next((c for c in query.find_all(exp.Column) if c.parts[0].name.lower() in variables and c.table), None)
+        if outer is not None:
+            raise NotSupportedError(
+                f"a subquery that reads {sql_of(outer)} of the match is not supported",
+                place,
+                "join the table before MATCH_RECOGNIZE, or after it",
+            )
+
     def _match(self, clause: MatchClause, below: Sql) -> Match:
+        below = self._checked(clause, below, "MATCH_RECOGNIZE")
+        rows = below.properties
+        return Match(plan_match(clause, rows.columns, rows.streaming, rows.watermark), (below,))
+
+    def _deduplicate(self, clause: DeduplicateClause, below: Sql) -> Deduplicate:
+        below = self._checked(clause, below, "DEDUPLICATE")
+        rows = below.properties
+        return Deduplicate(plan_deduplicate(clause, rows.columns, rows.streaming, rows.watermark), (below,))
+
+    def _checked(self, clause: MatchClause | DeduplicateClause, below: Sql, spoken: str) -> Sql:
+        """Return the input of an operator with its DISTINCTs over streams as operators of their own.
+
+        Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
+        """
         if below.resolved.streaming:
-            below = join_streams(clause, below)
-            refuse_match_input(clause, below)
+            below = join_streams(clause, hoist_distinct(below))
+            refuse_operator_input(clause, below, spoken)
         rows = below.properties
         if rows.ordered and rows.watermark is None:
             ordered = next(node for node in below.inputs.values() if node.properties.ordered)
-            raise missing_time(ordered, "MATCH_RECOGNIZE", clause.span)
+            raise missing_time(ordered, spoken, clause.span)
         refuse_unmarked(clause, below)
-        return Match(plan_match(clause, rows.columns, rows.streaming, rows.watermark), (below,))
+        return below
 
 
-def _with_ctes(clause: MatchClause, query: Query) -> exp.Query:
+def _with_ctes(clause: MatchClause | DeduplicateClause, query: Query) -> exp.Query:
     """Return the clause's input with the CTEs that are visible where the clause stands."""
-    holders = [query.expression, *(other.input for other in query.matches if other is not clause)]
-    for holder in holders:
-        for table in holder.find_all(exp.Table):
-            if table.name == clause.name:
-                copy = clause.input.copy()
-                for cte in visible_ctes(table):
-                    copy = copy.with_(cte.alias, as_=cte.this.copy(), copy=False)
-                return copy
-    return clause.input
+    copy = clause.input.copy()
+    for cte in _ctes_at(clause.name, query):
+        copy = copy.with_(cte.alias, as_=cte.this.copy(), copy=False)
+    return copy
+
+
+def _ctes_at(name: str, query: Query) -> list[exp.CTE]:
+    """Return the CTEs that are visible at a placeholder, outer ones first: it may stand in the input of another one."""
+    holders = [(None, query.expression), *((other.name, other.input) for other in query.operators)]
+    for holder, text in holders:
+        place = next((table for table in text.find_all(exp.Table) if table.name == name), None)
+        if place is not None:
+            return [*(_ctes_at(holder, query) if holder else []), *visible_ctes(place)]
+    return []
 
 
 def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:

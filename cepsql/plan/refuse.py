@@ -4,31 +4,34 @@ from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.analysis.subqueries import HIDDEN
 from cepsql.errors import NotSupportedError
-from cepsql.language.statements import MatchClause
+from cepsql.language.statements import DeduplicateClause, MatchClause
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, walk
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
 
+_STATEFUL = (exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
 
-def refuse_match_input(clause: MatchClause, below: Sql) -> None:
-    """Raise NotSupportedError for an input of a match over streams that the match cannot read in order."""
+
+def refuse_operator_input(clause: MatchClause | DeduplicateClause, below: Sql, spoken: str) -> None:
+    """Raise NotSupportedError for an input over streams that an operator (`spoken`) cannot read in order."""
     for branch in input_branches(below):
         for side in _joined(branch):
-            refuse_match_input(clause, side)
+            refuse_operator_input(clause, side, spoken)
         streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
         query = inline_ctes(branch.query)
-        _refuse_input(clause, query, streams)
+        _refuse_input(clause, query, streams, spoken)
         if not streams:
             raise NotSupportedError(
-                "a union of streams and tables before MATCH_RECOGNIZE is not supported",
+                f"a union of streams and tables before {spoken} is not supported",
                 span_of(query, clause.span),
                 "join the stream with the table, or replay the table as a stream",
             )
 
 
-def refuse_unmarked(clause: MatchClause, below: Sql) -> None:
+def refuse_unmarked(clause: MatchClause | DeduplicateClause, below: Sql) -> None:
     """Raise NotSupportedError for plain SQL between ordered operators that does not let markers pass."""
     for branch in input_branches(below):
         with_markers(branch, clause.span)
@@ -55,21 +58,29 @@ def _joined(branch: Sql) -> list[Sql]:
     return [side for node in branch.inputs.values() if isinstance(node, IntervalJoin) for side in node.inputs]
 
 
-def _refuse_input(clause: MatchClause, query: exp.Query, streams: set[str]) -> None:
+def _refuse_input(clause: MatchClause | DeduplicateClause, query: exp.Query, streams: set[str], spoken: str) -> None:
     uses = [table for table in catalog_tables(query) if table_name(table) in streams]
     if within := next(filter(_in_condition, uses), None):
         raise NotSupportedError(
             "a stream in a subquery of a condition is not supported", span_of(within, clause.span), "a table there is"
         )
     if len(uses) > 1:
-        raise NotSupportedError("a join of streams in a UNION before MATCH_RECOGNIZE is not supported", clause.span)
-    found = query.find(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
+        raise NotSupportedError(f"a join of streams in a UNION before {spoken} is not supported", clause.span)
+    found = _without_subqueries(query).find(*_STATEFUL)
     if found is not None:
         raise NotSupportedError(
-            f"{_spoken(found)} on a stream before MATCH_RECOGNIZE is not supported",
+            f"{_spoken(found)} on a stream before {spoken} is not supported",
             span_of(found, clause.span),
             "filters, computed columns, joins with tables and UNION ALL of streams are",
         )
+
+
+def _without_subqueries(query: exp.Query) -> exp.Query:
+    """Return the query without the hidden columns that are the values of subqueries over tables."""
+    copy = query.copy()
+    for column in [part for part in copy.expressions if part.alias.startswith(HIDDEN)]:
+        column.pop()
+    return copy
 
 
 def _refuse_second_use(root: Sql) -> None:

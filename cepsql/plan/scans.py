@@ -3,20 +3,26 @@
 from sqlglot import exp
 
 from cepsql.pattern.program import MatchProgram
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, Sql
+from cepsql.plan.nodes import IntervalJoin, Match, Node, Ordered, Read, Sql
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
 
 
-def stage_obstacle(stage: Match | IntervalJoin) -> str | None:
+def stage_obstacle(stage: Ordered) -> str | None:
     """Return why Spark, not Arrow, would read the inputs of an operator, None if nothing is in the way."""
     if isinstance(stage, IntervalJoin):
         return "the streams are joined"
     types = [tuple(column.type for column in below.properties.columns) for below in stage.inputs]
     if len(types) > 1 and (len(set(types)) > 1 or "unknown" in types[0]):
         return "the streams of a UNION ALL have columns of different types"
-    choices = (choose_scan(stage.match.program, below) for below in stage.inputs)
-    return next((choice.reason for choice in choices if choice.scan is None), None)
+    return next((choice.reason for choice in choose_scans(stage) if choice.scan is None), None)
+
+
+def choose_scans(stage: Ordered) -> list[Choice]:
+    """Say how the rows of each input of an operator over streams are read."""
+    if not isinstance(stage, Match):
+        return [Choice(None, reason="Arrow reads what MATCH_RECOGNIZE reads only") for _ in stage.inputs]
+    return [choose_scan(stage.match.program, below) for below in stage.inputs]
 
 
 def choose_scan(program: MatchProgram, below: Node) -> Choice:

@@ -7,13 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from cepsql.scalar.zone import Zone
 from cepsql.scan.blocks import line_blocks
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv_line import split_line
 from cepsql.scan.layout import FileLayout
 from cepsql.scan.texts import at_zone, text_values
 from cepsql.scan.types import INTEGERS, arrow_type, is_decimal
-from cepsql.scan.zone import Zone
 
 _BLANK = bytes(range(33))
 

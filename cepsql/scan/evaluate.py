@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
+from cepsql.scalar.times import parse_timestamp
+from cepsql.scalar.zone import Zone
 from cepsql.scan.node import Apply, Constant, Node, Read
-from cepsql.scan.times import parse_timestamp
 from cepsql.scan.types import arrow_type
-from cepsql.scan.zone import Zone
 
 Value = pa.Array | pa.Scalar
 """A value for each row, or one for all."""

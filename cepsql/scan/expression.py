@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from sqlglot import exp, parse_one
 
 from cepsql.language.tokens import DIALECT
+from cepsql.scalar.times import parse_date, parse_timestamp
+from cepsql.scalar.zone import UTC
 from cepsql.scan.node import Apply, Constant, Node
-from cepsql.scan.times import parse_date, parse_timestamp
 from cepsql.scan.types import INTEGERS, NUMBERS, arrow_type, canonical_type, is_decimal
-from cepsql.scan.zone import UTC
 
 
 class Unlike(Exception):

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json
 
+from cepsql.scalar.zone import Zone
 from cepsql.scan.blocks import line_blocks
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.json_line import read_line
@@ -15,7 +16,6 @@ from cepsql.scan.json_value import converter
 from cepsql.scan.layout import FileLayout
 from cepsql.scan.texts import text_values
 from cepsql.scan.types import arrow_type, is_decimal
-from cepsql.scan.zone import Zone
 
 _SMALL = 1 << 15
 _LONGEST = 1000

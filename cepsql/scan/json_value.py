@@ -6,11 +6,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 
+from cepsql.scalar.times import parse_date, parse_timestamp
+from cepsql.scalar.zone import Zone
 from cepsql.scan.json_line import WRONG
 from cepsql.scan.texts import parse_text
-from cepsql.scan.times import parse_date, parse_timestamp
 from cepsql.scan.types import INTEGERS, arrow_type, is_decimal
-from cepsql.scan.zone import Zone
 
 _SPECIAL = {
     "NaN": "nan", "Infinity": "inf", "+Infinity": "inf", "+INF": "inf", "-Infinity": "-inf", "-INF": "-inf",

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import plain_batch
+from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.layout import FileLayout
 from cepsql.scan.types import arrow_type
-from cepsql.scan.zone import Zone
 
 _ROWS = 131_072
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv import read_csv
 from cepsql.scan.evaluate import evaluate
@@ -17,7 +18,6 @@ from cepsql.scan.murmur import bucket_numbers
 from cepsql.scan.node import Node
 from cepsql.scan.parquet import read_parquet
 from cepsql.scan.types import arrow_type
-from cepsql.scan.zone import Zone
 
 _READERS = {"csv": read_csv, "json": read_json, "parquet": read_parquet}
 

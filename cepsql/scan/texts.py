@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.scan.times import parse_date, parse_timestamp
+from cepsql.scalar.times import parse_date, parse_timestamp
+from cepsql.scalar.zone import Zone
 from cepsql.scan.types import INTEGERS, arrow_type, is_decimal
-from cepsql.scan.zone import Zone
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _DOUBLE = re.compile(

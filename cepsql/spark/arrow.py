@@ -2,10 +2,22 @@
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import YearMonthIntervalType
 
 
 def to_arrow(frame: DataFrame) -> pa.Table:
-    """Return all rows; times are in the session's time zone, where Spark itself always says UTC."""
+    """Return all rows; times are in the session's time zone, where Spark itself always says UTC.
+
+    Arrow does not get INTERVAL YEAR TO MONTH from Spark: such columns are text, as Spark writes it.
+    """
+    fields = frame.schema.fields
+    if any(isinstance(field.dataType, YearMonthIntervalType) for field in fields):
+        columns = [F.col(f"__{i}") for i in range(len(fields))]
+        texts = [isinstance(field.dataType, YearMonthIntervalType) for field in fields]
+        numbered = frame.toDF(*(f"__{i}" for i in range(len(fields))))
+        written = [c.cast("string") if text else c for c, text in zip(columns, texts, strict=True)]
+        frame = numbered.select(*written).toDF(*frame.columns)
     table = frame.toArrow()
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
     for i, field in enumerate(table.schema):

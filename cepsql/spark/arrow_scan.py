@@ -13,11 +13,11 @@ from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.pattern.dead_rows import AliveRows
+from cepsql.scalar.zone import Zone
 from cepsql.scan.ansi import ansi_obstacle
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.read import read_files
-from cepsql.scan.zone import Zone
 from cepsql.spark.source import located_options
 from cepsql.spark.worker import settle
 from cepsql.spark.zone import session_zone

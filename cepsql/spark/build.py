@@ -12,18 +12,20 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source
-from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.errors import Error, NotSupportedError, OperationalError
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, SparkWatermark, Sql, reads
+from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Ordered, Read, SparkWatermark, Sql, reads
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scan
+from cepsql.plan.scans import choose_scans
 from cepsql.spark.arrow_scan import scan_packets
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
+from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
+from cepsql.spark.deduplicate import deduplicate_stream, deduplicate_table
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.frames import alike
 from cepsql.spark.late_rows import LateFiles, divert, late_files
@@ -66,6 +68,9 @@ def build(
     builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan)
     try:
         frame = builder.frame(plan.root)
+    except Error as error:
+        error.text = error.text or plan.query.sql
+        raise
     except Exception as failure:
         raise translate_failure(failure) from failure
     _check_times(frame, builder.untimed)
@@ -79,8 +84,7 @@ def match_input(
     spark: SparkSession, plan: Plan, match: MatchPlan, replaced: dict[str, DataFrame] | None = None
 ) -> DataFrame:
     """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
-    matches = [node for node in plan.stages if isinstance(node, Match)]
-    node = next(node for node in matches if node.match.clause == match.clause)
+    node = next(n for n in plan.stages if isinstance(n, Match) and n.match.clause == match.clause)
     (rows,) = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).inputs(node)
     return rows
 
@@ -128,18 +132,20 @@ class _Builder:
                 return self._sql(node, below_match)
             case Match():
                 return self._match(node)
+            case Deduplicate():
+                return self._deduplicate(node)
             case IntervalJoin():
                 feeds = [self._feed(node, number, frame) for number, frame in enumerate(self._rows(node))]
                 return join_stream(node, feeds, self._observation(), self.buckets)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.watermark)
 
-    def inputs(self, node: Match) -> list[DataFrame]:
-        """Return the rows of a match, by input, with equal types."""
+    def inputs(self, node: Ordered) -> list[DataFrame]:
+        """Return the rows of an operator, by input, with equal types."""
         frames = self._rows(node)
         return frames if len(frames) == 1 else alike(frames)
 
-    def _rows(self, node: Match | IntervalJoin) -> list[DataFrame]:
+    def _rows(self, node: Ordered) -> list[DataFrame]:
         """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
         streaming = node.properties.streaming
         return [
@@ -148,7 +154,8 @@ class _Builder:
         ]
 
     def _match(self, node: Match) -> DataFrame:
-        match, program, frames = node.match, self.limits(node.match.program), self.inputs(node)
+        match, frames = node.match, self.inputs(node)
+        program = in_session(frames[0], self.limits(match.program))
         if not match.streaming:
             found = match_table(frames[0], program, list(match.order))
             return self._output(self.aggregate(found, match.aggregates), match)
@@ -159,16 +166,24 @@ class _Builder:
         found = self.aggregate(found, match.aggregates)
         return self._output(found, match, *([BOUND] if marked else []))
 
-    def _feed(self, node: Match | IntervalJoin, number: int, frame: DataFrame) -> Feed:
+    def _deduplicate(self, node: Deduplicate) -> DataFrame:
+        frames, rows = self.inputs(node), node.rows
+        if not node.properties.streaming:
+            return deduplicate_table(frames[0], rows)
+        feeds = [self._feed(node, number, frame) for number, frame in enumerate(frames)]
+        return deduplicate_stream(feeds, rows, self._observation(), self.buckets, node.markers)
+
+    def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
         below, side = node.inputs[number], number if isinstance(node, IntervalJoin) else 0
         if below.properties.ordered:
-            return Feed(frame, 0, side)
+            return Feed(frame, 0, side, name=_input_names(node)[number])
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns else None
-        reader = self._file_reader(node, below, control) if isinstance(node, Match) else None
-        return Feed(frame, below.properties.watermark.delay, side, control, late, reader)
+        delay, name = below.properties.watermark.delay, _input_names(node)[number]
+        reader = self._file_reader(node, below, control)
+        return Feed(frame, delay, side, control=control, late=late, read=reader, name=name)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
@@ -180,11 +195,11 @@ class _Builder:
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _file_reader(self, node: Match, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
+    def _file_reader(self, node: Ordered, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
         """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
-        choice = choose_scan(node.match.program, below)
+        choice = choose_scans(node)[node.inputs.index(below)]
         if choice.scan is None:
             raise OperationalError(
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
@@ -251,3 +266,13 @@ class _Builder:
             return frame
         # A stream's progress would count the rows of a bounded table again in every batch.
         return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
+
+
+def _input_names(node: Ordered) -> list[str]:
+    """Return a name for each input: that of its stream, with a number where it is read again."""
+    names: list[str] = []
+    for below in node.inputs:
+        name = next(relation.name for relation in reads(below) if relation.streaming)
+        again = sum(given.split(" ")[0] == name for given in names)
+        names.append(f"{name} {again + 1}" if again else name)
+    return names

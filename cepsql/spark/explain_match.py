@@ -1,6 +1,7 @@
 """Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.build import match_input
+from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
 from cepsql.spark.rows import layout_columns
@@ -49,8 +51,9 @@ def explain_query(
     """
     match = asked.match
     try:
-        parts = condition_parts(match, plan.query.sql)
         wanted = _Partition(match_input(spark, plan, match, replaced), asked)
+        match = replace(match, program=in_session(wanted.frame, match.program))
+        parts = condition_parts(match, plan.query.sql)
         with stage_settings(spark):
             found = _from_stream(wanted, parts) if match.streaming else _from_table(wanted, parts)
     except Exception as failure:
@@ -64,9 +67,11 @@ def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpo
     What was decided is gone from the state, and so are values that only conditions on single rows read.
     Raises ProgrammingError if nothing of the key is held, OperationalError before the first batch.
     """
-    match, program = asked.match, asked.match.program
+    match = asked.match
     try:
         wanted = _Partition(match_input(spark, plan, match), asked)
+        program = in_session(wanted.frame, match.program)
+        match = replace(match, program=program)
         reader = spark.read.format("statestore").option("operatorId", _first_stage(spark, plan, checkpoint))
         states = reader.load(checkpoint).selectExpr("value.groupState.state AS state")
         mine = states.mapInArrow(partial(_held, program, wanted.key), "state BINARY").toArrow()["state"]
@@ -173,7 +178,7 @@ def _from_table(wanted: _Partition, parts: ConditionParts) -> KeyRows:
         frame = frame.where(f"NOT {MALFORMED}")
     mine = frame.where(wanted.condition)
     more = parts.program.values[len(match.program.values) :]
-    rows = _plain(sorted_rows(mine, match.program, list(match.order), more))
+    rows = _plain(sorted_rows(mine, row_layout(match.program), list(match.order), more))
     if rows is None:
         raise wanted.none(to_arrow(frame.selectExpr(*wanted.keys()).distinct().limit(_LISTED_KEYS + 1)))
     timeless = 0

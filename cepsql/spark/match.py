@@ -6,15 +6,15 @@ from functools import partial
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import MapType
 
 from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.row_layout import Column as RowColumn
+from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
 from cepsql.spark.bounds import unpack_bounded
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.rows import layout_columns, match_schema
+from cepsql.spark.rows import incomparable, layout_columns, match_schema
 from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
@@ -50,18 +50,19 @@ def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> Da
         frame = frame.where(f"NOT {MALFORMED}")
     if program.time is not None:
         frame = frame.where(f"({program.time.sql}) IS NOT NULL")
-    return sorted_rows(frame, program, order).mapInArrow(partial(run_sorted, MatchOperator(program)), schema)
+    rows = sorted_rows(frame, row_layout(program), order)
+    return rows.mapInArrow(partial(run_sorted, MatchOperator(program)), schema)
 
 
-def sorted_rows(frame: DataFrame, program: MatchProgram, order: list[str], more: Sequence[RowColumn] = ()) -> DataFrame:
-    """Return the columns of a program, and `more` columns behind them, sorted by partition and in it by `order`."""
-    columns = [*layout_columns(frame, row_layout(program)), *(f"({column.sql}) AS `{column.name}`" for column in more)]
+def sorted_rows(frame: DataFrame, layout: RowLayout, order: list[str], more: Sequence[RowColumn] = ()) -> DataFrame:
+    """Return the columns of a layout, and `more` columns behind them, sorted by partition and in it by `order`."""
+    columns = [*layout_columns(frame, layout), *(f"({column.sql}) AS `{column.name}`" for column in more)]
     ordering = [_order_key(sql, f"__order{i}") for i, sql in enumerate(order)]
     rows = frame.select(*map(F.expr, columns), *(value for value, _ in ordering))
-    keys = [column.name for column in program.keys]
+    keys = layout.key_names
     others = {*keys, *(column.name for column in more)}
     rest = [f for f in rows.schema.fields if not f.name.startswith("__order") and f.name not in others]
-    ties = [F.asc_nulls_first(f.name) for f in rest if not isinstance(f.dataType, MapType)]
+    ties = [F.asc_nulls_first(f.name) for f in rest if incomparable(f.dataType) is None]
     spread = rows.repartition(*keys) if keys else rows.repartition(1)
     ordered = spread.sortWithinPartitions(*keys, *(key for _, key in ordering), *ties)
     return ordered.drop(*(f"__order{i}" for i in range(len(order))))

@@ -1,9 +1,10 @@
 """What a standing query has done so far, gathered from Spark's progress events so that none is lost."""
 
+import re
 import threading
 import weakref
-from collections.abc import Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -15,6 +16,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from cepsql.ordered.counts import Counts
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
 
@@ -35,6 +37,10 @@ _COUNTED = {
     "timeless": "matches_null_time",
 }
 
+INPUT_COUNTS = "input"
+"""What the names of an operator's counts of a single input begin with; its number and name follow."""
+
+_INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
@@ -59,6 +65,8 @@ class Progress:
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
+    counters:        what other operators than row patterns count, by name.
+    inputs:          the counts of each input of operators that have several, by the names of their streams.
     """
 
     batches: int = 0
@@ -77,6 +85,8 @@ class Progress:
     watermark: int | None = None
     seconds: float = 0.0
     rows_per_second: float = 0.0
+    counters: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, Counts] = field(default_factory=dict)
 
 
 class Watch:
@@ -147,13 +157,34 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
             values |= {"read": malformed, "used": 0}
         elif "late" not in values:
             values |= {"used": (values.get("read") or 0) - malformed}
-        for metric, field in _COUNTED.items():
-            totals[field] = totals.get(field, getattr(progress, field)) + (
+        for metric, total in _COUNTED.items():
+            totals[total] = totals.get(total, getattr(progress, total)) + (
                 values.get(f"total_{metric}" if name in fresh else metric) or 0
             )
+        counters, inputs = _others(values, "total_" if name in fresh else "")
+        for counter, number in counters.items():
+            totals["counters"] = totals.get("counters", dict(progress.counters))
+            totals["counters"][counter] = totals["counters"].get(counter, 0) + number
+        for given, counts in inputs.items():
+            totals["inputs"] = totals.get("inputs", dict(progress.inputs))
+            totals["inputs"][given] = totals["inputs"].get(given, Counts()) + counts
         if values.get("bound") is not None:
             totals["watermark"] = max(values["bound"], totals.get("watermark", values["bound"]))
     return replace(progress, **totals)
+
+
+def _others(values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts]]:
+    """Return the numbers of an operator beyond those that have a name in `Progress`: counters, and counts of inputs."""
+    counters: dict[str, int] = {}
+    inputs: dict[str, dict[str, int]] = {}
+    for name in values if values.get("total_read") is not None else ():
+        if name.startswith("total_") or name == "bound" or name in _COUNTED:
+            continue
+        if count := re.fullmatch(_INPUT_COUNT, name):
+            inputs.setdefault(count[1], {})[count[2]] = values[prefix + name]
+        else:
+            counters[name] = values[prefix + name]
+    return counters, {name: Counts(**counts) for name, counts in inputs.items()}
 
 
 def _left_out(event: StreamingQueryProgress) -> dict[str, dict]:

@@ -69,7 +69,7 @@ def event_time(frame: DataFrame, sql: str) -> str:
 def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
     """Return the columns of the matches: k*, then the measures, with Spark's types.
 
-    Raises NotSupportedError for keys by which Spark cannot group.
+    Raises NotSupportedError for keys by which Spark cannot group, and for types that cannot reach Python.
     """
     keys = frame.selectExpr(*(_aliased(column.sql, column.name) for column in program.keys)).schema.fields
     for column, field in zip(program.keys, keys, strict=True):
@@ -80,6 +80,14 @@ def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
             )
     values = frame.selectExpr(*(_aliased(column.sql, column.name) for column in (*program.values, *program.order)))
     fields = [StructField(field.name, field.dataType) for field in keys]
+    if any(
+        "interval year" in f.dataType.simpleString() or "interval month" in f.dataType.simpleString()
+        for f in [*keys, *values.schema.fields]
+    ):
+        raise NotSupportedError(
+            "MATCH_RECOGNIZE over INTERVAL YEAR TO MONTH values is not supported",
+            hint="let a subquery count their months: CAST(CAST(x AS INTERVAL MONTH) AS INT)",
+        )
     return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in program.measures])
 
 

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
 
 from cepsql.ordered.counts import COUNTS, Counts, Tally
+from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.ordered.row_layout import END_OF_TIME, Reduction, RowLayout
@@ -19,6 +20,7 @@ from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.late_rows import LateFiles, write_rejected
+from cepsql.spark.progress import INPUT_COUNTS
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.source import MALFORMED, WHOLE
 from cepsql.spark.worker import settle
@@ -46,6 +48,7 @@ class Feed:
     late:    where rows that are not used are written; the frame then has `__whole`.
     read:    makes the packets for so many buckets, with this number of the input, without Spark's rows, of which only
              the types are then used.
+    name:    what its counts are shown under, if the stage has several inputs; different for each.
     """
 
     frame: DataFrame
@@ -54,6 +57,7 @@ class Feed:
     control: str | None = None
     late: LateFiles | None = None
     read: Callable[[int, int], DataFrame] | None = None
+    name: str = ""
 
     @property
     def chained(self) -> bool:
@@ -80,7 +84,7 @@ def run_stage(
         united = united.unionAll(more)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
-    stage = Stage(operator, tuple(Input(feed.delay, feed.side, feed.chained) for feed in feeds), identity)
+    stage = Stage(operator, tuple(Input(feed.delay, feed.side, feed.chained, feed.name) for feed in feeds), identity)
     late = tuple(feed.late for feed in feeds)
     nothing = Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0))
     names = _counted(stage, nothing, nothing)
@@ -102,16 +106,24 @@ def stage_rows(stage: DataFrame, schema: StructType) -> DataFrame:
 def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
     """Return the numbers that a query's progress gathers.
 
-    The counts of all inputs that are not chained, `timeless`, which is how many rows of chained ones had no event time,
-    and the operator's counters; where there are several inputs the counts of each, too, under `input0_read` and so on.
+    The counts of all inputs that are not chained; `timeless`, which is how many rows of operators had no place in the
+    order of the next one, for want of an event time; and the operators' counters, those of two in one stage together.
+    Where there are several inputs the counts of each, too, under `input0 orders read` and so on.
     """
     pairs = list(zip(stage.inputs, tally.inputs, strict=True))
-    counts = asdict(sum((counts for given, counts in pairs if not given.chained), Counts()))
-    counts["timeless"] = sum(counts.null_time for given, counts in pairs if given.chained)
+    found = asdict(sum((counts for given, counts in pairs if not given.chained), Counts()))
+    found["timeless"] = sum(counts.null_time for given, counts in pairs if given.chained)
+    for name, number in tally.counters.items():
+        own = own_name(name)
+        if own == "null_time":
+            found["timeless"] += number
+        elif own not in COUNTS:
+            found[own] = found.get(own, 0) + number
     if len(pairs) > 1:
-        for number, own in enumerate(tally.inputs):
-            counts |= {f"input{number}_{name}": getattr(own, name) for name in COUNTS}
-    return counts | dict(tally.counters)
+        for number, (given, own) in enumerate(pairs):
+            label = f"{INPUT_COUNTS}{number} {given.name or number} "
+            found |= {label + name: getattr(own, name) for name in COUNTS}
+    return found
 
 
 def _counted(stage: Stage, batch: Tally, total: Tally) -> Mapping[str, int]:
@@ -163,7 +175,7 @@ def _advance(
     import pandas as pd
 
     settle()
-    packets = [packet for frame in frames for packet in frame["packet"]]
+    packets = (packet for frame in frames for packet in frame["packet"])
     advanced = advance(stage, state.get[0] if state.exists else None, packets)
     for number, (files, rejected) in enumerate(zip(late, advanced.rejected, strict=True)):
         if files is not None and rejected is not None:

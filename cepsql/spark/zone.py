@@ -5,7 +5,7 @@ import re
 
 from pyspark.sql import SparkSession
 
-from cepsql.scan.zone import Zone
+from cepsql.scalar.zone import Zone
 
 _DAY, _SECOND = 86_400, 1_000_000
 _EPOCH = datetime.date(1970, 1, 1).toordinal()

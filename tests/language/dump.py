@@ -38,7 +38,7 @@ def dump(statement: Statement) -> str:
 
 def _query(query: Query) -> list[str]:
     lines = []
-    for clause in query.matches:
+    for clause in query.operators:
         lines += _match(clause)
     return [*lines, f"query: {_sql(query.expression)}"]
 

@@ -106,7 +106,7 @@ def test_keywords():
 def test_positions_are_those_of_the_text():
     text = "SHOW TABLES;\nSELECT * FROM ticks MATCH_RECOGNIZE (MEASURES a.x AS first_x PATTERN (a B) DEFINE B AS x > 1)"
     _, query = statements(text)
-    (clause,) = query.matches
+    (clause,) = query.operators
     spans = [clause.span, clause.measures[0].name.span, clause.pattern_names["B"], clause.defines[0][0].span]
     assert [text[span.start : span.end] for span in spans] == ["MATCH_RECOGNIZE", "first_x", "B", "B"]
     assert text[: query.span.start] == "SHOW TABLES;\n"

@@ -16,17 +16,8 @@ from cepsql.ordered.row_layout import END_OF_TIME, Column
 from cepsql.ordered.stage import advance
 from cepsql.pattern.dead_rows import AliveRows, dead_rows
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Repeat, Variable
-from cepsql.pattern.program import (
-    Aggregate,
-    Bit,
-    Call,
-    Classifier,
-    Literal,
-    MatchNumber,
-    MatchProgram,
-    Measure,
-    Navigation,
-)
+from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, MatchProgram, Measure, Navigation
+from cepsql.scalar.tree import Call, Literal
 
 A, B, C, D = (Variable(name) for name in "ABCD")
 NAMES = ("A", "B", "C", "D")
@@ -53,7 +44,7 @@ rows_read = st.builds(
 counted = st.builds(Aggregate, st.sampled_from(["count", "sum"]), st.sampled_from(["v0", "v0"]), some)
 classified = st.builds(Classifier, some, st.booleans(), st.integers(0, 1))
 compared = st.builds(
-    lambda op, a, b: Call(op, (a, b), "boolean"),
+    lambda op, a, b: Call(op, (a, b)),
     st.sampled_from(["lt", "ge"]),
     st.just(Navigation("v0")),
     st.one_of(rows_read.filter(lambda n: n.column == "v0"), st.just(Literal(1)), counted),
@@ -62,9 +53,9 @@ bit = st.integers(0, 2).map(Bit)
 conditions = st.one_of(
     bit,
     bit,
-    st.builds(lambda a, b: Call("and", (a, b), "boolean"), bit, compared),
-    st.builds(lambda a, b: Call("or", (a, b), "boolean"), bit, bit),
-    st.builds(lambda a, b: Call("or", (a, b), "boolean"), bit, compared),
+    st.builds(lambda a, b: Call("and", (a, b)), bit, compared),
+    st.builds(lambda a, b: Call("or", (a, b)), bit, bit),
+    st.builds(lambda a, b: Call("or", (a, b)), bit, compared),
 )
 gap_conditions = st.one_of(st.none(), st.none(), st.none(), conditions)
 measures = st.lists(st.one_of(rows_read, rows_read, counted, classified, st.just(MatchNumber())), max_size=3)
@@ -135,7 +126,7 @@ def test_nothing_changes(program, batches, delay):
 PROGRAM = MatchProgram(
     pattern=Concat((A, Repeat(B, 0, None, False), C)),
     variables=("A", "B", "C"),
-    conditions=(Bit(0), None, Call("and", (Bit(1), Bit(2)), "boolean")),
+    conditions=(Bit(0), None, Call("and", (Bit(1), Bit(2)))),
     keys=(),
     time=Column("t", "ts"),
     order=(),
@@ -152,7 +143,7 @@ def changed(**changes):
 def test_what_is_alive():
     assert dead_rows(PROGRAM) == (0b001, 0b110)
     assert changed(conditions=(Bit(0), None, None)) is None
-    assert changed(conditions=(Bit(0), None, Call("or", (Bit(1), Bit(2)), "boolean"))) == (0b001, 0b010, 0b100)
+    assert changed(conditions=(Bit(0), None, Call("or", (Bit(1), Bit(2))))) == (0b001, 0b010, 0b100)
     assert changed(pattern=A, measures=()) == (0b001,)
 
 

@@ -12,16 +12,8 @@ from test_match_operator import END, by_hand, one_pass, run
 
 from cepsql.matching.match_rows import match_rows
 from cepsql.pattern.ir import Alternate, Concat, Repeat, Variable
-from cepsql.pattern.program import (
-    Bit,
-    Call,
-    Classifier,
-    Complete,
-    Literal,
-    MatchNumber,
-    Measure,
-    Navigation,
-)
+from cepsql.pattern.program import Bit, Classifier, Complete, MatchNumber, Measure, Navigation
+from cepsql.scalar.tree import Call, Literal
 
 A, B, C = map(Variable, "ABC")
 MEASURES = (
@@ -32,10 +24,10 @@ MEASURES = (
     Measure("number", MatchNumber()),
     Measure("complete", Complete()),
 )
-BEFORE = Call("nseq", (Navigation("v0", shift=-2), Literal("a")), "boolean")
-AFTER = Call("nseq", (Navigation("v0", shift=1), Literal("a")), "boolean")
+BEFORE = Call("nseq", (Navigation("v0", shift=-2), Literal("a")))
+AFTER = Call("nseq", (Navigation("v0", shift=1), Literal("a")))
 EARLIER = Call("eq", (Navigation("v0"), Navigation("v0", frozenset({0}))), "boolean")
-EVEN = Call("eq", (Call("mod", (MatchNumber(), Literal(2)), "bigint"), Literal(0)), "boolean")
+EVEN = Call("eq", (Call("mod", (MatchNumber(), Literal(2))), Literal(0)), "boolean")
 
 
 def program(pattern, *conditions, **changes):
@@ -43,7 +35,7 @@ def program(pattern, *conditions, **changes):
     return replace(PROGRAM, pattern=pattern, variables=names, conditions=conditions, measures=MEASURES, **changes)
 
 
-NOT = Call("not", (Bit(0),), "boolean")
+NOT = Call("not", (Bit(0),))
 PROGRAMS = {
     "loop": program(Concat((A, Repeat(B, 0, None), C)), Bit(0), NOT, Bit(0), within=None),
     "overlapping": program(Concat((A, Repeat(B, 0, None), C)), Bit(0), NOT, Bit(0), skip="to next row"),
@@ -80,7 +72,7 @@ def test_stream_equals_one_pass(name, batches, delay):
         assert output == one_pass(used, PROGRAMS[name], match_rows)
 
 
-@pytest.mark.parametrize("condition", [None, Call("not", (EARLIER,), "boolean")])
+@pytest.mark.parametrize("condition", [None, Call("not", (EARLIER,))])
 def test_a_match_waits_for_the_row_that_next_reads_and_no_longer(condition):
     def row(t):
         return {"k0": 1.0, "t": t, "v0": f"at {t}", "m": 0, "bucket": 0}

@@ -15,8 +15,9 @@ from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.sort import partition_rows
 from cepsql.ordered.stage import advance
 from cepsql.pattern.ir import Alternate, Concat, Repeat, Variable
-from cepsql.pattern.program import Bit, Call, Classifier, Measure, Navigation, RowValue
+from cepsql.pattern.program import Bit, Classifier, Measure, Navigation, RowValue
 from cepsql.pattern.rows import Partitions
+from cepsql.scalar.tree import Call
 
 A, B = Variable("A"), Variable("B")
 PATTERNS = (

@@ -2,11 +2,11 @@
 
     python tests/pattern/mutate.py [--count 60] [--seed 1] [--examples 60] [--files search.py stage.py]
 
-Each mutation changes one spot of the rooms of SOURCES: `<` becomes `<=`, `and` becomes
-`or`, `+ 1` is dropped, `min` becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made
-in a copy of the package in a temporary folder, and the tests of its folder run there until the first one fails. One
-line a mutation says which test that was; a mutation that survives is either equivalent to the original or shows that a
-test is missing. Exits with 1 if any survives. Spots are drawn with the seed, as many from a file as it has lines for.
+Each mutation changes one spot of cepsql/pattern and the other ROOMS: `<` becomes `<=`, `and` becomes `or`, `+ 1` is
+dropped, `min` becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made in a copy of
+the package in a temporary folder, and the tests of its folder run there until the first one fails. One line a
+mutation says which test that was; a mutation that survives is either equivalent to the original or shows that a test
+is missing. Exits with 1 if any survives. Spots are drawn with the seed, as many from a file as it has lines for.
 """
 
 import argparse
@@ -34,11 +34,8 @@ import sqlglot.optimizer  # noqa: F401
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).parents[2]
-SOURCES = [
-    path
-    for room in ("pattern", "matching", "operators", "ordered")
-    for path in sorted(ROOT.glob(f"cepsql/{room}/*.py"))
-]
+ROOMS = ("pattern", "matching", "operators", "ordered")
+SOURCES = [path for room in ROOMS for path in sorted(ROOT.glob(f"cepsql/{room}/*.py"))]
 SECONDS = 600
 """How long the tests may take; an endless loop is noticed, too."""
 

@@ -9,16 +9,8 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable
-from cepsql.pattern.program import (
-    Aggregate,
-    Bit,
-    Call,
-    Classifier,
-    Literal,
-    MatchNumber,
-    MatchProgram,
-    Navigation,
-)
+from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, MatchProgram, Navigation
+from cepsql.scalar.tree import Call, Literal
 
 
 @dataclass(frozen=True)
@@ -174,7 +166,7 @@ def _aggregate(leaf: Aggregate, context: Context):
         return len(rows)
     values = [value for row in rows if (value := context.rows[row][leaf.column]) is not None]
     if leaf.distinct:
-        values = sorted({key(value): value for value in values}.values(), key=key)
+        values = list({key(value): value for value in reversed(values)}.values())[::-1]
     if leaf.function == "count":
         return len(values)
     if not values:

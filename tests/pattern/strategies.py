@@ -3,7 +3,8 @@
 from hypothesis import strategies as st
 
 from cepsql.pattern import ir
-from cepsql.pattern.program import Aggregate, Bit, Call, Classifier, Literal, MatchNumber, Navigation
+from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, Navigation
+from cepsql.scalar.tree import Call, Literal
 
 NAMES = ("A", "B", "C")
 _SETS = st.one_of(st.none(), st.sets(st.integers(0, len(NAMES) - 1), min_size=1, max_size=2).map(frozenset))
@@ -90,17 +91,17 @@ def conditions(next_rows: bool = True) -> st.SearchStrategy[tuple]:
     )
     compared = st.sampled_from(("eq", "ne", "lt", "le", "gt", "ge"))
     tests = st.one_of(
-        st.builds(lambda name, a, b: Call(name, (a, b), "boolean"), compared, numbers, numbers),
-        st.builds(lambda name, a, b: Call(name, (a, b), "boolean"), compared, labels, labels),
-        st.builds(lambda a: Call("isnull", (a,), "boolean"), numbers),
+        st.builds(lambda name, a, b: Call(name, (a, b)), compared, numbers, numbers),
+        st.builds(lambda name, a, b: Call(name, (a, b)), compared, labels, labels),
+        st.builds(lambda a: Call("isnull", (a,)), numbers),
         st.integers(0, len(NAMES) - 1).map(Bit),
     )
     combined = st.recursive(
         tests,
         lambda inner: st.one_of(
-            st.builds(lambda a, b: Call("and", (a, b), "boolean"), inner, inner),
-            st.builds(lambda a, b: Call("or", (a, b), "boolean"), inner, inner),
-            st.builds(lambda a: Call("not", (a,), "boolean"), inner),
+            st.builds(lambda a, b: Call("and", (a, b)), inner, inner),
+            st.builds(lambda a, b: Call("or", (a, b)), inner, inner),
+            st.builds(lambda a: Call("not", (a,)), inner),
         ),
         max_leaves=3,
     )

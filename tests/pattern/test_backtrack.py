@@ -20,10 +20,11 @@ from cepsql.pattern.backtrack import find_backtracking
 from cepsql.pattern.budget import LEAST_STEPS, Budget
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.matcher import find_matches
-from cepsql.pattern.program import Aggregate, Bit, Call, Classifier, Literal, MatchProgram, Navigation
+from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchProgram, Navigation
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search import Outcome, Search
 from cepsql.pattern.vector import test_rows as evaluate_rows
+from cepsql.scalar.tree import Call, Literal
 
 OPTIONS = st.fixed_dictionaries(
     {
@@ -167,8 +168,8 @@ def test_steps_grow_with_the_rows(text: str, holds: tuple[bool, ...]) -> None:
 
 
 def test_steps_grow_with_the_rows_where_conditions_read_the_last_row() -> None:
-    rising = Call("ge", (Navigation("v0"), Navigation("v0", frozenset({0}), False, 1)), "boolean")
-    either = Call("or", (rising, Literal(True)), "boolean")
+    rising = Call("ge", (Navigation("v0"), Navigation("v0", frozenset({0}), False, 1)))
+    either = Call("or", (rising, Literal(True)))
     tests = [either, None, None]
     small, large = (_steps("A+ B+ C", [[True] * count] * 2 + [[False] * count], tests) for count in (500, 2000))
     assert large < 4.5 * small
@@ -187,16 +188,16 @@ def test_a_reluctant_loop_over_any_rows_goes_straight_to_its_end() -> None:
 
 
 def test_paths_that_differ_in_what_is_read_later_are_kept_apart() -> None:
-    after_b = Call("not", (Call("isnull", (Navigation("v0", frozenset({1})),), "boolean"),), "boolean")
+    after_b = Call("not", (Call("isnull", (Navigation("v0", frozenset({1})),)),))
     asked = program(pattern("(A | B) C"), [None, None, after_b])
     assert matches(find_matches(asked, whole([{"t": t, "v0": t} for t in range(2)]))) == [(0, 1, (1, 2), True)]
 
 
 def exponential(**options) -> MatchProgram:
     """Make a program whose search must tell all ways to call the rows A and B apart: C asks for all of them."""
-    back = Call("eq", (Classifier(None, True), Literal("C")), "boolean")
-    history = Call("ne", (Classifier(frozenset({0, 1}), False, 0, -40), Literal("A")), "boolean")
-    rest = Call("or", (Call("and", (back, history), "boolean"), Bit(0)), "boolean")
+    back = Call("eq", (Classifier(None, True), Literal("C")))
+    history = Call("ne", (Classifier(frozenset({0, 1}), False, 0, -40), Literal("A")))
+    rest = Call("or", (Call("and", (back, history)), Bit(0)))
     return program(pattern("(A | B)+ C"), [Bit(1), Bit(1), rest], step_budget=10_000, **options)
 
 
@@ -229,8 +230,8 @@ def test_starts_that_share_a_fate_are_given_up_cheaply() -> None:
 
 
 def test_states_of_an_attempt_that_was_given_up_are_tried_again() -> None:
-    later = Call("eq", (Navigation("t"), Aggregate("max", "t")), "boolean")
-    for text, condition in (("A+ B", Bit(0)), ("(A | B)+ C", Call("and", (Bit(0), later), "boolean"))):
+    later = Call("eq", (Navigation("t"), Aggregate("max", "t")))
+    for text, condition in (("A+ B", Bit(0)), ("(A | B)+ C", Call("and", (Bit(0), later)))):
         parsed = pattern(text)
         tests = [Bit(1)] * (len(ir.variables(parsed)) - 1) + [condition]
         rows = whole([{"t": t, "m": 1 if t == 9 else 2} for t in range(10)])
@@ -268,7 +269,7 @@ def test_start_anchor_on_a_stream() -> None:
 
 
 def test_next_waits_for_its_row() -> None:
-    rising = Call("gt", (Navigation("v0", frozenset({0}), False, 0, 1), Navigation("v0")), "boolean")
+    rising = Call("gt", (Navigation("v0", frozenset({0}), False, 0, 1), Navigation("v0")))
     asked = program(pattern("A"), [rising])
     rows = [{"t": 1, "v0": 1}, {"t": 2, "v0": 2}]
     assert find_matches(asked, partition(rows[:1], 0, 0, 1)).scan.tolist() == [0]
@@ -286,8 +287,8 @@ def test_no_rows() -> None:
 
 
 def test_aggregates_of_nothing() -> None:
-    none = Call("eq", (Aggregate("count", "v0", frozenset({1})), Literal(0)), "boolean")
-    asked = program(pattern("A B"), [none, Call("isnull", (Aggregate("sum", "v0", frozenset({1})),), "boolean")])
+    none = Call("eq", (Aggregate("count", "v0", frozenset({1})), Literal(0)))
+    asked = program(pattern("A B"), [none, Call("isnull", (Aggregate("sum", "v0", frozenset({1})),))])
     assert matches(find_matches(asked, whole([{"t": 1}, {"t": 2}]))) == [(0, 1, (0, 1), True)]
 
 
@@ -303,17 +304,17 @@ def test_values_of_other_types() -> None:
         }
     )
     a = frozenset({0})
-    sums = Call("eq", (Aggregate("sum", "v0"), Literal(Decimal("12345678901234567890123456789012345.124"))), "boolean")
-    gap = Call("eq", (Call("sub", (Navigation("v1"), Navigation("v1", a)), "bigint"), Literal(5)), "boolean")
-    mean = Call("eq", (Aggregate("avg", "v2"), Literal(Decimal("1.66667"))), "boolean")
-    asked = program(pattern("A B C"), [None, Call("and", (sums, gap), "boolean"), mean])
+    sums = Call("eq", (Aggregate("sum", "v0"), Literal(Decimal("12345678901234567890123456789012345.124"))))
+    gap = Call("eq", (Call("sub", (Navigation("v1"), Navigation("v1", a))), Literal(5, "interval day to second")))
+    mean = Call("eq", (Aggregate("avg", "v2"), Literal(Decimal("1.66667"))))
+    asked = program(pattern("A B C"), [None, Call("and", (sums, gap)), mean])
     starts, scan, ends, numbers = (np.array(values) for values in ([0, 3], [0], [3], [0]))
     partitions = Partitions(rows, starts, scan, ends, numbers, END_OF_TIME)
     assert matches(find_matches(asked, partitions)) == [(0, 1, (0, 1, 2), True)]
 
 
 def test_candidates_do_not_hide_timeouts() -> None:
-    first = Call("ge", (Navigation("v0", frozenset([0]), first=True), Literal(1)), "boolean")
+    first = Call("ge", (Navigation("v0", frozenset([0]), first=True), Literal(1)))
     asked = program(pattern("A B"), [first, Bit(1)], ("A", "B"), within=2, timeouts=True)
     rows = [{"t": 3 * v, "v0": v, "v1": 0, "f": 0.0, "m": 0} for v in (0, 1)]
     # No row is a B, so no match begins anywhere; but the second row begins a partial one.

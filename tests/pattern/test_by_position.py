@@ -10,8 +10,9 @@ from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.backtrack import find_backtracking
 from cepsql.pattern.by_position import by_position
 from cepsql.pattern.matcher import _find_by_position
-from cepsql.pattern.program import Aggregate, Bit, Call, Literal, Navigation, leaves
+from cepsql.pattern.program import Aggregate, Bit, Navigation
 from cepsql.pattern.vector import test_rows as evaluate_rows
+from cepsql.scalar.tree import Call, Literal, Null, leaves
 
 A, B, C = (frozenset([i]) for i in range(3))
 
@@ -25,7 +26,7 @@ def first(variables, offset=0):
 
 
 def less(a, b):
-    return Call("lt", (a, b), "boolean")
+    return Call("lt", (a, b))
 
 
 ROW = Navigation("v0")
@@ -34,11 +35,11 @@ CASES = {
     "the row before": ("A B", [None, less(ROW, last(A))], [None, less(ROW, Navigation("v0", shift=-1))]),
     "two rows before": ("A C B", [None, less(ROW, last(A)), None], [None, None, less(ROW, Navigation("v0", shift=-2))]),
     "one optional row between": ("A C? B", [None, less(ROW, last(A)), None], None),
-    "no such row": ("A B", [less(ROW, last(B)), None], [less(ROW, Literal(None)), None]),
+    "no such row": ("A B", [less(ROW, last(B)), None], [less(ROW, Null(ROW)), None]),
     "the first and further iterations": (
         "A+",
         [less(ROW, last(A, 1))],
-        [less(ROW, Literal(None)), less(ROW, Navigation("v0", shift=-1))],
+        [less(ROW, Null(ROW)), less(ROW, Navigation("v0", shift=-1))],
     ),
     "first and second row": ("A B", [None, less(first(None), first(None, 1))], None),
     "an aggregate": ("A B", [None, less(ROW, Aggregate("sum", "v0", A))], None),
@@ -56,11 +57,11 @@ def test_resolved(case: str) -> None:
 
 
 def test_coalesce_needs_columns_without_null() -> None:
-    condition = less(ROW, Call("coalesce", (last(B, 1), last(A)), "bigint"))
+    condition = less(ROW, Call("coalesce", (last(B, 1), last(A))))
     asked = program(pattern("A B+"), [None, condition], ("A", "B"))
     assert by_position(asked, frozenset()) is None
     found = by_position(asked, frozenset(["v0"]))
-    before = Call("coalesce", (Navigation("v0", shift=-1),), "bigint")
+    before = Call("coalesce", (Navigation("v0", shift=-1),))
     assert found.program.conditions == (None, less(ROW, before))
     assert found.variable_of == (0, 1)
 
@@ -81,12 +82,12 @@ def _conditions() -> st.SearchStrategy[tuple]:
     value = st.one_of(
         _navigation(),
         _navigation(),
-        st.builds(lambda a, b: Call("coalesce", (a, b), "bigint"), _navigation(), _navigation()),
+        st.builds(lambda a, b: Call("coalesce", (a, b)), _navigation(), _navigation()),
         st.integers(0, 3).map(Literal),
     )
     test = st.one_of(
-        st.builds(lambda name, a, b: Call(name, (a, b), "boolean"), st.sampled_from(("lt", "ge", "ne")), value, value),
-        st.builds(lambda a: Call("isnull", (a,), "boolean"), value),
+        st.builds(lambda name, a, b: Call(name, (a, b)), st.sampled_from(("lt", "ge", "ne")), value, value),
+        st.builds(lambda a: Call("isnull", (a,)), value),
     )
     own = st.one_of(st.none(), st.integers(0, 2).map(Bit), test, test)
     return st.tuples(own, own, own)
@@ -124,7 +125,7 @@ def test_the_same_matches_as_by_backtracking(parsed, rows, conditions, skip, wit
 def test_constants_that_python_takes_as_equal_stay_apart() -> None:
     found = []
     for one in (1, 1.0, True):
-        condition = Call("and", (less(ROW, last(A)), Call("eq", (ROW, Literal(one)), "boolean")), "boolean")
+        condition = Call("and", (less(ROW, last(A)), Call("eq", (ROW, Literal(one)))))
         found.append(by_position(program(pattern("A B"), [None, condition], ("A", "B")), frozenset()))
     constants = [f.program.conditions[1].arguments[1].arguments[1].value for f in found]
     assert list(map(repr, constants)) == ["1", "1.0", "True"]

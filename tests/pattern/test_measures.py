@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import Context, evaluate
 
-from cepsql.errors import NotSupportedError
+from cepsql.errors import DataError, NotSupportedError
 from cepsql.ordered.row_layout import END_OF_TIME, Column
+from cepsql.pattern.aggregates import aggregate
 from cepsql.pattern.ir import Variable
 from cepsql.pattern.measures import measure_table
 from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchNumber, MatchProgram, Measure, Navigation
 from cepsql.pattern.rows import Matches, Partitions
-from cepsql.pattern.values import decimal_div
+from cepsql.scalar.values import decimal_div
 
 NAMES = ("A", "B", "C")
 TYPES = {
@@ -175,12 +176,24 @@ def test_doubles_are_added_from_left_to_right():
     assert measure(pa.array(values), "avg", [1000]) == means
 
 
-def test_sums_beyond_their_type_are_null():
+def test_sums_beyond_their_type_wrap_around_or_are_null():
     big = [2**63 - 1, 1, 2**63 - 1, -1, -(2**63), -1]
-    assert measure(pa.array(big), "sum", [2, 2, 2]) == [None, 2**63 - 2, None]
+    assert measure(pa.array(big), "sum", [2, 2, 2]) == [-(2**63), 2**63 - 2, 2**63 - 1]
     digits = pa.array([Decimal(10**38 - 1), Decimal(1), Decimal(10**38 - 1), Decimal(-1)], pa.decimal128(38, 0))
     assert measure(digits, "sum", [2, 2]) == [None, Decimal(10**38 - 2)]
     assert measure(digits, "avg", [2, 2]) == [None, None]
+    places = pa.array([Decimal(10**28 - 1), Decimal(1), Decimal(1), Decimal(1)], pa.decimal128(38, 10))
+    assert measure(places, "sum", [2, 2]) == [None, Decimal(2)]
+    assert measure(pa.array([Decimal("0.5")] * 2, pa.decimal128(38, 38)), "sum", [1, 1]) == [Decimal("0.5")] * 2
+
+
+@pytest.mark.parametrize("values", [[2**63 - 1, 1, -1], [Decimal(10**38 - 1), Decimal(1), Decimal(1)]])
+def test_sums_beyond_their_type_are_errors_in_ansi_mode(values):
+    column = pa.array(values, pa.decimal128(38, 0) if isinstance(values[0], Decimal) else None)
+    groups = np.zeros(3, np.int64)
+    with pytest.raises(DataError, match="a sum is beyond the range of its type"):
+        aggregate("sum", column, groups, 1, ansi=True)
+    aggregate("sum", column[1:], groups[1:], 1, ansi=True)
 
 
 def test_equal_values_count_once_when_distinct():

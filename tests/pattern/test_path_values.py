@@ -5,7 +5,8 @@ from notation import partition, pattern, program
 
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.path_values import PathValues
-from cepsql.pattern.program import Call, Literal, Navigation
+from cepsql.pattern.program import Navigation
+from cepsql.scalar.tree import Call, Literal
 
 ROWS = [{"t": t, "v0": t} for t in range(3)]
 
@@ -15,7 +16,7 @@ ROWS = [{"t": t, "v0": t} for t in range(3)]
 )
 def test_only_the_rows_to_come_are_waited_for(shift, bound, waits) -> None:
     values = PathValues(program(pattern("A A")), partition(ROWS, 0, 0, bound), 0, (0, 0), 1)
-    condition = Call("gt", (Navigation("v0", shift=shift), Literal(1)), "boolean")
+    condition = Call("gt", (Navigation("v0", shift=shift), Literal(1)))
     assert values.waits(condition) is waits
 
 

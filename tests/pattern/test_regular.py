@@ -9,9 +9,10 @@ from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.compile import can_be_empty
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.ir import Alternate, Anchor, Concat, Empty, Exclude, Pattern, Permute, Repeat, Variable, variables
-from cepsql.pattern.program import Bit, Call, Classifier, Literal, MatchProgram
+from cepsql.pattern.program import Bit, Classifier, MatchProgram
 from cepsql.pattern.regular import find_regular, is_regular
 from cepsql.pattern.rows import Partitions
+from cepsql.scalar.tree import Call, Literal
 
 MANY = tuple("ABCDEFGHIJ")
 
@@ -195,7 +196,7 @@ def test_what_is_not_regular():
     refused += [Repeat(a, 1001, None), Repeat(Repeat(a, 40, 40), 40, 40)]
     for pattern, answer in [(p, True) for p in regular[:2] + regular[3:]] + [(p, False) for p in refused]:
         assert is_regular(make_program(pattern, ("A", "B")), partitions, tests) is answer, pattern
-    so_far = Call("eq", (Classifier(), Literal("A")), "boolean")
+    so_far = Call("eq", (Classifier(), Literal("A")))
     assert not is_regular(make_program(a, ("A", "B"), conditions=(None, so_far)), partitions, tests)
     assert not is_regular(make_program(a, ("A", "B"), within=5, timeouts=True), partitions, tests)
 

@@ -10,9 +10,10 @@ from strategies import NAMES, bits, conditions, patterns, rows
 
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.matcher import find_matches
-from cepsql.pattern.program import Bit, Call, Classifier, Literal
+from cepsql.pattern.program import Bit, Classifier
 from cepsql.pattern.search import Outcome
 from cepsql.pattern.trace import Attempt, trace, trace_attempt
+from cepsql.scalar.tree import Call, Literal
 
 OPTIONS = st.fixed_dictionaries(
     {
@@ -123,9 +124,9 @@ def test_an_endless_search_is_given_up() -> None:
     seen = whole([{"t": t, "m": 0} for t in range(30)])
     assert {a.outcome for a in trace(asked, seen).attempts} == {Outcome.NONE}
     # What follows depends on how every row was called.
-    back = Call("eq", (Classifier(None, True), Literal("C")), "boolean")
-    history = Call("ne", (Classifier(frozenset({0, 1}), False, 0, -40), Literal("A")), "boolean")
-    asked = replace(asked, conditions=(None, None, Call("and", (back, history), "boolean")))
+    back = Call("eq", (Classifier(None, True), Literal("C")))
+    history = Call("ne", (Classifier(frozenset({0, 1}), False, 0, -40), Literal("A")))
+    asked = replace(asked, conditions=(None, None, Call("and", (back, history))))
     seen = whole([{"t": t, "m": 0} for t in range(60)])
     attempts = trace(asked, seen).attempts
     assert (attempts[0].outcome, attempts[0].stop, len(attempts[0].labels)) == (Outcome.GIVEN_UP, "steps", 60)

@@ -12,6 +12,7 @@ from csv_samples import csv_lines
 from sessions import in_mode
 from values import plain, plain_sql, plain_values
 
+from cepsql.scalar.zone import UTC, Zone
 from cepsql.scan.ansi import ansi_obstacle
 from cepsql.scan.csv import read_csv
 from cepsql.scan.evaluate import evaluate
@@ -22,7 +23,6 @@ from cepsql.scan.node import Read
 from cepsql.scan.parquet import parquet_obstacle, read_parquet
 from cepsql.scan.texts import at_zone
 from cepsql.scan.types import arrow_type
-from cepsql.scan.zone import UTC, Zone
 from cepsql.spark.zone import session_zone
 
 TYPES = [

@@ -14,10 +14,13 @@ from cepsql.analysis.scope import MatchScope
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import Span
 from cepsql.language.tokens import DIALECT, Text, parse_island
-from cepsql.pattern.program import Navigation
-from cepsql.pattern.scalar import Source, compile_scalar
-from cepsql.pattern.types import plain_values, spark_type
+from cepsql.pattern.leaf_types import leaf_types
+from cepsql.scalar.columns import plain_values, type_of
+from cepsql.scalar.python import Source, compile_node
+from cepsql.scalar.tree import Session
+from cepsql.scalar.typing import typed
 from cepsql.spark.arrow import to_arrow
+from cepsql.spark.zone import session_zone
 
 TYPES = {
     "y": "tinyint", "i": "int", "l": "bigint", "d": "double", "p": "double", "f": "float", "m": "decimal(10,2)",
@@ -150,20 +153,21 @@ def compared(spark):
         spark.sql(f"SELECT {', '.join(selected)} FROM rows_A AS A JOIN rows_B AS B USING (id) ORDER BY id")
     )
     plain = plain_values(table, table.column_names)
-    types = {column.name: spark_type(table.schema.field(f"B_{column.name}").type) for column in traveling.values}
+    types = {column.name: type_of(table.schema.field(f"B_{column.name}").type) for column in traveling.values}
+    session = Session(zone=session_zone(spark))
     return {
-        sql: (plain[f"e{number}"], evaluate(program, plain, types, count), rows)
+        sql: (plain[f"e{number}"], evaluate(program, plain, types, count, session), rows)
         for number, (sql, program) in enumerate(zip(expressions, programs, strict=True))
     }
 
 
-def evaluate(program, plain: dict, types: dict, count: int) -> list:
-    def read(_, leaf: Navigation) -> str:
-        side = "A" if leaf.variables == frozenset({0}) else "B"
-        return f"plain['{side}_{leaf.column}'][i]"
+def evaluate(program, plain: dict, types: dict, count: int, session: Session) -> list:
+    def read(_, node) -> str:
+        side = "A" if node.leaf.variables == frozenset({0}) else "B"
+        return f"plain['{side}_{node.leaf.column}'][i]"
 
-    source = Source(read, types)
-    name = compile_scalar(program, source)
+    source = Source(read, session)
+    name = compile_node(typed(program, leaf_types(types), session), source)
     scope = {**source.globals, "plain": plain}
     exec("\n".join(["def run(i):", *source.lines, f"    return {name}"]), scope)
     return [scope["run"](i) for i in range(count)]

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 from pyspark.sql import Row
 
+from cepsql.ordered.counts import Counts
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.progress import BELOW_MATCH, Watch
 
@@ -53,6 +54,23 @@ def test_counts_go_on_from_the_checkpoint():
     watch.add(event(2, m=stage([4, 1, 1, 1, 1, 0, 2, 0, 0, 0], [44, 11, 12, 13, 8, 0, 7, 0, 0, 0])))
     assert counted(watch) == (44, 11, 12, 13, 8)
     assert (watch.progress.matches, watch.progress.watermark) == (7, 3)
+
+
+def test_counters_and_inputs_have_their_names():
+    def several(read: int, duplicates: int) -> dict:
+        own = {"read": read, "used": read, "late": 0, "malformed": 0, "null_time": 0, "null_key": 0, "timeless": 0}
+        counts = {name: number for name, number in own.items() if name != "timeless"}
+        own |= {f"input{n} {s} {name}": number for n, s in enumerate("st") for name, number in counts.items()}
+        own |= {"duplicates": duplicates}
+        return own | {f"total_{name}": 10 * number for name, number in own.items()} | {"bound": 3}
+
+    watch = Watch()
+    watch.add(event(0, m=several(2, 1)))
+    assert (watch.progress.counters, watch.progress.rows_read) == ({"duplicates": 10}, 20)
+    watch.add(event(1, m=several(3, 1), other=several(5, 5)))
+    assert watch.progress.counters == {"duplicates": 11 + 50}
+    one, other = Counts(23, 23), Counts(50, 50)
+    assert watch.progress.inputs == {"s": one + other, "t": one + other}
 
 
 def test_a_row_below_a_subquery_is_counted_once():

@@ -67,6 +67,39 @@ def test_keys_that_have_no_equality(engine, tmp_path, value):
         assert "to_json" in caught.value.hint
 
 
+def test_parts_of_a_variant(engine, tmp_path):
+    folder = tmp_path / "variants"
+    folder.mkdir()
+    lines = [f'{{"ts": "2026-01-01 00:00:0{i}", "v": {{"a": {{"b": [{i * i}]}}, "s": "x"}}}}' for i in (1, 2, 3)]
+    (folder / "0.json").write_text("\n".join(lines))
+    source = f"USING json OPTIONS (path '{folder}')"
+    engine.sql(f"CREATE TABLE t (ts TIMESTAMP, v VARIANT) {source}")
+    engine.sql(f"CREATE STREAM s (ts TIMESTAMP, v VARIANT, WATERMARK FOR ts AS ts) {source}")
+    sql = "SELECT v:a.b[0]::INT AS x, v:['s']::STRING AS s FROM {} WHERE v:a.b[0]::INT > 1"
+    expected = [(4, "x"), (9, "x")]
+    assert [tuple(row) for row in engine.sql(sql.format("t")).collect()] == expected
+    assert [tuple(row.values()) for row in drained(engine.sql(sql.format("s")))] == expected
+    sql = """SELECT v:a.b[0]::INT AS x FROM {} MATCH_RECOGNIZE (
+        ORDER BY ts MEASURES LAST(B.v) AS v PATTERN (A B) DEFINE B AS v:a.b[0]::INT = 4)"""
+    assert [row.x for row in engine.sql(sql.format("t")).collect()] == [4]
+    assert [row["x"] for row in drained(engine.sql(sql.format("s")))] == [4]
+
+
+def test_values_that_python_has_no_type_for(engine):
+    months = engine.sql("SELECT make_ym_interval(1, 2) AS i, 1 AS x")
+    assert months.arrow().to_pylist() == [{"i": "INTERVAL '1-2' YEAR TO MONTH", "x": 1}]
+    far = engine.sql("SELECT make_date(12026, 1, 1) AS d")
+    assert str(far.arrow()["d"].cast("string")[0]) == "12026-01-01"
+    for query in (months, far):
+        with pytest.raises(cepsql.DataError, match="a value has no type in Python") as caught:
+            query.collect()
+        assert "CAST" in caught.value.hint
+    matched = "MATCH_RECOGNIZE (ORDER BY x MEASURES A.i AS i PATTERN (A))"
+    with pytest.raises(cepsql.NotSupportedError, match="INTERVAL YEAR TO MONTH") as caught:
+        engine.sql(f"SELECT * FROM (SELECT make_ym_interval(1, 2) AS i, 1 AS x) {matched}").collect()
+    assert "INTERVAL MONTH" in caught.value.hint
+
+
 def test_matches_of_one_query_registered_for_another(engine, tmp_path):
     engine.sql(f"""
         CREATE STREAM s (k STRING, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)

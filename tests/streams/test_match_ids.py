@@ -65,18 +65,16 @@ def test_ids_last_as_long_as_the_pattern_means_the_same(spark):
     rows = "VALUES ('p', 1, 5), ('p', 2, 7), ('p', 2, 9), ('q', 1, 1), ('q', 3, 2) AS t (k, n, x)"
 
     def ids(measures: str, define: str = "B AS x > A.x") -> list[str]:
-        clause = f"PARTITION BY k ORDER BY n MEASURES {measures} AFTER MATCH SKIP TO NEXT ROW"
+        clause = f"PARTITION BY k ORDER BY n MEASURES {measures} AFTER MATCH SKIP TO NEXT ROW PATTERN (A B)"
+        query = f"SELECT * FROM {rows} MATCH_RECOGNIZE ({clause} DEFINE {define})"
         with connect(spark) as engine:
-            return sorted(
-                row.id
-                for row in engine.sql(
-                    f"SELECT * FROM {rows} MATCH_RECOGNIZE ({clause} PATTERN (A B) DEFINE {define})"
-                ).collect()
-            )
+            return sorted(row.id for row in engine.sql(query).collect())
 
     first = ids("MATCH_ID() AS id")
     assert first == [
         "7d0ece74cf500343aed2c14307ead32b",
+        "e6e8ddb8ad3cdf5200466033da748dbe",
+        "f60c876fffba0744ac8cdbd49bd703c2",
     ]
     assert ids("MATCH_ID() AS id, A.x AS a, LAST(B.x) AS b, COUNT(*) AS c") == first
     assert ids("match_id() AS id", "b as  X > a.X /* the same */") == first

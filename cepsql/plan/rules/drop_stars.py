@@ -5,16 +5,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, table_name
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, transform
+from cepsql.plan.nodes import Node, Ordered, Sql, transform
 
 
 def drop_stars(root: Node) -> Node:
-    """Return the plan with the relation itself where what an operator or the user reads is `SELECT * FROM relation`."""
+    """Return the plan with the relation itself where a match, or the whole query, is `SELECT * FROM relation`."""
     return _without_star(transform(root, _dropped))
 
 
 def _dropped(node: Node) -> Node:
-    if not isinstance(node, Match | IntervalJoin):
+    if not isinstance(node, Ordered):
         return node
     return replace(node, inputs=tuple(_without_star(below) for below in node.inputs))
 

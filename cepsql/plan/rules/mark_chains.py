@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.markers import carry_markers
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, Sql, transform
+from cepsql.plan.nodes import Node, Ordered, Read, Sql, transform
 
 
 def mark_chains(root: Node) -> Node:
@@ -22,7 +22,7 @@ def with_markers(node: Node, place: Span | None = None) -> Node:
     """
     if isinstance(node, Read) or not node.properties.ordered or getattr(node, "markers", False):
         return node
-    if isinstance(node, Match | IntervalJoin):
+    if isinstance(node, Ordered):
         return replace(node, markers=True)
     names = {name for name, below in node.inputs.items() if below.properties.ordered}
     try:
@@ -33,10 +33,9 @@ def with_markers(node: Node, place: Span | None = None) -> Node:
 
 
 def _marked_inputs(node: Node) -> Node:
-    if not isinstance(node, Match | IntervalJoin) or not node.chained:
+    if not isinstance(node, Ordered) or not node.chained:
         return node
-    place = node.match.clause.span if isinstance(node, Match) else None
-    return replace(node, inputs=tuple(with_markers(below, place) for below in node.inputs))
+    return replace(node, inputs=tuple(with_markers(below) for below in node.inputs))
 
 
 def _impassable(view: Sql, place: Span | None) -> NotSupportedError:

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Match, Node, Sql, transform
+from cepsql.plan.nodes import Node, Ordered, Sql, transform
 from cepsql.plan.union import union_branches
 
 
@@ -17,7 +17,7 @@ def split_unions(root: Node) -> Node:
 
 
 def _split(node: Node) -> Node:
-    if not isinstance(node, Match) or not node.properties.streaming:
+    if not isinstance(node, Ordered) or not node.properties.streaming:
         return node
     return replace(node, inputs=tuple(branch for below in node.inputs for branch in input_branches(below)))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cepsql.plan.nodes import Match, Node, SparkWatermark, Sql, transform
+from cepsql.plan.nodes import Node, Ordered, SparkWatermark, Sql, transform
 from cepsql.plan.rules.mark_chains import with_markers
 
 
@@ -12,7 +12,7 @@ def watermark_matches(root: Node) -> Node:
 
 
 def _watermarked(node: Node) -> Node:
-    if isinstance(node, Match):
+    if isinstance(node, Ordered):
         return SparkWatermark(with_markers(node)) if node.properties.watermark is not None else node
     if isinstance(node, Sql):
         below = {n: _watermarked(b) if b.properties.ordered else b for n, b in node.inputs.items()}

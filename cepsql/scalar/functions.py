@@ -1,22 +1,20 @@
 """Functions of Spark on plain Python values, for conditions that put together values of several rows of a match.
 
 Every function here gives NULL if one of its arguments is NULL, except those in NULL_TAKING; None stands for NULL.
-Types are as in `cepsql.pattern.program`. Spark computes the transcendental functions with Java's mathematics, whose
+Types are as in `cepsql.scalar.tree`. Spark computes the transcendental functions with Java's mathematics, whose
 last bit may differ from the one here.
 """
 
 import math
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
-from cepsql.pattern.strings import STRING_FUNCTIONS, concat_ws
-from cepsql.pattern.values import wrap
+from cepsql.scalar.calendar import DAY, add_months, whole_months
+from cepsql.scalar.strings import STRING_FUNCTIONS, concat_ws
+from cepsql.scalar.values import wrap
 
 _EXACT = Context(prec=400)
 _MICROS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
-_DAY = 86_400 * 10**6
-_EPOCH = date(1970, 1, 1)
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
@@ -79,12 +77,9 @@ def _rounded(mode: str) -> Callable[[object, int], object]:
         if isinstance(value, float) and not math.isfinite(value):
             return value
         exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-        found = (
-            exact.quantize(Decimal((0, (1,), -digits)), mode, _EXACT) if digits < -exact.as_tuple().exponent else exact
-        )
-        if isinstance(value, Decimal):
-            return found if digits > 0 else found.quantize(Decimal(1), context=_EXACT)
-        return float(found) if isinstance(value, float) else int(found)
+        if digits < -exact.as_tuple().exponent:
+            exact = exact.quantize(Decimal((0, (1,), -digits)), mode, _EXACT)
+        return exact if isinstance(value, Decimal) else float(exact) if isinstance(value, float) else int(exact)
 
     return function
 
@@ -104,30 +99,26 @@ def _whole(mode: str) -> Callable[[object], object]:
     return function
 
 
-def _positive_modulo(a: object, b: object, limit: int | None = None) -> object:
-    """Return PMOD; integers have a type that reaches from -limit to limit - 1."""
-    if not b:
-        return None
+def positive_modulo(a: object, b: object, limit: int) -> object:
+    """Return PMOD; b is not zero, and integers wrap around at a limit."""
     if isinstance(a, Decimal) or isinstance(b, Decimal):
-        rest = Decimal(a) % Decimal(b)
-        return (rest + b) % Decimal(b) if rest < 0 else rest
-    if isinstance(a, float) or isinstance(b, float):
+        rest = _EXACT.remainder(Decimal(a), Decimal(b))
+        return _EXACT.remainder(rest + b, Decimal(b)) if rest < 0 else rest
+    if isinstance(a, float):
         if math.isnan(a) or math.isnan(b) or math.isinf(a):
             return math.nan
         rest = math.fmod(a, b)
         if rest >= 0:
             return rest
         return math.nan if math.isinf(b) else math.fmod(rest + b, b)
-    rest = abs(a) % abs(b) * (1 if a >= 0 else -1)
+    rest = int(math.copysign(1, a)) * (abs(a) % abs(b))
     if rest >= 0:
         return rest
-    total = wrap(rest + b, limit) if limit else rest + b
-    return abs(total) % abs(b) * (1 if total >= 0 else -1)
+    total = wrap(rest + b, limit)
+    return (1 if total >= 0 else -1) * (abs(total) % abs(b))
 
 
-def _integer_division(a: object, b: object) -> int | None:
-    if not b:
-        return None
+def _integer_division(a: object, b: object) -> int:
     if isinstance(a, Decimal) or isinstance(b, Decimal):
         return int(_EXACT.divide_int(Decimal(a), Decimal(b)))
     quotient = abs(a) // abs(b)
@@ -148,36 +139,12 @@ def _bit_count(value: int) -> int:
     return (value & (2**64 - 1)).bit_count() if value < 0 else value.bit_count()
 
 
-def add_months(day: int, months: int) -> int:
-    """Return the day so many months later, the last of the month where that is shorter."""
-    begin = _EPOCH + timedelta(days=day)
-    total = begin.year * 12 + begin.month - 1 + months
-    year, month = divmod(total, 12)
-    for last in (begin.day, 30, 29, 28):
-        try:
-            return (date(year, month + 1, min(begin.day, last)) - _EPOCH).days
-        except ValueError:
-            continue
-    return day
-
-
 def time_difference(unit: str) -> Callable[[int, int], int]:
     """Return the function that counts whole units from the second to the first of two local times in microseconds."""
     if unit in _MICROS or unit in ("day", "week"):
-        size = _MICROS.get(unit) or (_DAY if unit == "day" else 7 * _DAY)
+        size = _MICROS.get(unit) or (DAY if unit == "day" else 7 * DAY)
         return lambda end, begin: _integer_division(end - begin, size)
-    return lambda end, begin: _integer_division(_whole_months(begin, end), _MONTHS[unit])
-
-
-def _whole_months(begin: int, end: int) -> int:
-    first, last = (datetime(1970, 1, 1) + timedelta(microseconds=micros) for micros in (begin, end))
-    months = (last.year - first.year) * 12 + last.month - first.month
-    rest = ((last.day, last.time()), (first.day, first.time()))
-    if months > 0 and rest[0] < rest[1]:
-        return months - 1
-    if months < 0 and rest[0] > rest[1]:
-        return months + 1
-    return months
+    return lambda end, begin: _integer_division(whole_months(begin, end), _MONTHS[unit])
 
 
 def _nan_or(value: float, other: float | None) -> float | None:
@@ -208,7 +175,7 @@ FUNCTIONS: dict[str, Callable] = {
     "bround": _rounded(ROUND_HALF_EVEN),
     "floor": _whole(ROUND_FLOOR),
     "ceil": _whole(ROUND_CEILING),
-    "pmod": _positive_modulo,
+    "pmod": positive_modulo,
     "intdiv": _integer_division,
     "bitand": lambda a, b: a & b,
     "bitor": lambda a, b: a | b,
@@ -223,7 +190,7 @@ FUNCTIONS: dict[str, Callable] = {
     "add_months": add_months,
     **{f"{unit}s_between": time_difference(unit) for unit in TIME_UNITS},
 }
-"""By the operation's name in `cepsql.pattern.program.Call`."""
+"""By name."""
 
 NULL_TAKING = frozenset({"isnan", "nanvl", "concat_ws"})
 """Functions that are called with NULL arguments too."""

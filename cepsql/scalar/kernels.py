@@ -7,9 +7,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.pattern.values import LIMITS
+from cepsql.scalar.calendar import DAY
+from cepsql.scalar.tree import Apply, Session
+from cepsql.scalar.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DATETIMES,
+    FLOAT,
+    FRACTIONS,
+    INTEGERS,
+    TIMESTAMP,
+    Type,
+    is_decimal,
+)
+from cepsql.scalar.values import LIMITS
 
 _SAFE = 2.0**62
+_MOST_DAYS = 100_000_000
 
 
 class Unvectorised(Exception):
@@ -41,16 +56,47 @@ class Vector:
         return ~self.values & self.valid & _known(self)
 
 
-def apply(operation: str, type: str, arguments: list[Vector]) -> Vector:
-    """Apply an operation of `cepsql.pattern.program.Call` whose result has the Spark SQL type `type`.
+def apply(node: Apply, arguments: list[Vector], session: Session) -> Vector:
+    """Apply a typed operation to the values of its arguments.
 
     Raises Unvectorised.
     """
-    kernel = _KERNELS.get(operation)
-    if kernel is None or type.startswith("decimal"):
-        raise Unvectorised(operation)
+    kernel = _KERNELS.get(node.operation)
+    if kernel is None or is_decimal(node.type):
+        raise Unvectorised(node.operation)
+    type = node.type
+    if session.ansi and node.operation in _CHECKED:
+        type = _checked_type(node, arguments)
     with np.errstate(all="ignore"):
-        return kernel(type, *arguments)
+        if kernel is _cast:
+            result = _cast(node.arguments[0].type, type, session, *arguments)
+        else:
+            result = kernel(type, *arguments)
+    if type != node.type and np.any(
+        result.valid & (np.abs(result.values.astype(np.float64)) >= LIMITS[node.type.name])
+    ):
+        raise Unvectorised("beyond the range of a type")
+    return result
+
+
+def _checked_type(node: Apply, arguments: list[Vector]) -> Type:
+    """Return the type to compute in what may fail in ANSI mode: results beyond a narrower one can be told.
+
+    Which rows are evaluated at all, and so do fail, is known where they are taken one by one.
+    Raises Unvectorised where one may fail.
+    """
+    given = [argument.type for argument in node.arguments]
+    if node.operation in ("div", "mod"):
+        divisor = arguments[1]
+        if np.any(divisor.valid & (_number(divisor) == 0)):
+            raise Unvectorised("a division by zero")
+        return node.type
+    if node.type in INTEGERS and all(type in INTEGERS for type in given):
+        return BIGINT
+    harmless = node.type in FRACTIONS or {*given, node.type} <= {*DATETIMES}
+    if node.operation == "cast" and not harmless:
+        raise Unvectorised("a cast that may fail")
+    return node.type
 
 
 def vector_of(array: pa.Array) -> Vector:
@@ -99,12 +145,12 @@ def _strict(vectors: tuple[Vector, ...], values: np.ndarray, valid: np.ndarray =
     return Vector(values, valid, _either(vectors))
 
 
-def _and(type: str, *vectors: Vector) -> Vector:
+def _and(type: Type, *vectors: Vector) -> Vector:
     false = np.logical_or.reduce(np.broadcast_arrays(*(v.false for v in vectors)))
     return _connected(vectors, false, np.False_)
 
 
-def _or(type: str, *vectors: Vector) -> Vector:
+def _or(type: Type, *vectors: Vector) -> Vector:
     true = np.logical_or.reduce(np.broadcast_arrays(*(v.true for v in vectors)))
     return _connected(vectors, true, np.True_)
 
@@ -116,12 +162,12 @@ def _connected(vectors: tuple[Vector, ...], decided: np.ndarray, decisive: np.bo
     return Vector(decided == decisive, valid, None if unknown is None else unknown & ~decided)
 
 
-def _not(type: str, a: Vector) -> Vector:
+def _not(type: Type, a: Vector) -> Vector:
     return Vector(~a.values, a.valid, a.unknown)
 
 
 def _compare(operation: str) -> Callable:
-    def kernel(type: str, a: Vector, b: Vector) -> Vector:
+    def kernel(type: Type, a: Vector, b: Vector) -> Vector:
         return _strict((a, b), _comparison(operation, a, b))
 
     return kernel
@@ -169,14 +215,14 @@ def _may_be_nan(vector: Vector) -> bool:
     return vector.values.dtype.kind == "f"
 
 
-def _null_safe_equal(type: str, a: Vector, b: Vector) -> Vector:
+def _null_safe_equal(type: Type, a: Vector, b: Vector) -> Vector:
     both = a.valid & b.valid
     values = (_comparison("eq", a, b) & both) | (~a.valid & ~b.valid)
     return Vector(values, np.True_, _either((a, b)))
 
 
 def _arithmetic(function: Callable) -> Callable:
-    def kernel(type: str, *vectors: Vector) -> Vector:
+    def kernel(type: Type, *vectors: Vector) -> Vector:
         values = [_number(vector) for vector in vectors]
         result = function(*values)
         if result.dtype.kind != "f":
@@ -199,29 +245,29 @@ def _number(vector: Vector) -> np.ndarray:
     return vector.values.astype(np.int64) if vector.values.dtype.kind == "b" else vector.values
 
 
-def _divide(type: str, a: Vector, b: Vector) -> Vector:
+def _divide(type: Type, a: Vector, b: Vector) -> Vector:
     x, y = _number(a).astype(np.float64), _number(b).astype(np.float64)
     return _narrow(type, _strict((a, b), x / y, y != 0))
 
 
-def _modulo(type: str, a: Vector, b: Vector) -> Vector:
+def _modulo(type: Type, a: Vector, b: Vector) -> Vector:
     x, y = _number(a), _number(b)
     nonzero = y != 0
     return _narrow(type, _strict((a, b), np.fmod(x, np.where(nonzero, y, 1)), nonzero))
 
 
-def _is_null(type: str, a: Vector) -> Vector:
+def _is_null(type: Type, a: Vector) -> Vector:
     return Vector(~a.valid, np.True_, a.unknown)
 
 
-def _coalesce(type: str, *vectors: Vector) -> Vector:
+def _coalesce(type: Type, *vectors: Vector) -> Vector:
     result = vectors[-1]
     for vector in reversed(vectors[:-1]):
         result = _choose(vector.valid, vector, result, vector.unknown)
     return _narrow(type, result)
 
 
-def _case(type: str, *arguments: Vector) -> Vector:
+def _case(type: Type, *arguments: Vector) -> Vector:
     result = arguments[-1] if len(arguments) % 2 else constant(None)
     conditions, values = arguments[:-1:2], arguments[1::2]
     for condition, value in zip(reversed(conditions), reversed(values), strict=True):
@@ -250,7 +296,7 @@ def _mask(unknown: np.ndarray | None) -> np.ndarray:
 
 
 def _extreme(operation: str) -> Callable:
-    def kernel(type: str, *vectors: Vector) -> Vector:
+    def kernel(type: Type, *vectors: Vector) -> Vector:
         result = vectors[0]
         for vector in vectors[1:]:
             beyond = _comparison(operation, vector, result)
@@ -260,36 +306,69 @@ def _extreme(operation: str) -> Callable:
     return kernel
 
 
-def _cast(type: str, a: Vector) -> Vector:
+def _cast(given: Type, type: Type, session: Session, a: Vector) -> Vector:
+    if given in DATETIMES and type in DATETIMES:
+        return Vector(_between_times(given, type, session, a.values), a.valid, a.unknown)
+    if given not in (BOOLEAN, *INTEGERS, *FRACTIONS):
+        raise Unvectorised(f"cast from {given}")
     values = _number(a)
-    if type == "boolean":
+    if type == BOOLEAN:
         return Vector(values != 0, a.valid, a.unknown)
-    if type in ("double", "float"):
-        return _narrow(type, Vector(values.astype(np.float64), a.valid, a.unknown))
-    if type not in LIMITS or type in ("date", "timestamp"):
+    if type in FRACTIONS:
+        # An integer is rounded once, not to a double first.
+        rounded = values.astype(np.float32) if type == FLOAT else values
+        return Vector(rounded.astype(np.float64), a.valid, a.unknown)
+    if type not in INTEGERS:
         raise Unvectorised(f"cast to {type}")
     if values.dtype.kind == "f":
-        limit = 2.0**63 if type == "bigint" else 2.0**31
+        limit = 2.0**63 if type == BIGINT else 2.0**31
         if not np.all(((values > -limit) & (values < limit)) | ~a.valid):
             raise Unvectorised("a number beyond the ends of an integer type")
         return _narrow(type, Vector(np.where(a.valid, values, 0).astype(np.int64), a.valid, a.unknown))
     return _narrow(type, Vector(values, a.valid, a.unknown))
 
 
-def _narrow(type: str, vector: Vector) -> Vector:
+def _between_times(given: Type, type: Type, session: Session, values: np.ndarray) -> np.ndarray:
+    """Return dates (days), instants and local times (microseconds) as one another."""
+    if given == DATE:
+        if np.any(np.abs(values) > _MOST_DAYS):
+            raise Unvectorised("a date beyond the ends of a timestamp")
+        local = values.astype(np.int64) * DAY
+        return session.zone.instants(np.atleast_1d(local)).reshape(local.shape) if type == TIMESTAMP else local
+    local = values
+    if given == TIMESTAMP:
+        local = session.zone.clocks(np.atleast_1d(values)).reshape(values.shape)
+    if type == DATE:
+        return local // DAY
+    return session.zone.instants(np.atleast_1d(local)).reshape(local.shape) if type == TIMESTAMP else local
+
+
+def _between_days(type: Type, a: Vector, b: Vector) -> Vector:
+    days = a.values.astype(np.int64) - b.values
+    if np.any(np.abs(days) > _MOST_DAYS):
+        raise Unvectorised("more days than an interval can hold")
+    return _strict((a, b), days * DAY)
+
+
+def _one_of(type: Type, value: Vector, *members: Vector) -> Vector:
+    return _or(type, *(_strict((value, member), _comparison("eq", value, member)) for member in members))
+
+
+def _narrow(type: Type, vector: Vector) -> Vector:
     """Bring values to the type: single precision for float, the low bits for an integer."""
     values = vector.values
-    if type in ("double", "float") and values.dtype.kind != "f":
+    if type in FRACTIONS and values.dtype.kind != "f":
         values = values.astype(np.float64)
-    if type == "float":
+    if type == FLOAT:
         return Vector(values.astype(np.float32).astype(np.float64), vector.valid, vector.unknown)
-    if LIMITS.get(type, 2**63) < 2**63:
-        limit = LIMITS[type]
-        if type == "date":
-            return Vector(values, vector.valid & (values >= -limit) & (values < limit), vector.unknown)
-        return Vector((values + limit) % (2 * limit) - limit, vector.valid, vector.unknown)
+    limit = LIMITS.get(type.name, 2**63)
+    if limit < 2**63:
+        values = (values + limit) % (2 * limit) - limit
     return Vector(values, vector.valid, vector.unknown)
 
+
+_CHECKED = {"add", "sub", "mul", "neg", "abs", "div", "mod", "cast"}
+"""What may fail in ANSI mode."""
 
 _KERNELS = {
     "and": _and,
@@ -310,4 +389,6 @@ _KERNELS = {
     "greatest": _extreme("gt"),
     "least": _extreme("lt"),
     "cast": _cast,
+    "in": _one_of,
+    "between days": _between_days,
 }

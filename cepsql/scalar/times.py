@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from cepsql.scan.zone import UTC, Zone
+from cepsql.scalar.zone import UTC, Zone
 
 _DAY, _HOUR, _MINUTE, _SECOND = 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000
 _EPOCH = datetime.datetime(1970, 1, 1)

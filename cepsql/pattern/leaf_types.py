@@ -1,0 +1,79 @@
+"""The Spark types of what conditions read."""
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from cepsql.errors import NotSupportedError
+from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation
+from cepsql.scalar.columns import type_of
+from cepsql.scalar.decimals import extended
+from cepsql.scalar.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    FRACTIONS,
+    INTEGERS,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    Type,
+    array_of,
+    is_decimal,
+)
+
+ColumnTypes = tuple[tuple[str, Type], ...]
+
+
+def column_types(schema: pa.Schema) -> ColumnTypes:
+    """Return the type of every travelling column; `t` is the microseconds of a TIMESTAMP where a condition reads it."""
+    return tuple((field.name, TIMESTAMP if field.name == "t" else type_of(field.type)) for field in schema)
+
+
+def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
+    """Return what gives a leaf of a condition its type, from the types of the travelling columns."""
+
+    def leaf_type(leaf: object) -> Type:
+        match leaf:
+            case Bit():
+                return BOOLEAN
+            case MatchNumber():
+                return BIGINT
+            case Classifier():
+                return STRING
+            case Navigation(column):
+                return columns[column]
+            case Aggregate(function, column):
+                return aggregate_type(function, value_type(column, columns))
+        raise TypeError(leaf)
+
+    return leaf_type
+
+
+def value_type(column: str | ByVariable | MatchNumber | None, columns: Mapping[str, Type]) -> Type:
+    """Return the type of what is aggregated."""
+    if isinstance(column, ByVariable):
+        return STRING if column.column is None else columns[column.column]
+    return columns[column] if isinstance(column, str) else BIGINT
+
+
+def aggregate_type(function: str, values: Type) -> Type:
+    """Return the type of an aggregate of values of a type.
+
+    Raises NotSupportedError for values that it does not take.
+    """
+    if function == "count":
+        return BIGINT
+    if function == "collect_list":
+        return array_of(values)
+    if function in ("min", "max", "min_by", "max_by") or values == UNKNOWN:
+        return values
+    if is_decimal(values):
+        return extended(values, 10, 0) if function in ("sum", "try_sum") else extended(values, 4, 4)
+    if values in INTEGERS and function in ("sum", "try_sum"):
+        return BIGINT
+    if values in INTEGERS or values in FRACTIONS:
+        return DOUBLE
+    raise NotSupportedError(
+        f"{function.upper()} of {str(values).upper()} values in DEFINE", hint="cast the values to a number"
+    )

@@ -1,0 +1,175 @@
+"""Spark's implicit coercions: to which type operands and arguments are brought, with and without ANSI mode."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import reduce
+
+from cepsql.errors import DataError, NotSupportedError
+from cepsql.scalar.casts import cast_function, has_cast
+from cepsql.scalar.decimals import decimal_of, decimal_of_literal, wider_decimal
+from cepsql.scalar.tree import Apply, Constant, Node, Session
+from cepsql.scalar.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATETIMES,
+    DOUBLE,
+    FRACTIONS,
+    INTEGERS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    UNKNOWN,
+    VOID,
+    Type,
+    array_of,
+    is_decimal,
+    is_number,
+)
+
+_WIDENING = (*INTEGERS, *FRACTIONS)
+
+
+def cast(node: Node, type: Type, session: Session, operation: str = "cast") -> Node:
+    """Return a value as another type: with Spark's CAST or TRY_CAST, folded for constants.
+
+    Raises NotSupportedError where the cast is not known to give the same as Spark's.
+    """
+    if type in (node.type, UNKNOWN) or node.type == UNKNOWN:
+        return node
+    if node.type == VOID:
+        return Constant(None, type)
+    # In ANSI mode Spark goes by way of doubles here.
+    inexact = session.ansi and is_decimal(node.type) and node.type.precision > 18 and type in INTEGERS
+    if inexact or not has_cast(node.type, type):
+        raise NotSupportedError(f"CAST of {spoken(node.type)} to {spoken(type)} in a condition on the match so far")
+    if isinstance(node, Constant) and node.value is not None and operation == "cast":
+        # One that fails may do so only where it is evaluated.
+        with suppress(DataError):
+            return Constant(cast_function(node.type, type, session)(node.value), type)
+    return Apply(operation, (node,), type)
+
+
+def common_type(types: Iterable[Type], session: Session, texts: bool = True) -> Type | None:
+    """Return the type of COALESCE, CASE, IF and IN over values of these types, None where Spark refuses them.
+
+    texts: whether other types may become strings, which they do not in GREATEST and LEAST.
+    """
+    # Spark takes strings first, so that the order in which types are met does not matter.
+    ordered = sorted(dict.fromkeys(types), key=lambda type: type != STRING)
+    return reduce(lambda a, b: a and _wider(a, b, session, texts), ordered, VOID)
+
+
+def literal_decimal(node: Node) -> Type | None:
+    """Return the decimal that a whole number or DECIMAL counts as beside a DECIMAL: a constant with its own digits."""
+    if isinstance(node, Constant) and node.type in INTEGERS and node.value is not None:
+        return decimal_of_literal(node.value)
+    return decimal_of(node.type)
+
+
+def compared_type(left: Node, right: Node, session: Session) -> Type | None:
+    """Return the type in which two values are compared, None where Spark refuses to."""
+    a, b = left.type, right.type
+    if a == b or VOID in (a, b):
+        return b if a == VOID else a
+    if is_number(a) and is_number(b):
+        return number_type(left, right, session)
+    if BOOLEAN in (a, b) and (is_number(a) or is_number(b)):
+        return None if session.ansi else b if a == BOOLEAN else a
+    if STRING in (a, b):
+        other = b if a == STRING else a
+        if session.ansi:
+            return _beside_text(other)
+        return (
+            DOUBLE
+            if is_decimal(other) and other.scale
+            else other
+            if other.name not in ("array", "map", "interval")
+            else None
+        )
+    return _wider(a, b, session, texts=False)
+
+
+def number_type(left: Node, right: Node, session: Session) -> Type:
+    """Return the type in which two numbers meet."""
+    a, b = left.type, right.type
+    if is_decimal(a) or is_decimal(b):
+        if a in FRACTIONS or b in FRACTIONS:
+            return DOUBLE
+        return wider_decimal(literal_decimal(left), literal_decimal(right))
+    return _wider_number(a, b, session)
+
+
+def implicit_cast(node: Node, type: Type, session: Session, where: str) -> Node:
+    """Return an argument as the type that a function wants.
+
+    Raises NotSupportedError where Spark would not convert it, too, or the cast is not known.
+    """
+    given = node.type
+    if given in (type, VOID, UNKNOWN):
+        return cast(node, type, session)
+    if _converts(given, type):
+        return cast(node, type, session)
+    raise NotSupportedError(f"{where} of {spoken(given)} values in a condition on the match so far", hint="cast them")
+
+
+def refused(operation: str, operands: Iterable[Node]) -> NotSupportedError:
+    """Return the refusal of an operation on operands of their types."""
+    kinds = " and ".join(spoken(node.type) for node in operands)
+    return NotSupportedError(
+        f"{operation.upper()} of {kinds} in a condition on the match so far", hint="cast the values to other types"
+    )
+
+
+def spoken(type: Type) -> str:
+    """Return the name of a type for messages."""
+    return str(type).upper()
+
+
+def _wider(a: Type, b: Type, session: Session, texts: bool) -> Type | None:
+    if a == b or VOID in (a, b):
+        return b if a == VOID else a
+    if is_number(a) and is_number(b):
+        if is_decimal(a) or is_decimal(b):
+            return DOUBLE if a in FRACTIONS or b in FRACTIONS else wider_decimal(decimal_of(a), decimal_of(b))
+        return _wider_number(a, b, session)
+    if a in DATETIMES and b in DATETIMES:
+        return TIMESTAMP if TIMESTAMP in (a, b) else TIMESTAMP_NTZ
+    if a.name == b.name == "interval":
+        return Type("interval", min(a.precision, b.precision), max(a.scale, b.scale))
+    if a.name == b.name == "array":
+        element = _wider(a.arguments[0], b.arguments[0], session, texts)
+        return element and array_of(element)
+    if STRING in (a, b):
+        other = b if a == STRING else a
+        if session.ansi:
+            return _beside_text(other) if texts else None
+        plain = is_number(other) or other in DATETIMES
+        return STRING if texts and plain else None
+    return None
+
+
+def _wider_number(a: Type, b: Type, session: Session) -> Type:
+    if session.ansi and (a in INTEGERS) != (b in INTEGERS):
+        return DOUBLE
+    return max(a, b, key=_WIDENING.index)
+
+
+def _beside_text(other: Type) -> Type | None:
+    """Return what a string and a value of another type become in ANSI mode."""
+    if other in INTEGERS:
+        return BIGINT
+    if is_number(other):
+        return DOUBLE
+    return other if other in (BOOLEAN, BINARY, *DATETIMES) else None
+
+
+def _converts(given: Type, type: Type) -> bool:
+    """Tell whether an argument of one type is taken for another."""
+    if type == STRING:
+        return is_number(given) or given in DATETIMES or given in (BOOLEAN, BINARY)
+    if is_number(type):
+        return is_number(given) or given == STRING
+    if type in DATETIMES:
+        return given in DATETIMES or given == STRING
+    return type == BINARY and given == STRING

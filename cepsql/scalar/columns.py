@@ -1,0 +1,66 @@
+"""Arrow columns as the plain Python values that expressions compute with, and their Spark types."""
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+
+from cepsql.scalar.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTERVAL,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    VOID,
+    Type,
+    array_of,
+    decimal,
+    is_number,
+)
+
+_TYPES = {
+    pa.bool_(): BOOLEAN, pa.int8(): TINYINT, pa.int16(): SMALLINT, pa.int32(): INT, pa.int64(): BIGINT,
+    pa.float32(): FLOAT, pa.float64(): DOUBLE, pa.string(): STRING, pa.large_string(): STRING, pa.binary(): BINARY,
+    pa.large_binary(): BINARY, pa.date32(): DATE, pa.null(): VOID,
+}  # fmt: skip
+
+
+def type_of(type: pa.DataType) -> Type:
+    """Return the Spark type of an Arrow type; one of a name of its own where expressions compute with none."""
+    if pa.types.is_timestamp(type):
+        return TIMESTAMP if type.tz else TIMESTAMP_NTZ
+    if pa.types.is_decimal(type):
+        return decimal(type.precision, type.scale)
+    if pa.types.is_duration(type):
+        return INTERVAL
+    if pa.types.is_list(type):
+        element = type_of(type.value_type)
+        # Elements of other types are not the plain values that expressions compute with.
+        return array_of(element) if is_number(element) or element in (STRING, BOOLEAN) else Type(str(type))
+    return _TYPES.get(type) or Type(str(type))
+
+
+def plain_values(rows: pa.Table, columns: Iterable[str]) -> dict[str, Sequence]:
+    """Return columns as sequences: times as integer microseconds, dates as integer days, NULL as None."""
+    return {name: _plain(rows.column(name)) for name in columns}
+
+
+def _plain(column: pa.ChunkedArray) -> Sequence:
+    type = column.type
+    if pa.types.is_timestamp(type):
+        column = column.cast(pa.timestamp("us", type.tz)).cast(pa.int64())
+    elif pa.types.is_duration(type):
+        column = column.cast(pa.duration("us")).cast(pa.int64())
+    elif pa.types.is_date32(type):
+        column = column.cast(pa.int32())
+    # A view makes a plain number when it is read, and most never are; but it has no NULL.
+    if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return memoryview(column.to_numpy())
+    return column.to_pylist()

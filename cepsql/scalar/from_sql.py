@@ -1,0 +1,212 @@
+"""Which operation or function of the registry an expression of sqlglot's is, on which expressions."""
+
+from sqlglot import exp
+
+Form = tuple[str, list[exp.Expr]]
+"""The name of an operation, and its arguments."""
+
+
+def operation_form(node: exp.Expr) -> Form | None:
+    """Return the operation that a node stands for; None for what has none, or only together with what is below it."""
+    if type(node) in _BINARY:
+        return _BINARY[type(node)], [node.this, node.expression]
+    if type(node) in _FUNCTIONS:
+        operation, parts = _FUNCTIONS[type(node)]
+        arguments = _children(node, parts)
+        return (operation, arguments) if arguments else None
+    if isinstance(node, exp.Anonymous) and node.name.upper() in _NAMED:
+        return _NAMED[node.name.upper()], list(node.expressions)
+    special = _SPECIAL.get(type(node))
+    return special(node) if special else None
+
+
+def plainer(node: exp.Expr) -> exp.Expr | None:
+    """Return an expression of simpler operations that means the same, None if there is none."""
+    name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
+    arguments = [argument.copy() for argument in node.expressions] if name else []
+    match node:
+        case exp.NullSafeNEQ():
+            return exp.Not(this=exp.NullSafeEQ(this=node.this.copy(), expression=node.expression.copy()))
+        case exp.Between():
+            low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
+            return exp.And(this=low, expression=exp.LTE(this=node.this.copy(), expression=node.args["high"].copy()))
+        case exp.Like() | exp.ILike() if node.args.get("negate"):
+            plain = node.copy()
+            plain.set("negate", None)
+            return exp.Not(this=plain)
+        case exp.Nullif():
+            equal = exp.EQ(this=node.this.copy(), expression=node.expression.copy())
+            return exp.Case(ifs=[exp.If(this=equal, true=exp.null())], default=node.this.copy())
+        case exp.Nvl2():
+            given = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.null()))
+            return exp.If(this=given, true=node.args["true"].copy(), false=node.args["false"].copy())
+        case exp.EqualNull():
+            return exp.NullSafeEQ(this=node.this.copy(), expression=node.expression.copy())
+        case exp.Is() if isinstance(node.expression, exp.Boolean):
+            return exp.NullSafeEQ(this=node.this.copy(), expression=node.expression.copy())
+    if name in ("ISNULL", "ISNOTNULL") and len(arguments) == 1:
+        null = exp.Is(this=arguments[0], expression=exp.null())
+        return null if name == "ISNULL" else exp.Not(this=null)
+    if name == "POSITIVE" and len(arguments) == 1:
+        return arguments[0]
+    if name == "ZEROIFNULL" and len(arguments) == 1:
+        return exp.Coalesce(this=arguments[0], expressions=[exp.Literal.number(0)])
+    if name == "NULLIFZERO" and len(arguments) == 1:
+        return plainer(exp.Nullif(this=arguments[0], expression=exp.Literal.number(0)))
+    return None
+
+
+def _children(node: exp.Expr, parts: str) -> list[exp.Expr]:
+    found: list[exp.Expr] = []
+    for part in parts.split():
+        value = node.args.get(part)
+        found += value if isinstance(value, list) else [value] if value is not None else []
+    return found
+
+
+def _case(node: exp.Case | exp.If) -> Form:
+    """CASE and IF as condition, value, condition, value, ..., otherwise."""
+    branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
+    otherwise = node.args.get("default") if isinstance(node, exp.Case) else node.args.get("false")
+    subject = node.this if isinstance(node, exp.Case) else None
+    arguments = []
+    for branch in branches:
+        equal = None if subject is None else exp.EQ(this=subject.copy(), expression=branch.this.copy())
+        arguments += [branch.this if equal is None else equal, branch.args["true"]]
+    return "case", [*arguments, exp.null() if otherwise is None else otherwise]
+
+
+def _is_null(node: exp.Is) -> Form | None:
+    return ("isnull", [node.this]) if isinstance(node.expression, exp.Null) else None
+
+
+def _in(node: exp.In) -> Form | None:
+    return ("in", [node.this, *node.expressions]) if node.expressions else None
+
+
+def _trim(node: exp.Trim) -> Form:
+    operation = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or ""), "trim")
+    return operation, _children(node, "this expression")
+
+
+def _like(node: exp.Like | exp.ILike) -> Form | None:
+    if isinstance(node.expression, exp.Any | exp.All | exp.Tuple) or node.args.get("negate"):
+        return None
+    return node.key, [node.this, node.expression]
+
+
+def _escaped_like(node: exp.Escape) -> Form | None:
+    inner = operation_form(node.this)
+    return inner and (inner[0], [*inner[1], node.expression])
+
+
+def _pad(node: exp.Pad) -> Form:
+    return "lpad" if node.args.get("is_left") else "rpad", _children(node, "this expression fill_pattern")
+
+
+def _logarithm(node: exp.Log) -> Form:
+    base = {"10": "log10", "2": "log2"}.get(node.this.name) if isinstance(node.this, exp.Literal) else None
+    return (base, [node.expression]) if base else ("log", [node.this, node.expression])
+
+
+def _add_days(node: exp.TsOrDsAdd) -> Form | None:
+    return ("date_add", [node.this, node.expression]) if node.text("unit").upper() == "DAY" else None
+
+
+def _days_between(node: exp.DateDiff) -> Form | None:
+    if (node.text("unit") or "DAY").upper() != "DAY":
+        return None
+    return "datediff", [e.this if isinstance(e, exp.TsOrDsToDate) else e for e in (node.this, node.expression)]
+
+
+def _element(node: exp.Bracket) -> Form | None:
+    if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
+        return None
+    operation = "subscript" if node.args.get("offset") is None else "element_at"
+    return "try_element_at" if node.args.get("safe") else operation, [node.this, node.expressions[0]]
+
+
+def _sorted(node: exp.ArraySort) -> Form | None:
+    ascending, nulls_first = node.args.get("asc"), node.args.get("nulls_first")
+    if node.expression is not None:
+        return None
+    if ascending is None and isinstance(nulls_first, exp.Boolean) and not nulls_first.this:
+        return "array_sort", [node.this]
+    return "sort_array", [node.this, *([ascending] if ascending is not None else [])]
+
+
+def _map(node: exp.VarMap) -> Form:
+    keys, values = node.args["keys"].expressions, node.args["values"].expressions
+    return "map", [part for pair in zip(keys, values, strict=True) for part in pair]
+
+
+def _slice(node: exp.ArraySlice) -> Form | None:
+    return ("slice", _children(node, "this start end")) if node.args.get("is_length") else None
+
+
+def _timestamp_difference(node: exp.TimestampDiff) -> Form:
+    return f"{node.text('unit').lower()}s_between", [node.this, node.expression]
+
+
+_BINARY = {
+    exp.And: "and", exp.Or: "or", exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt",
+    exp.GTE: "ge", exp.NullSafeEQ: "nseq", exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div",
+    exp.Mod: "mod", exp.IntDiv: "intdiv", exp.BitwiseAnd: "bitand", exp.BitwiseOr: "bitor", exp.BitwiseXor: "bitxor",
+    exp.BitwiseLeftShift: "shiftleft", exp.BitwiseRightShift: "shiftright", exp.DPipe: "concat",
+}  # fmt: skip
+_OF_ONE = {
+    exp.Not: "not", exp.Neg: "neg", exp.Abs: "abs", exp.BitwiseNot: "bitnot", exp.Sqrt: "sqrt", exp.Cbrt: "cbrt",
+    exp.Exp: "exp", exp.Ln: "ln", exp.Sin: "sin", exp.Cos: "cos", exp.Tan: "tan", exp.Asin: "asin", exp.Acos: "acos",
+    exp.Atan: "atan", exp.Sinh: "sinh", exp.Cosh: "cosh", exp.Tanh: "tanh", exp.Cot: "cot", exp.Radians: "radians",
+    exp.Degrees: "degrees", exp.Sign: "sign", exp.Rint: "rint", exp.IsNan: "isnan", exp.BitwiseCount: "bit_count",
+    exp.Upper: "upper", exp.Lower: "lower", exp.Length: "length", exp.Reverse: "reverse", exp.Ascii: "ascii",
+}  # fmt: skip
+_FUNCTIONS: dict[type, tuple[str, str]] = {
+    **{kind: (name, "this") for kind, name in _OF_ONE.items()},
+    exp.Coalesce: ("coalesce", "this expressions"),
+    exp.Greatest: ("greatest", "this expressions"),
+    exp.Least: ("least", "this expressions"),
+    exp.Concat: ("concat", "this expressions"),
+    exp.ConcatWs: ("concat_ws", "expressions"),
+    exp.Round: ("round", "this decimals"),
+    exp.Floor: ("floor", "this decimals"),
+    exp.Ceil: ("ceil", "this decimals"),
+    exp.Pow: ("power", "this expression"),
+    exp.Atan2: ("atan2", "this expression"),
+    exp.Nanvl: ("nanvl", "this expression"),
+    exp.Substring: ("substring", "this start length"),
+    exp.Left: ("left", "this expression"),
+    exp.Right: ("right", "this expression"),
+    exp.StartsWith: ("startswith", "this expression"),
+    exp.EndsWith: ("endswith", "this expression"),
+    exp.Contains: ("contains", "this expression"),
+    exp.StrPosition: ("locate", "this substr position"),
+    exp.Replace: ("replace", "this expression replacement"),
+    exp.Repeat: ("repeat", "this times"),
+    exp.Levenshtein: ("levenshtein", "this expression"),
+    exp.Translate: ("translate", "this from_ to"),
+    exp.AddMonths: ("add_months", "this expression"),
+    exp.Array: ("array", "expressions"),
+    exp.ArraySize: ("size", "this"),
+    exp.ArrayContains: ("array_contains", "this expression"),
+    exp.ArrayPosition: ("array_position", "this expression"),
+    exp.ArrayToString: ("array_join", "this expression null"),
+    exp.ArrayMax: ("array_max", "this"),
+    exp.ArrayMin: ("array_min", "this"),
+    exp.ArrayDistinct: ("array_distinct", "this"),
+    exp.ArrayCompact: ("array_compact", "this"),
+    exp.ArrayAppend: ("array_append", "this expression"),
+    exp.ArrayRemove: ("array_remove", "this expression"),
+    exp.ArrayIntersect: ("array_intersect", "expressions"),
+    exp.ArrayExcept: ("array_except", "this expression"),
+}
+_NAMED = {
+    "LOG1P": "log1p", "EXPM1": "expm1", "HYPOT": "hypot", "BTRIM": "trim", "PMOD": "pmod", "BROUND": "bround",
+    "CARDINALITY": "size", "GET": "get", "ARRAY_UNION": "array_union",
+}  # fmt: skip
+_SPECIAL = {
+    exp.Case: _case, exp.If: _case, exp.Is: _is_null, exp.In: _in, exp.Trim: _trim, exp.Like: _like, exp.ILike: _like,
+    exp.Escape: _escaped_like, exp.Pad: _pad, exp.Log: _logarithm, exp.TsOrDsAdd: _add_days,
+    exp.DateDiff: _days_between, exp.TimestampDiff: _timestamp_difference, exp.Bracket: _element,
+    exp.ArraySort: _sorted, exp.VarMap: _map, exp.ArraySlice: _slice,
+}  # fmt: skip

@@ -1,0 +1,97 @@
+"""Scalar expressions: as they are asked for, without types, and typed, with Spark's full type at every node."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from cepsql.errors import Span
+from cepsql.scalar.types import Type
+from cepsql.scalar.zone import UTC, Zone
+
+
+@dataclass(frozen=True)
+class Session:
+    """What Spark's rules depend on.
+
+    ansi: spark.sql.ansi.enabled: overflow, division by zero and casts that fail are errors instead of NULL.
+    zone: the session's time zone.
+    """
+
+    ansi: bool = False
+    zone: Zone = field(default=UTC, repr=False)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant; `type` is its Spark SQL type where the value does not tell it, as for an interval."""
+
+    value: object
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operation of `cepsql.scalar.registry` on expressions, which are literals, calls or leaves of any kind.
+
+    target: the Spark SQL type that a cast is to; other operations have none.
+    place:  where it stands in the statement, for errors.
+    """
+
+    operation: str
+    arguments: tuple["Expression", ...]
+    target: str = ""
+    place: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Null:
+    """NULL of the type of a leaf."""
+
+    leaf: Hashable
+
+
+Expression = Literal | Null | Call | Hashable
+
+
+@dataclass(frozen=True)
+class Input:
+    """A typed leaf."""
+
+    leaf: Hashable
+    type: Type
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A typed constant: times and intervals in microseconds, DATE in days, DECIMAL as decimal.Decimal, NULL as None."""
+
+    value: object
+    type: Type
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operation on arguments of the types that it wants: coercions are casts, which are operations too."""
+
+    operation: str
+    arguments: tuple["Node", ...]
+    type: Type
+
+
+Node = Input | Constant | Apply
+
+
+def leaves(expression: Expression | None) -> Iterator[Hashable]:
+    """Yield the leaves and literals of an expression, left to right."""
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from leaves(argument)
+    elif expression is not None:
+        yield expression
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """Yield a typed expression and all that it is made of."""
+    yield node
+    if isinstance(node, Apply):
+        for argument in node.arguments:
+            yield from nodes(argument)

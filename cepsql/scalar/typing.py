@@ -1,0 +1,61 @@
+"""From expressions as they are asked for to typed ones."""
+
+from collections.abc import Callable, Hashable
+from decimal import Decimal
+
+from cepsql.errors import NotSupportedError
+from cepsql.scalar.decimals import decimal_of_literal
+from cepsql.scalar.registry import function
+from cepsql.scalar.rules import convert
+from cepsql.scalar.tree import Apply, Call, Constant, Expression, Input, Literal, Node, Null, Session
+from cepsql.scalar.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, UNKNOWN, VOID, Type, parse_type
+
+_OF_VALUES = {bool: BOOLEAN, float: DOUBLE, str: STRING, type(None): VOID}
+
+
+def typed(expression: Expression, leaf_type: Callable[[Hashable], Type], session: Session) -> Node:
+    """Give every node of an expression the type that Spark gives it, with the casts that Spark puts in.
+
+    leaf_type: the type of what is neither a literal nor a call. UNKNOWN is let through: what is computed from it is
+               typed where the type is known.
+    Raises NotSupportedError, with a place, for an operation that is not known to give the same as Spark's on these
+    types.
+    """
+    match expression:
+        case Literal():
+            return constant(expression)
+        case Null(leaf):
+            return Constant(None, leaf_type(leaf))
+        case Call(operation, arguments, target, place):
+            operands = tuple(typed(argument, leaf_type, session) for argument in arguments)
+            try:
+                if operation in ("cast", "try_cast"):
+                    return convert(operation, operands, session, target)
+                rule = function(operation).rule
+                if any(node.type == UNKNOWN for node in operands) and operation not in _LENIENT:
+                    return Apply(operation, operands, UNKNOWN)
+                return rule(operation, operands, session)
+            except NotSupportedError as error:
+                error.span = error.span or place
+                raise
+    return Input(expression, leaf_type(expression))
+
+
+def constant(literal: Literal) -> Constant:
+    """Return a literal with its type: a number with a point is a DECIMAL of its own digits, a whole one an INT."""
+    value = literal.value
+    if literal.type:
+        return Constant(value, parse_type(literal.type))
+    if isinstance(value, Decimal):
+        return Constant(value, decimal_of_literal(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        if -(2**31) <= value < 2**31:
+            return Constant(value, INT)
+        if -(2**63) <= value < 2**63:
+            return Constant(value, BIGINT)
+        return Constant(Decimal(value), decimal_of_literal(value))
+    return Constant(value, _OF_VALUES[type(value)])
+
+
+_LENIENT = {"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "nseq", "isnull", "in"}
+"""Operations whose result has one type whatever is not known of their operands."""

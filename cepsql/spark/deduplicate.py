@@ -1,0 +1,59 @@
+"""Deduplication as a Spark DataFrame: over a stream in a keyed ordered stage, over a table by sorting it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField, StructType
+
+from cepsql.analysis.canonical import digest
+from cepsql.analysis.deduplicate import FirstRows
+from cepsql.operators.deduplicate import Deduplicate
+from cepsql.ordered.sorted_run import run_sorted
+from cepsql.spark.bounds import BOUND, unpack_bounded
+from cepsql.spark.buckets import Buckets
+from cepsql.spark.match import sorted_rows
+from cepsql.spark.rows import layout_columns
+from cepsql.spark.source import MALFORMED, quoted
+from cepsql.spark.stage import Feed, run_stage, stage_rows
+
+STATE_VERSION = 1
+"""Of what a deduplication keeps; to be raised when the columns that travel for it change."""
+
+
+def deduplicate_stream(
+    feeds: Sequence[Feed], rows: FirstRows, observation: str, buckets: Buckets | None, markers: bool
+) -> DataFrame:
+    """Return the first rows in streams, merged in the order of event time, as soon as they are released.
+
+    feeds:   streams of the same columns and types.
+    markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    """
+    operator = Deduplicate(rows.layout, rows.within)
+    identity = digest([STATE_VERSION, rows.keys, rows.order, rows.within, [asdict(c) for c in rows.columns]])[:16]
+    stage = run_stage(operator, feeds, identity, observation, buckets)
+    schema = _schema(feeds[0].frame, rows)
+    found = unpack_bounded(stage, schema, operator.hold) if markers else stage_rows(stage, schema)
+    return found.selectExpr(*_output(rows), *([BOUND] if markers else []))
+
+
+def deduplicate_table(frame: DataFrame, rows: FirstRows) -> DataFrame:
+    """Return the first rows in a bounded frame; rows without event time take no part."""
+    if MALFORMED in frame.columns:
+        frame = frame.where(f"NOT {MALFORMED}")
+    schema = _schema(frame, rows)
+    timely = frame.where(f"{quoted(rows.time)} IS NOT NULL")
+    found = sorted_rows(timely, rows.layout, list(rows.order)).mapInArrow(
+        partial(run_sorted, Deduplicate(rows.layout, rows.within)), schema
+    )
+    return found.selectExpr(*_output(rows))
+
+
+def _schema(frame: DataFrame, rows: FirstRows) -> StructType:
+    fields = frame.selectExpr(*layout_columns(frame, rows.layout)).schema.fields
+    return StructType([StructField(field.name, field.dataType) for field in fields])
+
+
+def _output(rows: FirstRows) -> list[str]:
+    return [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(rows.columns)]

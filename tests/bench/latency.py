@@ -1,0 +1,107 @@
+"""Measure the time from the writing of a row to the call with the match that it decides, with small files coming in.
+
+    python tests/bench/latency.py [--files 240] [--rows 200] [--interval 0.25] [--cores 2] [--warm-up 40]
+                                  [--conf KEY=VALUE ...] [--json FILE]
+
+Every `--interval` seconds a CSV file of `--rows` rows appears whole in the folder of the stream. Its last row is the
+latest and completes a match that its first row began; the watermark has no delay, so nothing else is to be waited
+for. The first `--warm-up` files do not count. `--conf` sets something of Spark's, to compare runs with and without.
+
+Prints one JSON object: p50, p90 and p99 of the latency in seconds, how many micro-batches there were, and the mean
+milliseconds that Spark's progress reports for the parts of one.
+"""
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from measure import session
+
+import cepsql
+
+QUERY = """SELECT * FROM events MATCH_RECOGNIZE (
+  PARTITION BY key
+  ORDER BY ts
+  MEASURES B.key AS file
+  PATTERN (A B)
+  DEFINE A AS A.kind = 'a', B AS B.kind = 'b'
+) AS m"""
+
+_PATIENCE_SECONDS = 60
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=240)
+    parser.add_argument("--rows", type=int, default=200)
+    parser.add_argument("--interval", type=float, default=0.25)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--warm-up", type=int, default=40)
+    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    spark = session(options.cores)
+    for setting in options.conf:
+        spark.conf.set(*setting.split("=", 1))
+    with tempfile.TemporaryDirectory(prefix="cepsql-latency-") as folder, cepsql.connect(spark) as engine:
+        result = _measure(engine, Path(folder), options)
+    spark.stop()
+    line = json.dumps(result)
+    print(line)
+    if options.json:
+        with options.json.open("a") as file:
+            file.write(line + "\n")
+
+
+def _measure(engine: cepsql.Engine, folder: Path, options: argparse.Namespace) -> dict:
+    engine.sql(f"""
+        CREATE STREAM events (ts TIMESTAMP, key BIGINT, price DOUBLE, kind STRING, WATERMARK FOR ts AS ts)
+        USING csv OPTIONS (path '{folder}')
+    """)
+    written, seen = {}, {}
+
+    def found(rows: pa.Table, _: int) -> None:
+        now = time.perf_counter()
+        seen.update((file, now) for file in rows["file"].to_pylist())
+
+    with engine.sql(QUERY).start(found) as standing:
+        begun = time.perf_counter()
+        for file in range(options.files):
+            time.sleep(max(0.0, begun + file * options.interval - time.perf_counter()))
+            _write(folder, file, options.rows)
+            written[file] = time.perf_counter()
+        deadline = time.perf_counter() + _PATIENCE_SECONDS
+        while len(seen) < options.files and time.perf_counter() < deadline:
+            time.sleep(0.05)
+        spark_query = standing._query
+        parts = [event.durationMs for event in spark_query.recentProgress if event.numInputRows]
+    if missing := options.files - len(seen):
+        raise SystemExit(f"{missing} matches did not come")
+    latency = [seen[file] - written[file] for file in range(options.warm_up, options.files)]
+    p50, p90, p99 = (round(float(value), 3) for value in np.percentile(latency, [50, 90, 99]))
+    mean = {name: round(sum(part.get(name, 0) for part in parts) / len(parts)) for name in parts[-1]}
+    return {"p50": p50, "p90": p90, "p99": p99, "batches": standing.progress.batches, "mean_ms": mean}
+
+
+def _write(folder: Path, file: int, rows: int) -> None:
+    """Write the rows of a file: the first and the last of a key of their own, the others of keys without match."""
+    first = file * rows
+    lines = []
+    for row in range(rows):
+        ends = row in (0, rows - 1)
+        kind = "c" if not ends else "ab"[row > 0]
+        time_of_row = np.datetime64("2026-01-01T00:00:00", "ms") + np.timedelta64(first + row, "ms")
+        lines.append(f"{str(time_of_row).replace('T', ' ')},{file if ends else 1_000_000 + row},{row}.5,{kind}")
+    hidden = folder / f".{file}"
+    hidden.write_text("\n".join(lines) + "\n")
+    os.replace(hidden, folder / f"{file:06d}.csv")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""The examples in docstrings give what they say."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import cepsql
+
+MODULES = [found.name for found in pkgutil.walk_packages(cepsql.__path__, "cepsql.") if "__main__" not in found.name]
+
+
+def has_examples(name: str) -> bool:
+    lines = importlib.util.find_spec(name).loader.get_source(name).splitlines()
+    return any(line.lstrip().startswith(">>> ") for line in lines)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if has_examples(name)])
+def test_examples(name):
+    done = doctest.testmod(importlib.import_module(name))
+    assert done.failed == 0
