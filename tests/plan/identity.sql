@@ -84,3 +84,17 @@ SELECT id, total FROM orders
 ----
 query.inputs.orders.columns[0][1] was bigint and is int; query.inputs.orders.columns[3][1] was decimal(12,2) and is decimal(12,3); query.inputs.orders.options.header was true and is nothing; and 1 more
 the same match ids
+====
+SELECT * FROM ticks DEDUPLICATE (PARTITION BY sym ORDER BY ts WITHIN INTERVAL '60' SECONDS)
+~~~~
+select * from Ticks deduplicate (partition by SYM order by TS within interval '1' minute)
+----
+the same query
+the same match ids
+====
+SELECT * FROM ticks DEDUPLICATE (PARTITION BY sym ORDER BY ts WITHIN INTERVAL '1' MINUTE)
+~~~~
+SELECT * FROM ticks DEDUPLICATE (PARTITION BY sym, price ORDER BY ts)
+----
+query.inputs.__first_0.deduplicate.keys was ['sym'] and is ['sym', 'price']; query.inputs.__first_0.deduplicate.within was 60000000 and is nothing
+the same match ids
