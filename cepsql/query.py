@@ -102,7 +102,7 @@ class Query:
         from cepsql.spark.buckets import session_buckets
 
         count = self._engine.settings.get("cepsql.buckets")
-        return session_buckets(self._engine.spark, count and int(count))
+        return session_buckets(self._engine.spark, int(count) if count else None)
 
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
@@ -205,7 +205,8 @@ class Query:
         choices = [choice for stage in stages for choice in choose_scans(stage)]
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
-        obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)
+        scans = [(choice.scan, choice.source) for choice in choices if choice.scan and choice.source]
+        obstacles = (session_obstacle(spark, scan) or files_obstacle(source, scan) for scan, source in scans)
         return next(filter(None, obstacles), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":

@@ -107,7 +107,10 @@ def _outermost(root: exp.Expr) -> list[exp.Expr]:
 
 def _query(node: exp.Expr) -> exp.Query:
     query = node.args["query"] if isinstance(node, exp.In) else node
-    return (query if isinstance(query, exp.Query) else query.find(exp.Query)).unnest()
+    inner = query if isinstance(query, exp.Query) else query.find(exp.Query)
+    found = inner and inner.unnest()
+    assert isinstance(found, exp.Query)
+    return found
 
 
 def _variable_beside(node: exp.Expr) -> exp.Identifier | None:

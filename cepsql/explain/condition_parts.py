@@ -80,6 +80,7 @@ def _add_column(column: exp.Column, scope: MatchScope, traveling: Traveling, col
     except Error:
         return  # The argument of CLASSIFIER(U), a star, or the parameter of a lambda.
     root = plain.find(exp.Column)
+    assert root is not None
     name = scope.columns[root.name.lower()][0]
     columns.setdefault(name, traveling.value(scope.row_sql(root)))
 

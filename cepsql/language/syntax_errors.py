@@ -44,10 +44,11 @@ def unexpected(text: "Text", at: int, accepted: set[str]) -> ProgrammingError | 
     if "CREATE" in accepted and not ended:
         return _no_statement(text, at)
     hint = _expected(accepted)
-    if _match_start(text, at) is not None:
+    begin = _match_start(text, at)
+    if begin is not None:
         if word in CLAUSES and not ended:
-            return _misplaced(text, at, hint)
-        hint = _match_hint(text, at, accepted, hint)
+            return _misplaced(text, begin, at, hint)
+        hint = _match_hint(text, begin, at, accepted, hint)
     if accepted == {"USING"} and word == "WITH":
         hint = "the source is written: USING format OPTIONS (key 'value', ...)"
     if ended:
@@ -127,9 +128,8 @@ def _no_statement(text: "Text", at: int) -> ProgrammingError | NotSupportedError
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?" if near else hint)
 
 
-def _misplaced(text: "Text", at: int, hint: str | None) -> ProgrammingError:
+def _misplaced(text: "Text", begin: int, at: int, hint: str | None) -> ProgrammingError:
     word = text.word(at)
-    begin = _match_start(text, at)
     earlier = [text.word(i) for i in _same_level(text, begin, at)]
     later = [text.word(i) for i in _same_level(text, at, text.closing[begin])]
     last = next((w for w in reversed(earlier) if w in CLAUSES), None)
@@ -145,8 +145,7 @@ def _misplaced(text: "Text", at: int, hint: str | None) -> ProgrammingError:
     return text.error(f"syntax error: unexpected {word}", at, hint=hint)
 
 
-def _match_hint(text: "Text", at: int, accepted: set[str], hint: str | None) -> str | None:
-    begin = _match_start(text, at)
+def _match_hint(text: "Text", begin: int, at: int, accepted: set[str], hint: str | None) -> str | None:
     last = next((text.word(i) for i in reversed(_same_level(text, begin, at)) if text.word(i) in CLAUSES), None)
     if text.raw(at) == ")" and "PATTERN" in accepted:
         return "PATTERN ( ... ) is missing"
@@ -157,14 +156,14 @@ def _match_hint(text: "Text", at: int, accepted: set[str], hint: str | None) -> 
 
 def _as_hint(clause: str | None) -> str:
     forms = {"MEASURES": "a measure is written: expression AS name", "DEFINE": "write DEFINE variable AS condition"}
-    return forms.get(clause, "expected AS")
+    return forms.get(clause or "", "expected AS")
 
 
 def _match_start(text: "Text", at: int) -> int | None:
     """Return the bracket of the innermost MATCH_RECOGNIZE that holds token `at` directly, None if there is none."""
     around = [begin for begin, end in text.closing.items() if begin < at <= end]
-    begin = max(around, default=None)
-    return begin if begin is not None and text.word(begin - 1) == "MATCH_RECOGNIZE" else None
+    begin = max(around, default=-1)
+    return begin if text.word(begin - 1) == "MATCH_RECOGNIZE" else None
 
 
 def _same_level(text: "Text", begin: int, end: int) -> list[int]:

@@ -189,7 +189,7 @@ def _place_calls(text: Text, tree: exp.Expr) -> None:
     """Let the position of every call, which sqlglot ends at its name, reach to its closing parenthesis."""
     at = {token.start: i for i, token in enumerate(text.tokens)}
     for call in tree.find_all(exp.Func):
-        name = at.get(call.meta.get("start"))
+        name = at.get(call.meta.get("start", -1))
         if name is not None and name + 1 in text.closing:
             call.meta["end"] = text.tokens[text.closing[name + 1]].end
 

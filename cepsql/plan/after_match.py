@@ -92,13 +92,15 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties
         if isinstance(scope.expression, exp.SetOperation):
             _check_union(scope, query)
             continue
-        _check_joins_with_tables(scope.expression, query)
+        select = scope.expression
+        assert isinstance(select, exp.Select)
+        _check_joins_with_tables(select, query)
         if streams := query.streams(scope):
-            grouping = _aggregation(scope.expression, query)
+            grouping = _aggregation(select, query)
             if len(streams) > 1:
                 _check_join(scope, streams, query)
             if grouping is not None:
-                _check_aggregation(scope.expression, grouping, streams, query)
+                _check_aggregation(select, grouping, streams, query)
             if len(streams) > 1 or grouping is not None:
                 stateful.append(scope)
     if len(stateful) > 1:

@@ -118,8 +118,8 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
         elif own not in COUNTS:
             found[own] = found.get(own, 0) + number
     if len(pairs) > 1:
-        for number, own in enumerate(tally.inputs):
-            found |= {f"{INPUT_COUNTS}{number}_{name}": getattr(own, name) for name in COUNTS}
+        for place, counts in enumerate(tally.inputs):
+            found |= {f"{INPUT_COUNTS}{place}_{name}": getattr(counts, name) for name in COUNTS}
     return found
 
 
