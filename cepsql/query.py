@@ -4,13 +4,14 @@ import contextlib
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Source
 from cepsql.errors import DataError, InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
+from cepsql.pattern.program import MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from cepsql.engine import Engine
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.query import StandingQuery
@@ -29,10 +29,23 @@ JOB_TAG = "cepsql"
 """Spark's tag of the jobs of bounded queries, by which they can be interrupted."""
 
 
+class Host(Protocol):
+    """What a query needs of the `cepsql.engine.Engine` that it was made by."""
+
+    settings: dict[str, str]
+
+    @property
+    def spark(self) -> "SparkSession": ...
+
+    def keep(self, standing: "StandingQuery") -> None: ...
+
+    def search_limits(self, program: MatchProgram) -> MatchProgram: ...
+
+
 class Query:
     """A query that has not run: a streaming or batch DataFrame on demand, its rows, or a standing query."""
 
-    def __init__(self, engine: "Engine", plan: Plan):
+    def __init__(self, engine: Host, plan: Plan):
         self._engine, self.plan = engine, plan
         self._frame: DataFrame | None = None
 

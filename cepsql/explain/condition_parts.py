@@ -12,7 +12,8 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import Error, Span
-from cepsql.language.tokens import KEPT_AGGREGATES, Text
+from cepsql.language.islands import KEPT_AGGREGATES
+from cepsql.language.tokens import Text
 from cepsql.pattern.program import MatchProgram, Scalar
 
 _READERS = {FIRST, LAST, RUNNING, "PREV", "NEXT", *MATCH_FUNCTIONS, *KEPT_AGGREGATES}

@@ -10,6 +10,7 @@ from sqlglot.tokens import TokenType
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.guard import deep_stack
+from cepsql.language.islands import kept_name, made_token, parse_island
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
@@ -35,7 +36,7 @@ from cepsql.language.statements import (
     Skip,
     Statement,
 )
-from cepsql.language.tokens import Text, kept_name, made_token, parse_island
+from cepsql.language.tokens import Text
 
 
 def statements(sql: str) -> list[Statement]:
@@ -183,7 +184,7 @@ class _Translator:
 
     def explain_match(self, tree: Tree) -> ExplainMatch:
         query = self.query(_needed(tree, "query"))
-        values = _values(_needed(tree, "for_key"))
+        values = _values(_subtree(tree, "for_key"))
         return ExplainMatch(query, tuple(parse_island(self.text, self._tokens(v), exp.Condition) for v in values))
 
     def set(self, tree: Tree) -> SetOption:

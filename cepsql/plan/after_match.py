@@ -11,7 +11,7 @@ from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import event_time, flat_name
 from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.language.tokens import KEPT_AGGREGATES
+from cepsql.language.islands import KEPT_AGGREGATES
 from cepsql.plan.markers import join_kind
 from cepsql.plan.time_bound import equates_sides, missing_bounds
 

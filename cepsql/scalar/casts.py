@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cepsql.errors import DataError
 from cepsql.scalar.calendar import DAY, day_text, time_text
 from cepsql.scalar.times import parse_date, parse_timestamp
+from cepsql.scalar.tree import Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,
@@ -27,9 +28,6 @@ from cepsql.scalar.types import (
 )
 from cepsql.scalar.values import LIMITS, to_decimal, to_float, to_integer, wrap
 from cepsql.scalar.zone import UTC, Zone
-
-if TYPE_CHECKING:
-    from cepsql.scalar.tree import Session
 
 _SPACE = "".join(map(chr, range(33))) + "\x7f"
 _WHOLE = re.compile(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
@@ -61,7 +59,7 @@ def has_cast(given: Type, target: Type) -> bool:
     return (is_number(given) or given == BOOLEAN) and (is_number(target) or target == BOOLEAN)
 
 
-def cast_function(given: Type, target: Type, session: "Session") -> Callable[[Any], object]:
+def cast_function(given: Type, target: Type, session: Session) -> Callable[[Any], object]:
     """Return the function that casts a value that is not NULL.
 
     What cannot be cast gives None, and in ANSI mode raises DataError.
@@ -73,7 +71,7 @@ def cast_function(given: Type, target: Type, session: "Session") -> Callable[[An
     return _plain_cast(given, target, session.zone)
 
 
-def attempt_function(given: Type, target: Type, session: "Session") -> Callable[[Any], object]:
+def attempt_function(given: Type, target: Type, session: Session) -> Callable[[Any], object]:
     """Return the function of TRY_CAST: as in ANSI mode, but with None for what cannot be cast."""
     if given.name == "array":
         return _elements(attempt_function(given.arguments[0], target.arguments[0], session))
