@@ -26,7 +26,7 @@ def with_hidden_columns(clause: MatchClause, check: Callable[[exp.Query, Span | 
     Raises NotSupportedError for subqueries of other forms.
     """
     hoisting = _Hoisting(clause, check)
-    defines = tuple((name, hoisting.without(condition)) for name, condition in clause.defines)
+    defines = tuple((name, hoisting.without(condition, name.text)) for name, condition in clause.defines)
     before = len(hoisting.columns)
     measures = tuple(MeasureClause(hoisting.without(m.expression), m.name) for m in clause.measures)
     if not hoisting.columns:
@@ -54,12 +54,14 @@ class _Hoisting:
         self.clause, self.check = clause, check
         self.columns: list[exp.Expr] = []
 
-    def without(self, expression: exp.Expr) -> exp.Expr:
-        """Return an expression with hidden columns for its subqueries."""
+    def without(self, expression: exp.Expr, variable: str | None = None) -> exp.Expr:
+        """Return an expression with hidden columns for its subqueries; `variable` is the one that it defines."""
         if expression.find(exp.Query) is None:
             return expression
         copy = exp.Paren(this=expression.copy())
         for node in _outermost(copy):
+            if variable is not None and isinstance(node, exp.In):
+                _name_row_under_test(node, variable)
             self._refuse(node)
             self.check(_query(node), span_of(node, self.clause.span))
             node.replace(self._hidden(node))
@@ -103,6 +105,14 @@ def _outermost(root: exp.Expr) -> list[exp.Expr]:
         else:
             waiting += list(node.iter_expressions())
     return found
+
+
+def _name_row_under_test(node: exp.In, variable: str) -> None:
+    """Take the variable that a condition defines off the columns before IN: they are those of the row itself."""
+    for column in node.this.find_all(exp.Column):
+        table = column.args.get("table")
+        if table is not None and (table.name if table.quoted else table.name.upper()) == variable:
+            column.set("table", None)
 
 
 def _query(node: exp.Expr) -> exp.Query:

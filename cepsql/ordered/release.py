@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from cepsql.ordered.columns import stack
 from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
 from cepsql.ordered.operator import Operator, OrderedRows, Step
-from cepsql.ordered.row_layout import END_OF_TIME, INPUT, RowLayout
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.sort import partition_rows, partition_sides
 
 
@@ -123,10 +123,10 @@ def _ordered(
         del parts
     if len(tables) == 1:
         (layout,), (rows,) = operator.sides, tables
-        return [None if rows is None else _open(*partition_rows(rows, layout.key_names, "t", *_breakers(layout, rows)))]
-    breakers = [
-        ((), ()) if rows is None else _breakers(side, rows) for side, rows in zip(operator.sides, tables, strict=True)
-    ]
+        return [
+            None if rows is None else _open(*partition_rows(rows, layout.key_names, "t", layout.order, layout.ties))
+        ]
+    breakers = [(layout.order, layout.ties) for layout in operator.sides]
     sorted_sides = partition_sides(tables, operator.sides[0].key_names, "t", breakers)
     return [None if found is None else _open(*found) for found in sorted_sides]
 
@@ -136,11 +136,6 @@ def _marked(rows: pa.Table, marks: Mapping[str, pa.DataType]) -> pa.Table:
     for name, kind in marks.items():
         rows = rows.append_column(name, pa.nulls(rows.num_rows, kind))
     return rows.append_column(CONTEXT, pa.repeat(False, rows.num_rows))
-
-
-def _breakers(layout: RowLayout, rows: pa.Table) -> tuple[Sequence, Sequence[str]]:
-    """Return the order columns, and the columns that break ties after them."""
-    return layout.order, [INPUT, *layout.ties] if INPUT in rows.column_names else layout.ties
 
 
 def _open(rows: pa.Table, starts: np.ndarray) -> OrderedRows:

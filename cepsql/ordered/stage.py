@@ -14,7 +14,7 @@ from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.rejected import rejected_rows, without_whole
 from cepsql.ordered.release import release, where_time
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, INPUT
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.ordered.state import State, decode, encode, first_state
 
 
@@ -25,11 +25,13 @@ class Input:
     delay: how many microseconds its rows may come after later ones.
     side:  which of the operator's relations its rows belong to; several inputs may make up one.
     chained: its rows come from another stage, whose markers say when it ends. A control row ends all other inputs.
+    name:  what its counts are shown under.
     """
 
     delay: int
     side: int = 0
     chained: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,8 @@ def _receive(stage: Stage, before: State, packets: Iterable[bytes]) -> _Received
         opened[packet.input].append(packet)
     rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]
     counts = []
-    for number, (mine, given) in enumerate(zip(opened, stage.inputs, strict=True)):
+    for mine, given in zip(opened, stage.inputs, strict=True):
         on_time, counted = _on_time(mine, before.bound)
-        if sum(other.side == given.side for other in stage.inputs) > 1:
-            on_time = [t.append_column(INPUT, pa.repeat(pa.scalar(number, pa.int32()), t.num_rows)) for t in on_time]
         rows[given.side] += on_time
         counts.append(counted)
     rejected = tuple(rejected_rows(mine, before.bound) for mine in opened)

@@ -93,7 +93,6 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties
             _check_union(scope, query)
             continue
         select = scope.expression
-        assert isinstance(select, exp.Select)
         _check_joins_with_tables(select, query)
         if streams := query.streams(scope):
             grouping = _aggregation(select, query)
@@ -127,7 +126,7 @@ def _check_union(scope: Scope, query: _Query) -> None:
         )
 
 
-def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
+def _check_joins_with_tables(select: exp.Expr, query: _Query) -> None:
     """Refuse joins that give rows for what a stream has not brought yet, and PIVOT, which aggregates."""
     if select.args.get("from_") is None:
         return
@@ -151,7 +150,7 @@ def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
             )
 
 
-def _aggregation(select: exp.Select, query: _Query) -> exp.Expr | None:
+def _aggregation(select: exp.Expr, query: _Query) -> exp.Expr | None:
     """Return a node of the SELECT's own that makes it an aggregation, None if it is none.
 
     Raises NotSupportedError for DISTINCT and window functions.
@@ -174,7 +173,7 @@ def _aggregation(select: exp.Select, query: _Query) -> exp.Expr | None:
     return found
 
 
-def _check_aggregation(select: exp.Select, grouping: exp.Expr, streams: dict, query: _Query) -> None:
+def _check_aggregation(select: exp.Expr, grouping: exp.Expr, streams: dict, query: _Query) -> None:
     place = span_of(grouping, query.place)
     if len(streams) > 1:
         raise _twice(grouping, query)

@@ -12,6 +12,8 @@ from cepsql.plan.nodes import Match, Node, Sql, walk
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
 
+_STATEFUL = (exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
+
 
 def refuse_operator_input(clause: MatchClause | DeduplicateClause, below: Sql, spoken: str) -> None:
     """Raise NotSupportedError for an input over streams that an operator (`spoken`) cannot read in order."""
@@ -50,25 +52,26 @@ def refuse_on_streams(root: Sql) -> None:
 
 
 def _refuse_input(clause: MatchClause | DeduplicateClause, query: exp.Query, streams: set[str], spoken: str) -> None:
-    hidden = next((part for part in query.expressions if part.alias.startswith(HIDDEN)), None)
-    if hidden is not None:
-        raise NotSupportedError(
-            "a subquery in MATCH_RECOGNIZE over a stream is not supported",
-            span_of(hidden, clause.span),
-            "join the stream with the table before",
-        )
     uses = [table_name(table) for table in catalog_tables(query) if table_name(table) in streams]
     if len(set(uses)) > 1:
         raise NotSupportedError(f"{spoken} over a join of streams is not supported", clause.span)
     if len(uses) > 1:
         raise NotSupportedError(f"{spoken} over a stream joined with itself is not supported", clause.span)
-    found = query.find(exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
+    found = _without_subqueries(query).find(*_STATEFUL)
     if found is not None:
         raise NotSupportedError(
             f"{_spoken(found)} on a stream before {spoken} is not supported",
             span_of(found, clause.span),
             "filters, computed columns, joins with tables and UNION ALL of streams are",
         )
+
+
+def _without_subqueries(query: exp.Query) -> exp.Query:
+    """Return the query without the hidden columns that are the values of subqueries over tables."""
+    copy = query.copy()
+    for column in [part for part in copy.expressions if part.alias.startswith(HIDDEN)]:
+        column.pop()
+    return copy
 
 
 def _refuse_second_use(root: Sql) -> None:

@@ -169,13 +169,14 @@ class _Builder:
     def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
         below = node.inputs[number]
         if below.properties.ordered:
-            return Feed(frame, 0)
+            return Feed(frame, 0, name=_input_names(node)[number])
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns else None
         reader = self._file_reader(node, below, control)
-        return Feed(frame, below.properties.event_time.delay, control=control, late=late, read=reader)
+        delay, name = below.properties.event_time.delay, _input_names(node)[number]
+        return Feed(frame, delay, control=control, late=late, read=reader, name=name)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
@@ -256,3 +257,13 @@ class _Builder:
             return frame
         # A stream's progress would count the rows of a bounded table again in every batch.
         return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
+
+
+def _input_names(node: Ordered) -> list[str]:
+    """Return a name for each input: that of its stream, with a number where it is read again."""
+    names: list[str] = []
+    for below in node.inputs:
+        name = next(relation.name for relation in reads(below) if relation.streaming)
+        again = sum(given.split(" ")[0] == name for given in names)
+        names.append(f"{name} {again + 1}" if again else name)
+    return names

@@ -39,9 +39,9 @@ _COUNTED = {
 }
 
 INPUT_COUNTS = "input"
-"""What the names of an operator's counts of a single input begin with; the number of the input and `_` follow."""
+"""What the names of an operator's counts of a single input begin with; its number and name follow."""
 
-_INPUT_COUNT = rf"{INPUT_COUNTS}(\d+)_(\w+)"
+_INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
@@ -67,7 +67,7 @@ class Progress:
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
     counters:        what other operators than row patterns count, by name.
-    inputs:          the counts of each input of operators that have several, by the names of operator and input.
+    inputs:          the counts of each input of operators that have several, by the names of their streams.
     """
 
     batches: int = 0
@@ -162,7 +162,7 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
             totals[total] = totals.get(total, getattr(progress, total)) + (
                 values.get(f"total_{metric}" if name in fresh else metric) or 0
             )
-        counters, inputs = _others(name, values, "total_" if name in fresh else "")
+        counters, inputs = _others(values, "total_" if name in fresh else "")
         for counter, number in counters.items():
             totals["counters"] = totals.get("counters", dict(progress.counters))
             totals["counters"][counter] = totals["counters"].get(counter, 0) + number
@@ -174,7 +174,7 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
     return replace(progress, **totals)
 
 
-def _others(observation: str, values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts]]:
+def _others(values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts]]:
     """Return the numbers of an operator beyond those that have a name in `Progress`: counters, and counts of inputs."""
     counters: dict[str, int] = {}
     inputs: dict[str, dict[str, int]] = {}
@@ -182,7 +182,7 @@ def _others(observation: str, values: dict, prefix: str) -> tuple[dict[str, int]
         if name.startswith("total_") or name == "bound" or name in _COUNTED:
             continue
         if count := re.fullmatch(_INPUT_COUNT, name):
-            inputs.setdefault(f"{observation} {count[1]}", {})[count[2]] = values[prefix + name]
+            inputs.setdefault(count[1], {})[count[2]] = values[prefix + name]
         else:
             counters[name] = values[prefix + name]
     return counters, {name: Counts(**counts) for name, counts in inputs.items()}

@@ -48,6 +48,7 @@ class Feed:
     late:    where rows that are not used are written; the frame then has `__whole`.
     read:    makes the packets for so many buckets, with this number of the input, without Spark's rows, of which only
              the types are then used.
+    name:    what its counts are shown under, if the stage has several inputs; different for each.
     """
 
     frame: DataFrame
@@ -56,6 +57,7 @@ class Feed:
     control: str | None = None
     late: LateFiles | None = None
     read: Callable[[int, int], DataFrame] | None = None
+    name: str = ""
 
     @property
     def chained(self) -> bool:
@@ -82,7 +84,7 @@ def run_stage(
         united = united.unionAll(more)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
-    stage = Stage(operator, tuple(Input(feed.delay, feed.side, feed.chained) for feed in feeds), identity)
+    stage = Stage(operator, tuple(Input(feed.delay, feed.side, feed.chained, feed.name) for feed in feeds), identity)
     late = tuple(feed.late for feed in feeds)
     nothing = Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0))
     names = _counted(stage, nothing, nothing)
@@ -106,7 +108,7 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
 
     The counts of all inputs that are not chained; `timeless`, which is how many rows of operators had no place in the
     order of the next one, for want of an event time; and the operators' counters, those of two in one stage together.
-    Where there are several inputs the counts of each, too, under `input0_read` and so on.
+    Where there are several inputs the counts of each, too, under `input0 orders read` and so on.
     """
     pairs = list(zip(stage.inputs, tally.inputs, strict=True))
     found = asdict(sum((counts for given, counts in pairs if not given.chained), Counts()))
@@ -118,8 +120,9 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
         elif own not in COUNTS:
             found[own] = found.get(own, 0) + number
     if len(pairs) > 1:
-        for place, counts in enumerate(tally.inputs):
-            found |= {f"{INPUT_COUNTS}{place}_{name}": getattr(counts, name) for name in COUNTS}
+        for place, (given, counts) in enumerate(pairs):
+            label = f"{INPUT_COUNTS}{place} {given.name or place} "
+            found |= {label + name: getattr(counts, name) for name in COUNTS}
     return found
 
 

@@ -67,10 +67,10 @@ def by_hand(batches, delays: list[int]) -> tuple[list[list[dict]], list[Counts],
     return used, counts, bounds
 
 
-def place(row: dict, number: int) -> tuple:
-    """Sort by t, then o0 DESC NULLS LAST, then the input, then v0 and m."""
+def place(row: dict) -> tuple:
+    """Sort by t, then o0 DESC NULLS LAST, then v0 and m, whatever input the row came from."""
     tie = 2 if row["o0"] is None else -row["o0"]
-    return row["t"], tie, number, row["v0"] is not None, row["v0"] or "", row["m"]
+    return row["t"], tie, row["v0"] is not None, row["v0"] or "", row["m"]
 
 
 @st.composite
@@ -111,8 +111,8 @@ def test_inputs_of_the_same_columns_come_out_in_one_order(batches, delays):
     assert all(c.read == c.used + c.late + c.malformed + c.null_time for c in tally.inputs)
     assert tally.counters == {"rows": len(given_out)}
     for key in (1.0, 2.0, None):
-        rows = [(place(row, n), n) for n, mine in enumerate(used) for row in mine if row["k0"] == key]
-        assert [(place(row, row["input"]), row["input"]) for row in given_out if row["k0"] == key] == sorted(rows)
+        rows = [place(row) for mine in used for row in mine if row["k0"] == key]
+        assert [place(row) for row in given_out if row["k0"] == key] == sorted(rows)
 
 
 def row(t: int, key: float = 1.0, **values) -> dict:

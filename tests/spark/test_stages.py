@@ -69,8 +69,8 @@ def test_first_rows_of_two_streams(spark, tmp_path, restarts):
     progress = replay.query.progress
     assert progress.counters == {"duplicates": 2}
     assert progress.inputs == {
-        "firsts 0": Counts(read=6, used=3, late=2, null_time=1),
-        "firsts 1": Counts(read=6, used=5, late=1),
+        "0": Counts(read=6, used=3, late=2, null_time=1),
+        "1": Counts(read=6, used=5, late=1),
     }
     assert (progress.rows_read, progress.rows_used, progress.rows_late, progress.rows_null_time) == (12, 8, 3, 1)
 
