@@ -77,7 +77,7 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
         case Read(relation):
             return [_relation(relation)]
         case SparkWatermark(below):
-            time = below.properties.watermark
+            time = below.properties.event_time
             return [f"Spark's watermark  {time.column}", *_indented(_node(below, scan_obstacle))]
         case Match():
             lines = _match_lines(node)
@@ -117,7 +117,7 @@ def _scan(node: Match, obstacle: str | None) -> str:
     if reason:
         return f"Spark's: {reason}"
     choices = choose_scans(node)
-    return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices))})"
+    return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices if choice.scan))})"
 
 
 def _deduplicate_lines(node: Deduplicate) -> list[str]:
@@ -127,7 +127,7 @@ def _deduplicate_lines(node: Deduplicate) -> list[str]:
     lines.append(f"  the first row of each: {', '.join(rows.keys) or 'stream'}, within: {within}")
     lines.append(f"  order by: {', '.join(rows.order)}")
     if node.properties.streaming:
-        delays = [_duration(below.properties.watermark.delay) for below in node.inputs]
+        delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
         lines.append(f"  watermark: {rows.time} - {', '.join(delays)}")
         lines.append(f"  state: {_deduplicate_state(rows.within)}")
     return lines
@@ -149,7 +149,7 @@ def _match_lines(node: Match) -> list[str]:
         f"  order by: {', '.join(match.order)}",
     ]
     if match.streaming:
-        delays = [_duration(below.properties.watermark.delay) for below in node.inputs]
+        delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
         lines.append(f"  watermark: {match.time} - {', '.join(delays)}")
         lines.append(f"  state: {_state(program)}")
         time = node.properties.watermark
@@ -267,7 +267,7 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
     raise TypeError(leaf)
 
 
-def _aggregated(column: object, sources: dict[str, str], program: MatchProgram) -> str:
+def _aggregated(column: str | ByVariable | MatchNumber | None, sources: dict[str, str], program: MatchProgram) -> str:
     match column:
         case None:
             return "*"
@@ -276,8 +276,9 @@ def _aggregated(column: object, sources: dict[str, str], program: MatchProgram) 
         case ByVariable(values) if column.column is None:
             return "CLASSIFIER()"
         case ByVariable(values):
-            return ", ".join(f"{name}: {sources[v]}" for name, v in zip(program.variables, values, strict=True))
-    return sources[column]
+            return ", ".join(f"{name}: {sources[str(v)]}" for name, v in zip(program.variables, values, strict=True))
+        case _:
+            return sources[column]
 
 
 def _row(

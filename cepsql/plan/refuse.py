@@ -19,6 +19,7 @@ def refuse_operator_input(clause: MatchClause | DeduplicateClause, below: Sql, s
     """Raise NotSupportedError for an input over streams that an operator (`spoken`) cannot read in order."""
     branches = input_branches(below)
     for branch in branches:
+        assert isinstance(branch, Sql)
         streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
         query = inline_ctes(branch.query)
         _refuse_input(clause, query, streams, spoken)
@@ -116,7 +117,8 @@ def _refuse_order(query: exp.Query, outermost: bool) -> None:
 
 def _in_condition(table: exp.Table) -> bool:
     """Tell whether a table stands in a subquery that is no relation: after IN, in EXISTS, or as a value."""
-    node, parent = table, table.parent
+    node: exp.Expr = table
+    parent = table.parent
     while parent is not None:
         if isinstance(parent, exp.In | exp.Exists):
             return True

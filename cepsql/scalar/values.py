@@ -3,8 +3,11 @@
 import ctypes
 import math
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import Any, TypeVar
 
 from cepsql.errors import DataError
+
+T = TypeVar("T")
 
 __all__ = [
     "BEYOND",
@@ -127,7 +130,7 @@ def wrap(value: int, limit: int) -> int:
     return (value + limit) % (2 * limit) - limit
 
 
-def not_null(value: object, what: str) -> object:
+def not_null(value: T | None, what: str) -> T:
     """Return a result; None stands for one that Spark refuses in ANSI mode, with a DataError."""
     if value is None:
         raise DataError(what, hint="without ANSI mode the value would be NULL")
@@ -156,7 +159,7 @@ def same_nan(value: object) -> object:
     return value if value == value else NAN
 
 
-def is_greater(a: object, b: object) -> bool:
+def is_greater(a: Any, b: Any) -> bool:
     """Tell whether a is greater than b, where NaN is above all else."""
     return a > b or (a != a and b == b)
 
