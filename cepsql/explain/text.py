@@ -122,7 +122,7 @@ def _scan(node: Match, obstacle: str | None) -> str:
 
 def _deduplicate_lines(node: Deduplicate) -> list[str]:
     rows = node.rows
-    within = {None: "for ever", 1: "1 microsecond"}.get(rows.within) or _duration(rows.within)
+    within = "for ever" if rows.within is None else "1 microsecond" if rows.within == 1 else _duration(rows.within)
     lines = [f"Deduplicate {rows.name}"]
     lines.append(f"  the first row of each: {', '.join(rows.keys) or 'stream'}, within: {within}")
     lines.append(f"  order by: {', '.join(rows.order)}")

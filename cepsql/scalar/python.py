@@ -332,7 +332,7 @@ def _function(source: Source, node: Apply) -> str:
     text = f"{source.refer(_python(node))}({', '.join(names)})"
     if is_decimal(node.type):
         # Spark fails where rounding makes more than 38 digits, with and without ANSI mode.
-        text = f"not_null(to_decimal({text}, {node.type.precision}, {node.type.scale}), {_BEYOND!r})"
+        text = f"fitting_decimal({text}, {node.type.precision}, {node.type.scale}, {_BEYOND!r})"
     return _narrow(source, node.type, _strict(source, [] if function.takes_null else names, text))
 
 

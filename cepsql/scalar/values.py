@@ -19,6 +19,7 @@ __all__ = [
     "decimal_mul",
     "decimal_negated",
     "decimal_sub",
+    "fitting_decimal",
     "greatest",
     "in_range",
     "is_greater",
@@ -53,6 +54,11 @@ def to_decimal(value: Decimal | float, precision: int, scale: int) -> Decimal | 
         # There is no negative zero.
         return rounded.copy_abs()
     return rounded if rounded.is_finite() and rounded.adjusted() < precision - scale else None
+
+
+def fitting_decimal(value: Decimal | float | None, precision: int, scale: int, what: str) -> Decimal | None:
+    """Round a number to a decimal(precision, scale), NULL to NULL. Raises DataError with `what` if it does not fit."""
+    return None if value is None else not_null(to_decimal(value, precision, scale), what)
 
 
 def _exact(value: Decimal | float) -> Decimal:

@@ -55,7 +55,7 @@ def translated_failures(sql: str = "") -> Iterator[None]:
     except Exception as failure:
         error = translate_failure(failure)
         cause = failure if isinstance(failure, PySparkException) else failure.__cause__
-        if error.span is None and error.text is None and isinstance(cause, PySparkException):
+        if error.span is None and error.text in (None, sql) and isinstance(cause, PySparkException):
             error.span = _place(cause, sql)
             error.text = sql if error.span else None
         if error is failure:
