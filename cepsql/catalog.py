@@ -1,6 +1,7 @@
 """What names mean: the streams, tables and views that statements may read."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from cepsql.errors import ProgrammingError, Span, suggestion
 
@@ -57,7 +58,7 @@ class Registered:
 
     name: str
     columns: tuple[ColumnDefinition, ...]
-    frame: object = field(compare=False, repr=False)
+    frame: Any = field(compare=False, repr=False)
     streaming: bool = False
     watermark: Watermark | None = None
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cepsql.engine import connect
+from cepsql.engine import Query, connect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,4 +18,6 @@ def match_recognize(frame: "DataFrame", clause: str, watermark: tuple[str, str] 
     """
     engine = connect(frame.sparkSession)
     engine.register("input", frame, watermark)
-    return engine.sql(f"SELECT * FROM input MATCH_RECOGNIZE (\n{clause}\n)").df
+    query = engine.sql(f"SELECT * FROM input MATCH_RECOGNIZE (\n{clause}\n)")
+    assert isinstance(query, Query)
+    return query.df

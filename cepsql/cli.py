@@ -1,6 +1,7 @@
 """The command line: scripts and the shell, signals, exit codes. What takes long to import waits until it is needed."""
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -77,6 +78,8 @@ def _execute(engine, text: str, file: str | None, settings, console, verbose: bo
 
 def _output() -> TextIO:
     """Return standard output: UTF-8 for other programs, what the terminal can show for people."""
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        return sys.stdout
     if sys.stdout.isatty():
         sys.stdout.reconfigure(errors="backslashreplace")
     else:

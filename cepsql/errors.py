@@ -112,7 +112,7 @@ def render(error: Error) -> str:
       hint: columns: a, b
     """
     lines = [error.message]
-    if error.line is not None and error.text is not None:
+    if error.line is not None and error.column is not None and error.span is not None and error.text is not None:
         source = without_secret_options(error.text).split("\n")[error.line - 1]
         begin = error.column - 1
         width = max(1, min(error.span.end - error.span.start, len(source) - begin))

@@ -49,7 +49,7 @@ class _Help(argparse.HelpFormatter):
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         names = ", ".join(action.option_strings)
-        return names if action.nargs == 0 else f"{names} {action.metavar or '{' + ','.join(action.choices) + '}'}"
+        return names if action.nargs == 0 else f"{names} {action.metavar or '{' + ','.join(action.choices or ()) + '}'}"
 
 
 def _command(text: str) -> tuple[str, str | None]:

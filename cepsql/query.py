@@ -4,13 +4,14 @@ import contextlib
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Source
 from cepsql.errors import DataError, InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
+from cepsql.pattern.program import MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from cepsql.engine import Engine
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.query import StandingQuery
@@ -29,10 +29,23 @@ JOB_TAG = "cepsql"
 """Spark's tag of the jobs of bounded queries, by which they can be interrupted."""
 
 
+class Host(Protocol):
+    """What a query needs of the `cepsql.engine.Engine` that it was made by."""
+
+    settings: dict[str, str]
+
+    @property
+    def spark(self) -> "SparkSession": ...
+
+    def keep(self, standing: "StandingQuery") -> None: ...
+
+    def search_limits(self, program: MatchProgram) -> MatchProgram: ...
+
+
 class Query:
     """A query that has not run: a streaming or batch DataFrame on demand, its rows, or a standing query."""
 
-    def __init__(self, engine: "Engine", plan: Plan):
+    def __init__(self, engine: Host, plan: Plan):
         self._engine, self.plan = engine, plan
         self._frame: DataFrame | None = None
 
@@ -102,7 +115,7 @@ class Query:
         from cepsql.spark.buckets import session_buckets
 
         count = self._engine.settings.get("cepsql.buckets")
-        return session_buckets(self._engine.spark, count and int(count))
+        return session_buckets(self._engine.spark, int(count) if count else None)
 
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
@@ -205,7 +218,8 @@ class Query:
         choices = [choice for stage in stages for choice in choose_scans(stage)]
         from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
 
-        obstacles = (session_obstacle(spark, c.scan) or files_obstacle(c.source, c.scan) for c in choices)
+        scans = [(choice.scan, choice.source) for choice in choices if choice.scan and choice.source]
+        obstacles = (session_obstacle(spark, scan) or files_obstacle(source, scan) for scan, source in scans)
         return next(filter(None, obstacles), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":

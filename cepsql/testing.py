@@ -84,12 +84,19 @@ def _played(
     sources = [r for r in query.origins if isinstance(r, Source) and r.streaming]
     seen = _play(query, engine, sources, [_by_stream(batch, sources) for batch in batches], folder, restart)
     tables = [relation.name for relation in engine.catalog if isinstance(relation, Source) and relation.late_of]
-    return Played(seen, {name: _rows(engine.sql(f"SELECT * FROM {name}").arrow()) for name in tables})
+    late = {}
+    for name in tables:
+        table = engine.sql(f"SELECT * FROM {name}")
+        assert isinstance(table, Query)
+        late[name] = _rows(table.arrow())
+    return Played(seen, late)
 
 
 def _move_late_rows(engine: "Engine", folder: Path) -> None:
     """Give every stream that says where late rows go a folder below this one instead."""
-    for stream in [relation for relation in engine.catalog if isinstance(relation, Source) and relation.late_rows]:
+    for stream in list(engine.catalog):
+        if not isinstance(stream, Source) or stream.late_rows is None:
+            continue
         own = (("path", str(folder / "late" / stream.name)),)
         engine.catalog.add(replace(stream, late_rows=replace(stream.late_rows, options=own)), replace=True)
 

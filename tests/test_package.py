@@ -36,7 +36,13 @@ def environment(wheel, tmp_path_factory) -> Path:
 
 def test_wheel_holds_grammar_and_demo(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    for name in ("grammar/cepsql.lark", "grammar/pattern.lark", "demo/flights_v_shape.sql", "demo/ORIGIN.md"):
+    for name in (
+        "grammar/cepsql.lark",
+        "grammar/pattern.lark",
+        "py.typed",
+        "demo/flights_v_shape.sql",
+        "demo/ORIGIN.md",
+    ):
         assert f"cepsql/{name}" in names
     assert [name for name in names if name.startswith("cepsql/demo/flights/")]
 

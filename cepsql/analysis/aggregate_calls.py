@@ -70,7 +70,7 @@ def aggregate_call(node: exp.Expr) -> AggregateCall | None:
     if isinstance(node, exp.Anonymous) and node.name.upper() in SPARK_AGGREGATES:
         return AggregateCall(node, node.name.upper(), order, condition, nulls)
     if isinstance(node, exp.AggFunc) and not isinstance(node, exp.First | exp.Last):
-        name = {exp.CountIf: "COUNT_IF"}.get(type(node), node.key.upper())
+        name = "COUNT_IF" if isinstance(node, exp.CountIf) else node.key.upper()
         return AggregateCall(node, name, order, condition, nulls)
     return None
 

@@ -21,7 +21,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.pattern.program import Aggregate, ByVariable, MatchNumber
 from cepsql.scalar.tree import Literal
 
-_MATCHER = {
+_MATCHER: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Count: "count", exp.CountIf: "count_if",
 }  # fmt: skip
 _WINDOW_FUNCTIONS = (

@@ -295,11 +295,14 @@ class _Lowering:
 
         return sql_of(self.scope.row_expression(node).transform(null))
 
-    def _classifier(self, node: exp.Anonymous) -> Scalar:
+    def _classifier(self, node: exp.Expr) -> Scalar:
         if navigation_name(node) == "CLASSIFIER":
-            row = self._canonical(classifier_row(node, self.scope))
+            found: RowRef | None = classifier_row(node, self.scope)
         else:
-            row = self._canonical(row_of(node, self.scope))
+            found = row_of(node, self.scope)
+        # A navigation reads a row.
+        assert found is not None
+        row = self._canonical(found)
         if row == LAST_ROW:
             return Literal(self.scope.variables[self.variable])
         if row.shift > 0 and replace(row, shift=0) == LAST_ROW:

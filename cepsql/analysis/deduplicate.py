@@ -46,7 +46,9 @@ def plan_deduplicate(
 
     Raises ProgrammingError and NotSupportedError, with positions.
     """
-    table = clause.input.find(exp.From).this
+    relation = clause.input.find(exp.From)
+    assert relation is not None
+    table = relation.this
     known = {column.name.lower(): (column.name, column.type.lower()) for column in columns}
     scope = MatchScope(known, (), {}, table.alias_or_name.lower() or None, clause.span)
     keys = tuple(_column(key, scope, "PARTITION BY", clause.span) for key in clause.partition_by)
@@ -95,6 +97,8 @@ def _column(expression: exp.Expr, scope: MatchScope, clause: str, place: Span) -
 
 
 def _within(clause: DeduplicateClause) -> int:
+    # The grammar demands it.
+    assert clause.within is not None
     span = span_of(clause.within, clause.span)
     micros = interval_micros(clause.within, span)
     if micros <= 0:

@@ -84,7 +84,8 @@ def _literal(interval: exp.Interval) -> int | None:
         return _amount(str(value.this), unit.name)
     parts = re.findall(r"([+-]?[\d.]+)\s*([A-Za-z]+)", str(value.this))
     amounts = [_amount(number, name) for number, name in parts]
-    return sum(amounts) if amounts and None not in amounts else None
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if amounts and len(known) == len(amounts) else None
 
 
 def _amount(number: str, unit: str) -> int | None:
@@ -106,4 +107,5 @@ def _span(text: str, first: str, last: str) -> int | None:
     if len(numbers) != len(units):
         return None
     amounts = [_amount(number, unit) for number, unit in zip(numbers, units, strict=True)]
-    return None if None in amounts else sign * sum(amounts)
+    known = [amount for amount in amounts if amount is not None]
+    return sign * sum(known) if len(known) == len(amounts) else None

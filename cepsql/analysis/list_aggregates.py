@@ -91,7 +91,7 @@ def lower_list_aggregate(
     sql = sql_of(function)
     if order is not None:
         sql += f" WITHIN GROUP ({sql_of(order).strip()})"
-    return atoms.aggregate(variables, final, tuple(lists), condition, sql, call.nulls, call.distinct)
+    return atoms.aggregate(ListAggregate("", variables, final, tuple(lists), condition, sql, call.nulls, call.distinct))
 
 
 def _reads_row(node: exp.Expr) -> bool:

@@ -82,7 +82,7 @@ def plan_match(
     time, order_columns, order = _order(clause, scope, streaming, watermark)
     within = _within(clause, time)
     timely = time is not None and scope.type_of(time) == "timestamp"
-    traveling = Traveling(scope.row_sql(time) if timely else None)
+    traveling = Traveling(scope.row_sql(time) if time is not None and timely else None)
     keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
     conditions = _conditions(clause, scope, traveling)
     atoms = Atoms()
@@ -194,7 +194,9 @@ def _scope(clause: MatchClause, columns: tuple[ColumnDefinition, ...]) -> MatchS
         for member in members:
             _known_variable(member, variables, "SUBSET")
         unions[union.text] = frozenset(variables.index(member.text) for member in members)
-    table = clause.input.find(exp.From).this
+    relation = clause.input.find(exp.From)
+    assert relation is not None
+    table = relation.this
     return MatchScope(known, variables, unions, table.alias_or_name.lower() or None, clause.span)
 
 
@@ -302,7 +304,8 @@ def _conditions(clause: MatchClause, scope: MatchScope, traveling: Traveling) ->
 
 
 def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms: Atoms) -> tuple[OutputColumn, ...]:
-    output, spans = [], {}
+    output: list[OutputColumn] = []
+    spans: dict[str, Span] = {}
     for i, key in enumerate(clause.partition_by):
         if not isinstance(key, exp.Column):
             raise NotSupportedError(

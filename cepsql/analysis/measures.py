@@ -47,9 +47,9 @@ class Atoms:
         self.measures.append(Measure(f"a{len(self.measures)}", source))
         return exp.column(self.measures[-1].name)
 
-    def aggregate(self, *parts: object) -> exp.Column:
-        """Return the column that will hold the `ListAggregate` of these parts after its name."""
-        new = ListAggregate(f"g{len(self.aggregates)}", *parts)
+    def aggregate(self, wanted: ListAggregate) -> exp.Column:
+        """Return the column that will hold a `ListAggregate`, which gets its name here."""
+        new = replace(wanted, name=f"g{len(self.aggregates)}")
         for known in self.aggregates:
             if replace(known, name=new.name) == new:
                 return exp.column(known.name)
@@ -121,6 +121,8 @@ def lower_measure(
             return _time_again(replace(aggregate, final=final), aggregate.column)
         if isinstance(node, exp.Column) or name in (FIRST, LAST, "PREV", "NEXT"):
             row = row_of(node, scope)
+            # A column or a navigation reads a row.
+            assert row is not None
             last = final or (rows.all and any(navigation_name(inner) == FINAL for inner in node.walk()))
             if any(navigation_name(inner) == "CLASSIFIER" for inner in node.walk()):
                 return _classifier(row, last)
@@ -140,7 +142,7 @@ def lower_measure(
             )
         return _time_again(Navigation("t", final=rows.all), "t")
 
-    def _time_again(source: Navigation | Aggregate, column: str | None) -> exp.Expr:
+    def _time_again(source: Navigation | Aggregate, column: object) -> exp.Expr:
         found = atoms.column(source)
         is_time = column == "t" and not (isinstance(source, Aggregate) and source.function == "count")
         return exp.func("timestamp_micros", found) if is_time else found

@@ -8,7 +8,7 @@ from cepsql.analysis.scope import FIRST, LAST, MatchScope, navigation_name, spok
 from cepsql.errors import ProgrammingError
 
 _NAVIGATION = (FIRST, LAST, "PREV", "NEXT")
-_WORDS = {
+_WORDS: dict[type[exp.Expr], str] = {
     exp.Distinct: "DISTINCT", exp.Ordered: "ORDER BY", exp.Order: "ORDER BY", exp.IgnoreNulls: "IGNORE NULLS",
     exp.RespectNulls: "RESPECT NULLS", exp.Limit: "LIMIT", exp.HavingMax: "HAVING", exp.Filter: "FILTER",
     exp.WithinGroup: "WITHIN GROUP",

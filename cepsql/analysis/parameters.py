@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from sqlglot import exp
 
 from cepsql.errors import InterfaceError, ProgrammingError, suggestion
+from cepsql.scalar.decimals import exponent
 
 
 def bind_parameters(statement, args: Mapping[str, object]):
@@ -48,10 +49,10 @@ def literal(value: object) -> exp.Expr:
             return exp.convert(value)
         case float():
             return exp.cast(exp.Literal.string(repr(value)), "double")
-        case decimal.Decimal():
-            digits, exponent = value.as_tuple().digits, value.as_tuple().exponent
-            scale = max(0, -exponent)
-            precision = max(len(digits) + max(0, exponent), scale)
+        case decimal.Decimal() if value.is_finite():
+            power = exponent(value)
+            scale = max(0, -power)
+            precision = max(len(value.as_tuple().digits) + max(0, power), scale)
             return exp.cast(exp.Literal.string(format(value, "f")), f"decimal({precision}, {scale})")
         case datetime.datetime():
             kind = "timestamp_ntz" if value.tzinfo is None else "timestamp"
@@ -72,7 +73,7 @@ def _map(node, change):
         return change(node)
     if isinstance(node, tuple):
         return tuple(_map(item, change) for item in node)
-    if is_dataclass(node):
+    if is_dataclass(node) and not isinstance(node, type):
         changed = {f.name: _map(getattr(node, f.name), change) for f in fields(node)}
         different = {name: value for name, value in changed.items() if value is not getattr(node, name)}
         return replace(node, **different) if different else node

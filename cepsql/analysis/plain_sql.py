@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import cache
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -14,6 +15,8 @@ from cepsql.errors import Error
 from cepsql.language.guard import guarded, not_understood
 from cepsql.language.tokens import DIALECT
 
+T = TypeVar("T")
+
 
 def sql_of(expression: exp.Expr, comments: bool = True) -> str:
     """Return an expression as Spark SQL, with the comments in it or without.
@@ -25,7 +28,9 @@ def sql_of(expression: exp.Expr, comments: bool = True) -> str:
 
 def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
     """Return what sqlglot is told of tables: names and Spark types of their columns."""
-    known = {name: {column: known_type(kind) for column, kind in columns} for name, columns in tables.items()}
+    known: dict[str, object] = {
+        name: {column: known_type(kind) for column, kind in columns} for name, columns in tables.items()
+    }
     with guarded():
         return MappingSchema(known, dialect=DIALECT)
 
@@ -67,7 +72,7 @@ def known_type(name: str) -> str:
     return name
 
 
-def _asked(expression: exp.Expr, question: Callable[[exp.Expr], object]) -> object:
+def _asked(expression: exp.Expr, question: Callable[[exp.Expr], T]) -> T:
     try:
         with guarded(span_of(expression)):
             return question(expression)

@@ -22,3 +22,9 @@ class Properties:
     watermark: Watermark | None = None
     ordered: bool = False
     merged: bool = False
+
+    @property
+    def event_time(self) -> Watermark:
+        """The watermark of rows that have one; whatever an ordered operator reads from a stream does."""
+        assert self.watermark is not None
+        return self.watermark

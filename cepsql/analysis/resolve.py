@@ -1,6 +1,6 @@
 """Tables and columns of a plain query, resolved against the catalog with sqlglot's qualifier."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -70,7 +70,9 @@ def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
         if isinstance(below, exp.CTE) and isinstance(parent, exp.With):
             # A CTE sees only those before it.
             found = [*parent.expressions[: below.index], *found]
-            below, parent = parent.parent, parent.parent.parent
+            above = parent.parent
+            assert above is not None
+            below, parent = above, above.parent
             continue
         below, parent = parent, parent.parent
     return found
@@ -134,7 +136,7 @@ def used_ctes(query: exp.Query) -> exp.Query:
             if not any(t.name.lower() == name and len(t.parts) == 1 for t in copy.find_all(exp.Table)):
                 clause = cte.parent
                 cte.pop()
-                if not clause.expressions:
+                if clause is not None and not clause.expressions:
                     clause.pop()
                 changed = True
     return copy
@@ -146,13 +148,14 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properti
         name = message.removeprefix(prefix).lower()
         # Of `a.b.c` it may be the first part.
         named = [part for c in query.find_all(exp.Column) for part in c.parts if part.name.lower() == name]
-        column = next((part.parent for part in named if part.parent.this is part), None)
+        owners = [(part, part.parent) for part in named]
+        column = next((owner for part, owner in owners if isinstance(owner, exp.Column) and owner.this is part), None)
         place = span_of(column or named[0]) if named else span_of(query)
         table = next((t for t in query.find_all(exp.Table) if column and t.alias_or_name == column.table), None)
-        relation = relations.get(table_name(table)) if table is not None and column.table else None
-        if relation is not None:
-            known = suggestion(name, [c.name for c in relation.columns], "columns")
-            return ProgrammingError(f"{column.table} has no column {name}", place, known)
+        relation = relations.get(table_name(table)) if table is not None and column and column.table else None
+        if column is not None and relation is not None:
+            hint = suggestion(name, [c.name for c in relation.columns], "columns")
+            return ProgrammingError(f"{column.table} has no column {name}", place, hint)
         known = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
         return ProgrammingError(f"there is no column {name}", place, suggestion(name, known, "columns"))
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
@@ -160,8 +163,10 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properti
 
 def _check_alias(table: exp.Table, relation: Properties) -> None:
     alias = table.args.get("alias")
-    named = alias.columns if alias is not None else []
-    if named and len(named) != len(relation.columns):
+    if alias is None or not alias.columns:
+        return
+    named = alias.columns
+    if len(named) != len(relation.columns):
         raise ProgrammingError(
             f"{table.alias} names {len(named)} columns of {len(relation.columns)}",
             span_of(alias),
@@ -226,7 +231,7 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
         raise ProgrammingError(f"{where} no column {name}", span_of(column.this), suggestion(name, known, "columns"))
 
 
-def event_time(scope: Scope | None, relations: dict[str, Properties], unions: bool = True) -> Watermark | None:
+def event_time(scope: Scope | None, relations: Mapping[str, Properties], unions: bool = True) -> Watermark | None:
     """Follow the event-time column of the query's streams to the output; None if it is computed or gone.
 
     relations: by flat name, as `flatten_names` gives them.
@@ -238,7 +243,7 @@ def event_time(scope: Scope | None, relations: dict[str, Properties], unions: bo
 class _EventTimes:
     """The event times of scopes, each looked for once: a CTE may be read many times."""
 
-    def __init__(self, relations: dict[str, Properties], unions: bool):
+    def __init__(self, relations: Mapping[str, Properties], unions: bool):
         self.relations, self.unions = relations, unions
         self.known: dict[int, Watermark | None] = {}
 
@@ -271,13 +276,14 @@ class _EventTimes:
         union = scope.expression
         if not isinstance(union, exp.Union) or union.args.get("distinct"):
             return None
-        found = [(branch, self.of(branch)) for branch in scope.set_operation_scopes]
-        if not found or any(time is None for _, time in found):
+        branches = scope.set_operation_scopes
+        found = [(branch, time) for branch in branches if (time := self.of(branch)) is not None]
+        if not found or len(found) < len(branches):
             return None
         places = {_names(branch).index(time.column.lower()) for branch, time in found}
         if len(places) > 1:
             return None
-        return Watermark(found[0][0].expression.named_selects[places.pop()], max(time.delay for _, time in found))
+        return Watermark(_selects(found[0][0])[places.pop()], max(time.delay for _, time in found))
 
 
 def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
@@ -288,4 +294,10 @@ def _time_of_table(table: exp.Table, relation: Properties) -> Watermark | None:
 
 
 def _names(scope: Scope) -> list[str]:
-    return [name.lower() for name in scope.expression.named_selects]
+    return [name.lower() for name in _selects(scope)]
+
+
+def _selects(scope: Scope) -> list[str]:
+    query = scope.expression
+    assert isinstance(query, exp.Query)
+    return query.named_selects

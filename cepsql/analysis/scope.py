@@ -16,7 +16,7 @@ from cepsql.language.tokens import DIALECT
 FIRST, LAST, RUNNING, FINAL = (NAVIGATION[word] for word in ("FIRST", "LAST", "RUNNING", "FINAL"))
 
 
-_SIGNS = {exp.DPipe: "||", exp.RegexpLike: "RLIKE", exp.ILike: "ILIKE"}
+_SIGNS: dict[type[exp.Expr], str] = {exp.DPipe: "||", exp.RegexpLike: "RLIKE", exp.ILike: "ILIKE"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class MatchScope:
         name = parts[0].copy()
         # As it is declared: one column is one travelling value, however it is spelled.
         name.set("this", self.columns[name.name.lower()][0])
-        plain = exp.column(name)
+        plain: exp.Column | exp.Dot = exp.column(name)
         for field in parts[1:]:
             plain = exp.Dot(this=plain, expression=field.copy())
         return variables, plain
@@ -192,13 +192,15 @@ def row_of(expression: exp.Expr, scope: MatchScope) -> RowRef | None:
     if name in ("PREV", "NEXT"):
         inner = expression.expressions[0] if expression.expressions else None
         logical = inner is not None and navigation_name(inner) in (FIRST, LAST, RUNNING, FINAL)
-        base = row_of(inner, scope) if logical else _argument_row(expression, scope)
+        base = row_of(inner, scope) if inner is not None and logical else _argument_row(expression, scope)
         amount = _offset(expression, 1, scope)
+        # A logical navigation reads a row.
+        assert base is not None
         return replace(base, shift=-amount if name == "PREV" else amount)
     return None
 
 
-def semantics_argument(call: exp.Anonymous, scope: MatchScope) -> exp.Expr:
+def semantics_argument(call: exp.Expr, scope: MatchScope) -> exp.Expr:
     """Return what RUNNING or FINAL stands before.
 
     Raises ProgrammingError if that is neither FIRST, LAST nor an aggregate.
@@ -211,13 +213,13 @@ def semantics_argument(call: exp.Anonymous, scope: MatchScope) -> exp.Expr:
     return argument
 
 
-def no_arguments(call: exp.Anonymous, scope: MatchScope) -> None:
+def no_arguments(call: exp.Expr, scope: MatchScope) -> None:
     """Raise ProgrammingError if a call like MATCH_NUMBER() has arguments."""
     if call.expressions:
         raise ProgrammingError(f"{spoken_name(call)}() takes no argument", span_of(call, scope.place))
 
 
-def spoken_name(call: exp.Anonymous) -> str:
+def spoken_name(call: exp.Expr) -> str:
     """Return the name of a call as the user writes it, upper case."""
     return call.name.strip("_").upper()
 
@@ -227,7 +229,7 @@ def variable_hint(name: str, known: Iterable[str]) -> str:
     return suggestion(name, [v if v == v.upper() and v.isidentifier() else f'"{v}"' for v in known], "variables")
 
 
-def _argument_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
+def _argument_row(call: exp.Expr, scope: MatchScope) -> RowRef:
     """Return the row of a navigation's argument: an expression over one variable, without navigation."""
     spoken = spoken_name(call)
     if not call.expressions:
@@ -256,7 +258,7 @@ def _argument_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
     return RowRef(one_variable(argument, scope, spoken))
 
 
-def classifier_row(call: exp.Anonymous, scope: MatchScope) -> RowRef:
+def classifier_row(call: exp.Expr, scope: MatchScope) -> RowRef:
     """Return the row that CLASSIFIER() or CLASSIFIER(variable) names the variable of."""
     if not call.expressions:
         return LAST_ROW
@@ -304,7 +306,7 @@ def _star_variables(star: exp.Column, scope: MatchScope) -> frozenset[int]:
     return variables
 
 
-def _offset(call: exp.Anonymous, default: int, scope: MatchScope) -> int:
+def _offset(call: exp.Expr, default: int, scope: MatchScope) -> int:
     spoken = spoken_name(call)
     if len(call.expressions) > 2:
         raise ProgrammingError(f"{spoken} takes one or two arguments", span_of(call, scope.place))

@@ -117,7 +117,10 @@ def _name_row_under_test(node: exp.In, variable: str) -> None:
 
 def _query(node: exp.Expr) -> exp.Query:
     query = node.args["query"] if isinstance(node, exp.In) else node
-    return (query if isinstance(query, exp.Query) else query.find(exp.Query)).unnest()
+    inner = query if isinstance(query, exp.Query) else query.find(exp.Query)
+    found = inner and inner.unnest()
+    assert isinstance(found, exp.Query)
+    return found
 
 
 def _variable_beside(node: exp.Expr) -> exp.Identifier | None:

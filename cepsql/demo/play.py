@@ -97,6 +97,7 @@ def _act(engine: Engine, scene: Scene, number: int, replay: Replay, shown: int |
     text = resources.files("cepsql.demo").joinpath(scene.file).read_text("utf-8")
     print(f"\n{number}. {text.splitlines()[0].removeprefix('-- ')}")
     query = engine.sql(text.replace(PATH_IN_SQL, str(replay.folder)))
+    assert isinstance(query, Query)
     found, account = (_stream if query.streaming else _batch)(engine, query, replay)
     found.sort(key=lambda row: row[scene.order])
     for row in found[:shown]:
@@ -132,5 +133,7 @@ def _batch(engine: Engine, query: Query, replay: Replay) -> tuple[list[dict], st
     begin = time.monotonic()
     found = query.arrow().to_pylist()
     seconds = time.monotonic() - begin
-    hours = engine.sql("SELECT count(*) AS hours FROM hourly_delay").collect()[0].hours
+    counted = engine.sql("SELECT count(*) AS hours FROM hourly_delay")
+    assert isinstance(counted, Query)
+    hours = counted.collect()[0].hours
     return found, f"as a batch: {hours:,} hourly means of the same files; {len(found)} matches; {seconds:.1f} s"

@@ -40,7 +40,8 @@ def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> Replay:
     header, rows = _read(limit)
     size = -(-len(rows) // files)
     parts = [rows[i : i + size] for i in range(0, len(rows), size)]
-    held, late, malformed, cancelled, end = [], 0, 0, 0, ""
+    held: list[list] = []
+    late, malformed, cancelled, end = 0, 0, 0, ""
     start = datetime.now().timestamp() - len(parts)
     for number, part in enumerate(parts):
         last = max((r[DEPARTED] for r in part if r[DEPARTED]), default="")
@@ -65,7 +66,7 @@ def lay_out(folder: Path, files: int = 5, limit: int | None = None) -> Replay:
 
 def _read(limit: int | None) -> tuple[list[str], list[list]]:
     """Return the header and the rows, each with its number appended."""
-    rows = []
+    rows: list[list] = []
     for path in sorted(SLICE.glob("*.csv.gz")):
         with gzip.open(path, "rt", newline="") as file:
             reader = csv.reader(file)

@@ -12,7 +12,8 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import Error, Span
-from cepsql.language.tokens import KEPT_AGGREGATES, Text
+from cepsql.language.islands import KEPT_AGGREGATES
+from cepsql.language.tokens import Text
 from cepsql.pattern.program import MatchProgram, Scalar
 
 _READERS = {FIRST, LAST, RUNNING, "PREV", "NEXT", *MATCH_FUNCTIONS, *KEPT_AGGREGATES}
@@ -80,6 +81,7 @@ def _add_column(column: exp.Column, scope: MatchScope, traveling: Traveling, col
     except Error:
         return  # The argument of CLASSIFIER(U), a star, or the parameter of a lambda.
     root = plain.find(exp.Column)
+    assert root is not None
     name = scope.columns[root.name.lower()][0]
     columns.setdefault(name, traveling.value(scope.row_sql(root)))
 

@@ -109,7 +109,7 @@ class _Explainer:
             misplaced=misplaced,
             jumped=tuple(self.found_match(a.number, a.start, a.labels) for a in jumped),
             variables=tuple(self.variables(traced)),
-            open=waits and self.attempt(waits),
+            open=None if waits is None else self.attempt(waits),
             failed=tuple(map(self.attempt, failed)),
         )
 
@@ -196,7 +196,7 @@ class _Explainer:
             first=begin + 1,
             rows=rows,
             next=self.row(end, None) if readable or trials else None,
-            stop=attempt.stop,
+            stop=attempt.stop or "",
             awaited=tuple(dict.fromkeys(self.names[trial.variable] for trial in attempt.trials)),
             trials=trials,
             deadline=deadline,
@@ -250,7 +250,7 @@ class _Explainer:
         return cells(values.cast(pa.timestamp("us", "UTC")) if column == "t" else values, self.zone)
 
     def time(self, micros: int) -> str:
-        return self.texts(pa.chunked_array([pa.array([micros], pa.int64())]), "t")[0]
+        return self.texts(pa.chunked_array([pa.array([micros], pa.int64())]), "t")[0] or ""
 
 
 def _reason(attempt: Attempt) -> tuple:

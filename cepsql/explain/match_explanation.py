@@ -187,8 +187,8 @@ def _matches(explanation: MatchExplanation) -> list[str]:
         which = "a match begins" if count == 1 else f"{count} matches begin"
         lines.append(f"AFTER MATCH SKIP {explanation.skip.upper()} jumped over rows where {which}: {shown}")
     if explanation.misplaced:
-        count = f"{explanation.misplaced} times" if explanation.misplaced > 1 else "once"
-        lines.append(f"AFTER MATCH SKIP {explanation.skip.upper()} led nowhere {count}, which is an error over a table")
+        times = f"{explanation.misplaced} times" if explanation.misplaced > 1 else "once"
+        lines.append(f"AFTER MATCH SKIP {explanation.skip.upper()} led nowhere {times}, which is an error over a table")
     return lines
 
 
@@ -242,6 +242,7 @@ def _attempt(attempt: ExplainedAttempt, columns: Sequence[str], title: str) -> l
     shown = [*attempt.rows, *([attempt.next] if attempt.next else [])]
     lines += _table(shown, columns, numbered=True)
     for trial in attempt.trials:
+        assert attempt.next is not None
         verdict = {True: "holds", False: "does not hold", None: "is not decided yet"}[trial.holds]
         lines.append(f"  {trial.variable} {verdict} for row {attempt.next.number}:")
         lines += [f"    {_part(part)}" for part in trial.parts]
@@ -256,6 +257,7 @@ def _reason(attempt: ExplainedAttempt) -> str:
     awaited = " or ".join(attempt.awaited)
     match attempt.stop:
         case "row":
+            assert attempt.next is not None
             reason = f"row {attempt.next.number} is not {awaited}"
         case "within":
             reason = f"WITHIN ended it before {awaited} came: the deadline was {attempt.deadline}"

@@ -83,8 +83,8 @@ def _constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:
     for _, value in items:
         if value.find(exp.Column, exp.Query, exp.AggFunc, exp.Window):
             raise ProgrammingError("FOR KEY takes constants", span_of(value, place), "texts stand in single quotes")
-        if value.find(exp.Placeholder):
-            raise ProgrammingError(f"no value was given for :{value.find(exp.Placeholder).this}", place)
+        if missing := value.find(exp.Placeholder):
+            raise ProgrammingError(f"no value was given for :{missing.this}", place)
     return tuple(value for _, value in items)
 
 

@@ -77,7 +77,7 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
         case Read(relation):
             return [_relation(relation)]
         case SparkWatermark(below):
-            time = below.properties.watermark
+            time = below.properties.event_time
             return [f"Spark's watermark  {time.column}", *_indented(_node(below, scan_obstacle))]
         case Match():
             lines = _match_lines(node)
@@ -121,17 +121,17 @@ def _scan(node: Match, obstacle: str | None) -> str:
     if reason:
         return f"Spark's: {reason}"
     choices = choose_scans(node)
-    return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices))})"
+    return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices if choice.scan))})"
 
 
 def _deduplicate_lines(node: Deduplicate) -> list[str]:
     rows = node.rows
-    within = "for ever" if rows.within is None else _duration(rows.within)
+    within = "for ever" if rows.within is None else "1 microsecond" if rows.within == 1 else _duration(rows.within)
     lines = [f"Deduplicate {rows.name}"]
     lines.append(f"  the first row of each: {', '.join(rows.keys) or 'stream'}, within: {within}")
     lines.append(f"  order by: {', '.join(rows.order)}")
     if node.properties.streaming:
-        delays = [_duration(below.properties.watermark.delay) for below in node.inputs]
+        delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
         lines.append(f"  watermark: {rows.time} - {', '.join(delays)}")
         lines.append(f"  state: {_deduplicate_state(rows.within)}")
     return lines
@@ -153,7 +153,7 @@ def _match_lines(node: Match) -> list[str]:
         f"  order by: {', '.join(match.order)}",
     ]
     if match.streaming:
-        delays = [_duration(below.properties.watermark.delay) for below in node.inputs]
+        delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
         lines.append(f"  watermark: {match.time} - {', '.join(delays)}")
         lines.append(f"  state: {_state(program)}")
         time = node.properties.watermark
@@ -171,10 +171,10 @@ def _match_lines(node: Match) -> list[str]:
 
 
 def _join_lines(node: IntervalJoin) -> list[str]:
-    left, right = (side.properties.watermark for side in node.inputs)
+    left, right = (side.properties.event_time for side in node.inputs)
     keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in node.keys)
     kept = [_duration(max(reach, 0)) for reach in (node.high, -node.low)]
-    time = node.properties.watermark
+    time = node.properties.event_time
     low, high = (f"{'-' if micros < 0 else ''}{_duration(abs(micros))}" for micros in (node.low, node.high))
     return [
         f"{'LeftJoin' if node.outer else 'Join'} {node.properties.name}  {keys}",
@@ -287,7 +287,7 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
     raise TypeError(leaf)
 
 
-def _aggregated(column: object, sources: dict[str, str], program: MatchProgram) -> str:
+def _aggregated(column: str | ByVariable | MatchNumber | None, sources: dict[str, str], program: MatchProgram) -> str:
     match column:
         case None:
             return "*"
@@ -296,8 +296,9 @@ def _aggregated(column: object, sources: dict[str, str], program: MatchProgram) 
         case ByVariable(values) if column.column is None:
             return "CLASSIFIER()"
         case ByVariable(values):
-            return ", ".join(f"{name}: {sources[v]}" for name, v in zip(program.variables, values, strict=True))
-    return sources[column]
+            return ", ".join(f"{name}: {sources[str(v)]}" for name, v in zip(program.variables, values, strict=True))
+        case _:
+            return sources[column]
 
 
 def _row(

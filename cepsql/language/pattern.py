@@ -35,7 +35,7 @@ def parse_pattern(text: str, offset: int = 0) -> tuple[Pattern, dict[str, Span]]
         what = "ends too early" if error.token.type == "$END" else f"has an unexpected {error.token}"
         raise ProgrammingError(f"the row pattern {what}", Span(offset + at, offset + at + 1), _hint(text, at)) from None
     except UnexpectedCharacters as error:
-        at = error.pos_in_stream
+        at = error.pos_in_stream or 0
         raise ProgrammingError(
             f"the row pattern has an unexpected {text[at]}",
             Span(offset + at, offset + at + 1),

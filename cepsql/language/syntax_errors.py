@@ -2,15 +2,12 @@
 
 import difflib
 import re
-from typing import TYPE_CHECKING
 
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-
-if TYPE_CHECKING:
-    from cepsql.language.tokens import Text
+from cepsql.language.tokens import Text
 
 CLAUSES = ("PARTITION BY", "ORDER BY", "MEASURES", "ONE", "ALL", "AFTER", "PATTERN", "WITHIN", "SUBSET", "DEFINE")
 _ORDER = (
@@ -38,16 +35,17 @@ _DANGLING = {",", "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE", "SE
 _ENDS = {"", ")", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", ";"}
 
 
-def unexpected(text: "Text", at: int, accepted: set[str]) -> ProgrammingError | NotSupportedError:
+def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | NotSupportedError:
     """Make the error for token `at`, which is none of the accepted terminals; beyond the text for its end."""
     word, ended = text.word(at), at >= len(text)
     if "CREATE" in accepted and not ended:
         return _no_statement(text, at)
     hint = _expected(accepted)
-    if _match_start(text, at) is not None:
+    begin = _match_start(text, at)
+    if begin is not None:
         if word in CLAUSES and not ended:
-            return _misplaced(text, at, hint)
-        hint = _match_hint(text, at, accepted, hint)
+            return _misplaced(text, begin, at, hint)
+        hint = _match_hint(text, begin, at, accepted, hint)
     if accepted == {"USING"} and word == "WITH":
         hint = "the source is written: USING format OPTIONS (key 'value', ...)"
     if ended:
@@ -55,7 +53,7 @@ def unexpected(text: "Text", at: int, accepted: set[str]) -> ProgrammingError | 
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)
 
 
-def dangling(text: "Text", tokens: list[Token]) -> ProgrammingError | None:
+def dangling(text: Text, tokens: list[Token]) -> ProgrammingError | None:
     """Make the error for a word like AND or ON that nothing follows, None if there is none."""
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         written = _written(text, token)
@@ -66,7 +64,7 @@ def dangling(text: "Text", tokens: list[Token]) -> ProgrammingError | None:
     return None
 
 
-def plain_sql_error(text: "Text", tokens: list[Token], error: ParseError) -> ProgrammingError:
+def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> ProgrammingError:
     """Make the error for plain SQL that sqlglot does not parse, in words of SQL."""
     cause = error
     while not cause.errors and isinstance(cause.__cause__, ParseError):
@@ -98,7 +96,7 @@ def _in_words(said: str, written: str) -> str:
     return f"unexpected {written}"
 
 
-def _plain_hint(text: "Text", tokens: list[Token], index: int) -> str | None:
+def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
     words = [_written(text, token) for token in tokens]
     for i, word in enumerate(words):
         if re.fullmatch(r"MATCH[_ ]?RECOGNI[SZ]E", word) and word != "MATCH_RECOGNIZE":
@@ -118,7 +116,7 @@ def _plain_hint(text: "Text", tokens: list[Token], index: int) -> str | None:
     return None
 
 
-def _no_statement(text: "Text", at: int) -> ProgrammingError | NotSupportedError:
+def _no_statement(text: Text, at: int) -> ProgrammingError | NotSupportedError:
     word = text.word(at)
     hint = f"a statement begins with {', '.join(_BEGINNINGS[:-1])} or {_BEGINNINGS[-1]}"
     if word in _COMMANDS:
@@ -127,9 +125,8 @@ def _no_statement(text: "Text", at: int) -> ProgrammingError | NotSupportedError
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?" if near else hint)
 
 
-def _misplaced(text: "Text", at: int, hint: str | None) -> ProgrammingError:
+def _misplaced(text: Text, begin: int, at: int, hint: str | None) -> ProgrammingError:
     word = text.word(at)
-    begin = _match_start(text, at)
     earlier = [text.word(i) for i in _same_level(text, begin, at)]
     later = [text.word(i) for i in _same_level(text, at, text.closing[begin])]
     last = next((w for w in reversed(earlier) if w in CLAUSES), None)
@@ -145,8 +142,7 @@ def _misplaced(text: "Text", at: int, hint: str | None) -> ProgrammingError:
     return text.error(f"syntax error: unexpected {word}", at, hint=hint)
 
 
-def _match_hint(text: "Text", at: int, accepted: set[str], hint: str | None) -> str | None:
-    begin = _match_start(text, at)
+def _match_hint(text: Text, begin: int, at: int, accepted: set[str], hint: str | None) -> str | None:
     last = next((text.word(i) for i in reversed(_same_level(text, begin, at)) if text.word(i) in CLAUSES), None)
     if text.raw(at) == ")" and "PATTERN" in accepted:
         return "PATTERN ( ... ) is missing"
@@ -157,17 +153,17 @@ def _match_hint(text: "Text", at: int, accepted: set[str], hint: str | None) -> 
 
 def _as_hint(clause: str | None) -> str:
     forms = {"MEASURES": "a measure is written: expression AS name", "DEFINE": "write DEFINE variable AS condition"}
-    return forms.get(clause, "expected AS")
+    return forms.get(clause or "", "expected AS")
 
 
-def _match_start(text: "Text", at: int) -> int | None:
+def _match_start(text: Text, at: int) -> int | None:
     """Return the bracket of the innermost MATCH_RECOGNIZE that holds token `at` directly, None if there is none."""
     around = [begin for begin, end in text.closing.items() if begin < at <= end]
-    begin = max(around, default=None)
-    return begin if begin is not None and text.word(begin - 1) == "MATCH_RECOGNIZE" else None
+    begin = max(around, default=-1)
+    return begin if text.word(begin - 1) == "MATCH_RECOGNIZE" else None
 
 
-def _same_level(text: "Text", begin: int, end: int) -> list[int]:
+def _same_level(text: Text, begin: int, end: int) -> list[int]:
     """Return the tokens between `begin` and `end` that stand in no further bracket."""
     found, i = [], begin + 1
     while i < end:
@@ -186,9 +182,9 @@ def _expected(accepted: set[str]) -> str | None:
     return f"expected {', '.join(listed[:-1]) + ' or ' if len(listed) > 1 else ''}{listed[-1]}"
 
 
-def _written(text: "Text", token: Token) -> str:
+def _written(text: Text, token: Token) -> str:
     return " ".join(text.sql[token.start : token.end + 1].upper().split())
 
 
-def _error(text: "Text", token: Token, message: str, hint: str | None = None) -> ProgrammingError:
+def _error(text: Text, token: Token, message: str, hint: str | None = None) -> ProgrammingError:
     return ProgrammingError(message, Span(token.start, token.end + 1), hint, text.sql)

@@ -10,6 +10,7 @@ from sqlglot.tokens import TokenType
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.guard import deep_stack
+from cepsql.language.islands import kept_name, made_token, parse_island
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
@@ -35,7 +36,7 @@ from cepsql.language.statements import (
     Skip,
     Statement,
 )
-from cepsql.language.tokens import Text, kept_name, made_token, parse_island
+from cepsql.language.tokens import Text
 
 
 def statements(sql: str) -> list[Statement]:
@@ -76,7 +77,7 @@ class _Translator:
             name, kind, expression = _values(column)
             written = self._name(name)
             if written.text.lower() in spans:
-                raise self.text.error(f"column {written.text} is defined twice", name.start_pos)
+                raise self.text.error(f"column {written.text} is defined twice", _begin(name))
             self._check_type(written, kind)
             if expression is not None:
                 parse_island(self.text, self._tokens(expression), exp.Condition)
@@ -84,16 +85,16 @@ class _Translator:
             columns.append(ColumnDefinition(written.text, str(kind), expression and str(expression)))
         for clause in _subtrees(tree, "watermark"):
             if watermark is not None:
-                raise self.text.error("a stream has one watermark", clause.children[0].start_pos)
+                raise self.text.error("a stream has one watermark", _begin(clause.children[0]))
             column, delay = _values(clause)
             watermark = (self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition))
             if not streaming:
                 raise self.text.error(
-                    "a bounded table has no watermark", clause.children[0].start_pos, hint="CREATE STREAM has one"
+                    "a bounded table has no watermark", _begin(clause.children[0]), hint="CREATE STREAM has one"
                 )
-        using = _subtree(tree, "using")
+        using = _needed(tree, "using")
         return CreateSource(
-            self._qualified(_subtree(tree, "qualified_name")),
+            self._qualified(_needed(tree, "qualified_name")),
             tuple(columns),
             spans,
             watermark,
@@ -107,14 +108,14 @@ class _Translator:
     def _late_rows(self, tree: Tree | None) -> LateRows | None:
         if tree is None:
             return None
-        using = _subtree(tree, "using")
+        using = _needed(tree, "using")
         format = self._name(_values(using)[0])
         format = Name(format.text.lower(), format.span)
-        words = self.text.span(tree.children[0].start_pos, tree.children[2].end_pos)
-        return LateRows(self._qualified(_subtree(tree, "qualified_name")), format, self._options(using), words)
+        words = self.text.span(_begin(tree.children[0]), _end(tree.children[2]))
+        return LateRows(self._qualified(_needed(tree, "qualified_name")), format, self._options(using), words)
 
     def _check_type(self, column: Name, kind: Token) -> None:
-        word, first = self.text.word(kind.start_pos), kind.start_pos
+        word, first = self.text.word(_begin(kind)), _begin(kind)
         if column.text.upper() == "WATERMARK" and word not in _TYPES:
             hint = f"WATERMARK FOR {word.lower()} AS {word.lower()} - INTERVAL '10' SECONDS"
             raise self.text.error("syntax error: FOR is missing after WATERMARK", first, hint=hint)
@@ -132,26 +133,26 @@ class _Translator:
         options: dict[str, str] = {}
         for key, value in (_values(option) for option in _subtrees(using, "option")):
             name = _unquote(key) if key[:1] in "'\"" else _unquote(key).lower()
-            extra = next((i for i in range(value.start_pos + 1, value.end_pos) if value[:1] in "'\""), None)
+            extra = next((i for i in range(_begin(value) + 1, _end(value)) if value[:1] in "'\""), None)
             if extra is not None:
                 raise self.text.error(
                     f"syntax error: unexpected {self.text.raw(extra)}", extra, hint="options are separated by commas"
                 )
             if name in options:
-                raise self.text.error(f"the option {name} is given twice", key.start_pos)
+                raise self.text.error(f"the option {name} is given twice", _begin(key))
             options[name] = _unquote(value)
         return tuple(options.items())
 
     def _replace_or_keep(self, tree: Tree) -> tuple[bool, bool]:
         replace, keep = _subtree(tree, "or_replace"), _subtree(tree, "if_not_exists")
         if replace is not None and keep is not None:
-            raise self.text.error("OR REPLACE and IF NOT EXISTS exclude each other", keep.children[0].start_pos)
+            raise self.text.error("OR REPLACE and IF NOT EXISTS exclude each other", _begin(keep.children[0]))
         return replace is not None, keep is not None
 
     def create_view(self, tree: Tree) -> CreateView:
-        query = self.query(_subtree(tree, "query"))
+        query = self.query(_needed(tree, "query"))
         return CreateView(
-            self._qualified(_subtree(tree, "qualified_name")),
+            self._qualified(_needed(tree, "qualified_name")),
             query,
             self.text.sql[query.span.start : query.span.end],
             *self._replace_or_keep(tree),
@@ -159,30 +160,30 @@ class _Translator:
 
     def drop(self, tree: Tree) -> Drop:
         kind = next(t.type for t in tree.children if isinstance(t, Token) and t.type in ("STREAM", "TABLE", "VIEW"))
-        name = self._qualified(_subtree(tree, "qualified_name"))
+        name = self._qualified(_needed(tree, "qualified_name"))
         return Drop(kind.lower(), name, _subtree(tree, "if_exists") is not None)
 
     # Questions and settings
 
     def show(self, tree: Tree) -> Show:
-        return Show(tree.children[1].type.lower())
+        return Show(_type(tree.children[1]).lower())
 
     def describe(self, tree: Tree) -> Describe:
-        return Describe(self._qualified(_subtree(tree, "qualified_name")))
+        return Describe(self._qualified(_needed(tree, "qualified_name")))
 
     def explain(self, tree: Tree) -> Explain:
         part = tree.children[1]
-        return Explain(self.query(_subtree(tree, "query")), part.type.lower() if part else None)
+        return Explain(self.query(_needed(tree, "query")), _type(part).lower() if part else None)
 
     def explain_picture(self, tree: Tree) -> Explain:
         form = _values(tree)[0]
         if form.lower() not in PICTURES:
             hint = f"pictures: {', '.join(map(str.upper, PICTURES))}"
-            raise self.text.error(f"there is no picture of the form {form}", form.start_pos, hint=hint)
-        return Explain(self.query(_subtree(tree, "query")), form.lower())
+            raise self.text.error(f"there is no picture of the form {form}", _begin(form), hint=hint)
+        return Explain(self.query(_needed(tree, "query")), form.lower())
 
     def explain_match(self, tree: Tree) -> ExplainMatch:
-        query = self.query(_subtree(tree, "query"))
+        query = self.query(_needed(tree, "query"))
         values = _values(_subtree(tree, "for_key"))
         return ExplainMatch(query, tuple(parse_island(self.text, self._tokens(v), exp.Condition) for v in values))
 
@@ -216,7 +217,7 @@ class _Translator:
 
     def _query_tokens(self, tree: Tree) -> list:
         """Return the tokens of a query with a placeholder table for every operator."""
-        tokens = []
+        tokens: list = []
         for part in tree.children:
             tokens += self._part_tokens(part)
         return tokens
@@ -244,7 +245,7 @@ class _Translator:
         return self.text.tokens[min(max(index, 0), len(self.text) - 1)]
 
     def _from_item_tokens(self, item: Tree) -> list:
-        tokens = []
+        tokens: list = []
         for part in item.children:
             if isinstance(part, Tree) and part.data in ("match_recognize", "deduplicate"):
                 tokens = self._hoist(part, tokens)
@@ -255,9 +256,10 @@ class _Translator:
     def _hoist(self, tree: Tree, relation: list) -> list:
         """Record an operator over `relation`; return the tokens of the placeholder table that stands for it."""
         keyword = tree.children[0]
-        at = self.text.tokens[keyword.start_pos]
+        at = self.text.tokens[_begin(keyword)]
         select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
         source = parse_island(self.text, [made_token(kind, word, relation[0]) for kind, word in select] + relation)
+        assert isinstance(source, exp.Query)
         if tree.data == "deduplicate":
             name = f"__first_{len(self.operators)}"
             self.operators.append(self._deduplicate(tree, name, source))
@@ -273,13 +275,13 @@ class _Translator:
             name,
             source,
             tuple(self._expression(e) for e in _values(_subtree(tree, "partition_by"))),
-            tuple(parse_island(self.text, self._tokens(e), exp.Ordered) for e in _values(_subtree(tree, "order_by"))),
-            within and self._expression(_values(within)[0]),
+            self._order_by(tree),
+            self._expression(_values(within)[0]) if within is not None else None,
             self._span(tree.children[0]),
         )
 
     def _match(self, tree: Tree, name: str, source: exp.Query) -> MatchClause:
-        pattern_text = _subtree(tree, "pattern").children[-1]
+        pattern_text = _needed(tree, "pattern").children[-1]
         pattern, names = parse_pattern(str(pattern_text), self._span(pattern_text).start)
         within = _subtree(tree, "within")
         define = _subtree(tree, "define")
@@ -288,13 +290,13 @@ class _Translator:
             name,
             source,
             tuple(self._expression(e) for e in _values(_subtree(tree, "partition_by"))),
-            tuple(parse_island(self.text, self._tokens(e), exp.Ordered) for e in _values(_subtree(tree, "order_by"))),
+            self._order_by(tree),
             tuple(self._measure(m) for m in _subtrees(_subtree(tree, "measures"), "measure")),
             self._rows(tree),
             self._skip(_subtree(tree, "after_match")),
             pattern,
             names,
-            within and self._expression(_values(within)[0]),
+            self._expression(_values(within)[0]) if within is not None else None,
             tuple(
                 (self._variable(union), tuple(self._variable(v) for v in members))
                 for union, *members in (_values(item) for item in _subtrees(subset, "subset_item"))
@@ -305,6 +307,14 @@ class _Translator:
             ),
             self._span(tree.children[0]),
         )
+
+    def _order_by(self, tree: Tree) -> tuple[exp.Ordered, ...]:
+        return tuple(self._ordered(island) for island in _values(_subtree(tree, "order_by")))
+
+    def _ordered(self, island: Token) -> exp.Ordered:
+        found = parse_island(self.text, self._tokens(island), exp.Ordered)
+        assert isinstance(found, exp.Ordered)
+        return found
 
     def _measure(self, tree: Tree) -> MeasureClause:
         expression, name = _values(tree)
@@ -321,7 +331,7 @@ class _Translator:
             rows.data == "all_rows",
             next((empty[kind] for kind in kinds if kind in empty), None),
             "timeout_matches" in kinds,
-            self.text.span(first.start_pos, first.start_pos + 4),
+            self.text.span(_begin(first), _begin(first) + 4),
         )
 
     def _skip(self, tree: Tree | None) -> Skip:
@@ -332,22 +342,22 @@ class _Translator:
         names = {"to_first": "to first", "to_last": "to last", "to_variable": "to last"}
         kind = names.get(target.data) or target.data.replace("_", " ")
         last = target.children[-1]
-        return Skip(kind, variable, self.text.span(tree.children[0].start_pos, last.end_pos))
+        return Skip(kind, variable, self.text.span(_begin(tree.children[0]), _end(last)))
 
     # Leaves
 
     def _tokens(self, island: Token) -> list:
-        return self.text.tokens[island.start_pos : island.end_pos]
+        return self.text.tokens[_begin(island) : _end(island)]
 
-    def _span(self, token: Token) -> Span:
-        return self.text.span(token.start_pos, token.end_pos)
+    def _span(self, token: Token | Tree) -> Span:
+        return self.text.span(_begin(token), _end(token))
 
     def _expression(self, island: Token) -> exp.Expr:
         """Read an expression of the match clause; see `NAVIGATION`."""
-        return parse_island(self.text, self._navigation(island.start_pos, island.end_pos), exp.Condition)
+        return parse_island(self.text, self._navigation(_begin(island), _end(island)), exp.Condition)
 
     def _navigation(self, i: int, end: int) -> list:
-        tokens = []
+        tokens: list = []
         while i < end:
             word, called = self.text.word(i), self.text.raw(i + 1) == "("
             if word in ("FIRST", "LAST") and called:
@@ -438,6 +448,28 @@ def _values(tree: Tree | None) -> list:
     if wanted:
         return [t for t in found if t is not None] + [None] * (wanted - sum(t is not None for t in found))
     return [t for t in found if t is not None] or ([None] if tree.data in ("set", "reset") else [])
+
+
+def _begin(token: Token | Tree) -> int:
+    """Return the place of an island or keyword among the tokens of the text."""
+    assert isinstance(token, Token) and token.start_pos is not None
+    return token.start_pos
+
+
+def _end(token: Token | Tree) -> int:
+    """Return the place after an island or keyword."""
+    assert isinstance(token, Token) and token.end_pos is not None
+    return token.end_pos
+
+
+def _type(keyword: Token | Tree) -> str:
+    assert isinstance(keyword, Token)
+    return keyword.type
+
+
+def _needed(tree: Tree, kind: str) -> Tree:
+    """Return the subtree of a kind that the grammar demands."""
+    return _subtrees(tree, kind)[0]
 
 
 def _subtree(tree: Tree | None, kind: str) -> Tree | None:

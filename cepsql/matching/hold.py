@@ -53,7 +53,8 @@ def fixed_length(pattern: Pattern) -> int | None:
             return 0 if high == 0 or length == 0 else length * low if low == high and length is not None else None
         case Concat(parts) | Permute(parts):
             lengths = [fixed_length(part) for part in parts]
-            return None if None in lengths else sum(lengths)
+            known = [length for length in lengths if length is not None]
+            return sum(known) if len(known) == len(lengths) else None
         case Alternate(parts):
-            lengths = {fixed_length(part) for part in parts}
-            return lengths.pop() if len(lengths) == 1 else None
+            choices = {fixed_length(part) for part in parts}
+            return choices.pop() if len(choices) == 1 else None

@@ -99,7 +99,12 @@ def held_rows(program: MatchProgram, state: State, key: list[pa.Array], ties: Se
     if waiting is not None:
         waiting = partition_rows(waiting, [], "t", program.order, ties)[0]
     context = 0 if held is None else pc.sum(held[CONTEXT]).as_py()
-    released = waiting.schema.empty_table() if held is None else _without_marks(held)
+    if held is not None:
+        released = _without_marks(held)
+    else:
+        # One of the two is there.
+        assert waiting is not None
+        released = waiting.schema.empty_table()
     number = int(read_numbers(state.kept.sections.get(NUMBERS), [column.name for column in program.keys], key, 1)[0])
     return KeyRows(released, waiting, None, state.bound, scan=context, number=number)
 

@@ -36,7 +36,7 @@ class Deduplicate:
     within: int | None
 
     sections: ClassVar = {_KEPT: 1}
-    marks = ({},)
+    marks: tuple[dict[str, pa.DataType]] = ({},)
     counters = ("duplicates",)
     hold = 0
     changing = False

@@ -41,7 +41,7 @@ class IntervalJoin:
     high: int
     outer: pa.Schema | None = None
 
-    sections: ClassVar = {}
+    sections: ClassVar[dict[str, int]] = {}
     counters = ("pairs", "unmatched")
     changing = False
 
@@ -71,13 +71,15 @@ class IntervalJoin:
         null = np.any([_null_keys(side, self.left.key_names) for side in rows if side is not None], axis=0)
         one, other = self._pairs(left, right, null, old)
         tables, keep = [], [self._keep(side, number, null, new) for number, side in enumerate(rows)]
-        if len(one):
+        if left is not None and right is not None and len(one):
             tables.append(self._output(left.rows, one, right.rows.take(pa.array(other))))
         if left is not None and self.outer is not None:
             matched = left.rows[_MATCHED].fill_null(False).to_numpy().copy()
             matched[one] = True
-            alone = ~matched & self._gone(left, keep[0])
-            keep[0] = Keep(keep[0].pending, marks={_MATCHED: pa.array(matched)})
+            kept = keep[0]
+            assert kept is not None
+            alone = ~matched & self._gone(left, kept)
+            keep[0] = Keep(kept.pending, marks={_MATCHED: pa.array(matched)})
             places = np.flatnonzero(alone)
             if len(places):
                 nothing = pa.table({f.name: pa.nulls(len(places), f.type) for f in self.outer})

@@ -52,8 +52,8 @@ class Fused:
 
     @property
     def hold(self) -> int | None:
-        holds = (self.first.hold, self.second.hold)
-        return None if None in holds else sum(holds)
+        first, second = self.first.hold, self.second.hold
+        return None if first is None or second is None else first + second
 
     @property
     def changing(self) -> bool:
@@ -92,7 +92,9 @@ class Fused:
 
     def _held_back(self, bound: int) -> int:
         """Return the bound of the rows between the operators."""
-        return bound if bound in (BEGINNING, END_OF_TIME) else bound - self.first.hold
+        hold = self.first.hold
+        assert hold is not None
+        return bound if bound in (BEGINNING, END_OF_TIME) else bound - hold
 
 
 def own_name(name: str) -> str:

@@ -1,15 +1,13 @@
 """Rows that a standing query does not use, whole: late, malformed, without an event time."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.ordered.columns import stack
-
-if TYPE_CHECKING:
-    from cepsql.ordered.packet import Packet
 
 WHOLE = "whole"
 """A struct column of packed rows that is there only for rows that are not used: `record` STRING, the text that was
@@ -22,13 +20,23 @@ REJECTED_FIELDS = (pa.field("reason", pa.string()), pa.field("watermark", pa.int
 """What stands before `whole` in rejected rows; the watermark is the bound that a late row was at or below."""
 
 
+class Packed(Protocol):
+    """What is asked of a packet, `cepsql.ordered.packet.Packet`."""
+
+    @property
+    def rows(self) -> pa.Table | None: ...
+
+    @property
+    def aside(self) -> pa.Table | None: ...
+
+
 def set_aside(whole: pa.Array, malformed: np.ndarray) -> pa.RecordBatch:
     """Return rows that can have no place in the order as rejected rows: malformed ones, and those without a time."""
     reasons = pa.array(np.where(malformed, MALFORMED, NO_TIME).tolist(), pa.string())
     return _rejected(reasons, None, whole)
 
 
-def rejected_rows(packets: list["Packet"], bound: int) -> pa.Table | None:
+def rejected_rows(packets: Sequence[Packed], bound: int) -> pa.Table | None:
     """Return the rows of packets that are not used, those at or below `bound` among them; None if there are none.
 
     Columns: REJECTED_FIELDS and `whole`, one chunk each. Packets whose rows have no `whole` give nothing.

@@ -54,9 +54,9 @@ def release(operator: Operator, kept: Kept, arrived: Sequence[list[pa.Table]], o
     if new == END_OF_TIME:
         return step, nothing_kept(operator)
     held = []
-    for rows, keep, rest in zip(ordered, step.keep, resting, strict=True):
+    for rows, keep, left in zip(ordered, step.keep, resting, strict=True):
         seen_again = None if rows is None or keep is None else retain(rows, keep)
-        tables = [table for table in (rest, seen_again) if table is not None]
+        tables = [table for table in (left, seen_again) if table is not None]
         held.append(stack(tables) if tables else None)
     return step, Kept(tuple(held), tuple(waiting), step.sections)
 
@@ -89,10 +89,14 @@ def _divided(
     # With t there is a column even without keys.
     woken = [stack([table.select([*names, "t"]) for table in tables]) for tables in ready if tables and there]
     if len(held) > 1:
-        woken += [_keys_of(rows, chosen, names) for rows, chosen in zip(opened, due, strict=True) if rows is not None]
+        woken += [
+            _keys_of(rows, chosen, names)
+            for rows, chosen in zip(opened, due, strict=True)
+            if rows is not None and chosen is not None
+        ]
     pairs = []
     for rows, chosen in zip(opened, due, strict=True):
-        if rows is None:
+        if rows is None or chosen is None:
             pairs.append((None, None))
         else:
             pairs.append(divide(rows, chosen | has_key(rows, names, woken) if woken else chosen))

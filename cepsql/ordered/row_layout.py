@@ -26,11 +26,9 @@ class Column:
 
 
 @dataclass(frozen=True)
-class OrderColumn:
+class OrderColumn(Column):
     """A further ORDER BY column of a stream."""
 
-    name: str
-    sql: str
     descending: bool = False
     nulls_first: bool = True
 

@@ -30,11 +30,12 @@ def encode(holds: np.ndarray, tested: Sequence[int]) -> Alphabet | None:
     compiled once. Returns None where more than MAX_CODES sets occur.
     """
     if len(tested) <= STATIC_BITS:
-        ranks, masks = _packed(holds, tested), range(1 << len(tested))
+        ranks: np.ndarray | None = _packed(holds, tested)
+        masks: Sequence[int] = range(1 << len(tested))
     else:
         ranks, masks = _ranked(holds, tested)
-        if ranks is None:
-            return None
+    if ranks is None:
+        return None
     every = bytes(FIRST_CODE + rank for rank in range(len(masks)))
     classes = [every] * len(holds)
     for bit, variable in enumerate(tested):

@@ -67,9 +67,10 @@ def _by_position(program: MatchProgram, never_null: frozenset[str], key: str) ->
     distances = _distances(code, variable_of, _references(program))
     resolved: dict[int, tuple[int, Scalar | None]] = {}
     for pc, instruction in enumerate(code.instructions):
-        if instruction.operation == "row" and distances[pc] is not None:
+        before = distances[pc]
+        if instruction.operation == "row" and before is not None:
             variable = variable_of[instruction.x]
-            at_row = _after_row(distances[pc], variable)
+            at_row = _after_row(before, variable)
             try:
                 condition = _resolve(program.conditions[variable], at_row, never_null)
             except _Unresolved:
@@ -135,11 +136,13 @@ def _distances(code: Code, variable_of: list[int], references: list[_Reference])
         pc = waiting.pop()
         instruction = code.instructions[pc]
         after = before[pc]
+        assert after is not None
         if instruction.operation == "row":
             after = _after_row(after, variable_of[instruction.x])
         for target in successors(code, pc):
-            merged = after if before[target] is None else _merged(before[target], after)
-            if merged != before[target]:
+            known = before[target]
+            merged = after if known is None else _merged(known, after)
+            if merged != known:
                 before[target] = merged
                 waiting.append(target)
     return before
@@ -196,7 +199,7 @@ def _resolve(node: Scalar | None, at_row: _Distances, never_null: frozenset[str]
 
 def _coalesce(node: Call, arguments: tuple[Scalar, ...], at_row: _Distances, never_null: frozenset[str]) -> Scalar:
     """Resolve COALESCE up to the first argument that is a value for certain; of the others only the types matter."""
-    kept: list[Scalar] = []
+    kept: list[Scalar | None] = []
     for argument in arguments:
         inner = _resolve(argument, at_row, never_null)
         if not _is_null(inner):
@@ -218,16 +221,18 @@ def _null_of(node: Scalar) -> Scalar:
     return Null(Navigation(node.column) if isinstance(node, Navigation) else node)
 
 
-def _is_null(node: Scalar) -> bool:
+def _is_null(node: Scalar | None) -> bool:
     """Tell whether an expression is NULL for certain."""
     return isinstance(node, Null) or node == Literal(None)
 
 
-def _never_null(original: Scalar, resolved: Scalar, never_null: frozenset[str]) -> bool:
+def _never_null(original: Scalar, resolved: Scalar | None, never_null: frozenset[str]) -> bool:
     """Tell whether an expression is a value for certain: a column without NULL, in a row that the match has."""
     if isinstance(resolved, Literal):
         return resolved.value is not None
-    return isinstance(resolved, Navigation) and original.shift == 0 and resolved.column in never_null
+    if not isinstance(resolved, Navigation) or not isinstance(original, Navigation):
+        return False
+    return original.shift == 0 and resolved.column in never_null
 
 
 def _joined(

@@ -1,6 +1,7 @@
 """The next row at which a match may begin as far as rows alone can tell, where attempts at every row would be dear."""
 
 from functools import cached_property
+from typing import Any
 
 import re2
 
@@ -35,7 +36,7 @@ class Candidates:
         return end if spans[0][1] < 0 else spans[0][0] - begin + scan
 
     @cached_property
-    def _search(self) -> tuple[object, Layout, bytes] | None:
+    def _search(self) -> tuple[Any, Layout, bytes] | None:
         """The expression, the rows as text, and its bytes; None where there can be no such expression."""
         program, tests = self._program, self._tests
         tested = [v for v, condition in enumerate(program.conditions) if condition is not None]

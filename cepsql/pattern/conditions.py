@@ -25,7 +25,8 @@ def split(condition: Scalar | None) -> tuple[Scalar | None, Scalar | None]:
 
     A condition counts only if it is true, and AND is true only where both sides are, so the parts can be tested apart.
     """
-    row_only, rest = [], []
+    row_only: list[Scalar] = []
+    rest: list[Scalar] = []
     for part in _conjuncts(condition):
         (row_only if all(map(reads_row_only, leaves(part))) else rest).append(part)
     return _conjunction(row_only), _conjunction(rest)

@@ -61,15 +61,19 @@ def _steps(pattern: Pattern) -> list[tuple[tuple[str, ...], str | None]] | None:
     parts = pattern.parts if isinstance(pattern, Concat) else (pattern,)
     if len(parts) % 2 == 0:
         return None
-    steps, gaps = [_row(part) for part in parts[::2]], [_gap(part) for part in parts[1::2]]
-    return None if None in steps or None in gaps else list(zip(steps, [*gaps, None], strict=True))
+    steps = [names for part in parts[::2] if (names := _row(part))]
+    gaps = [name for part in parts[1::2] if (name := _gap(part))]
+    if len(steps) + len(gaps) < len(parts):
+        return None
+    return list(zip(steps, [*gaps, None], strict=True))
 
 
 def _row(part: Pattern) -> tuple[str, ...] | None:
     if isinstance(part, Variable):
         return (part.name,)
-    if isinstance(part, Alternate) and all(isinstance(choice, Variable) for choice in part.parts):
-        return tuple(choice.name for choice in part.parts)
+    if isinstance(part, Alternate):
+        names = tuple(choice.name for choice in part.parts if isinstance(choice, Variable))
+        return names if len(names) == len(part.parts) else None
     return None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import re2
 
@@ -72,7 +73,7 @@ def translate(pattern: Pattern, classes: Mapping[str, bytes]) -> Expression:
 
 
 @lru_cache(maxsize=256)
-def compile_expression(text: bytes):
+def compile_expression(text: bytes) -> Any:
     """Compile an expression over row codes; it is made once in a process.
 
     Raises re2.error if it is too large.
@@ -102,8 +103,8 @@ def _completion(pattern: Pattern) -> tuple[int, int]:
                 least += shortest
             return least, most
         case Alternate(parts):
-            shortest, longest = zip(*map(_completion, parts), strict=True)
-            return min(shortest), max(longest)
+            completions = [_completion(part) for part in parts]
+            return min(least for least, _ in completions), max(most for _, most in completions)
         case Repeat(part, low, high):
             least, most = _completion(part)
             return (0, 0) if high == 0 else (least * low, most + least * max(low - 1, 0))
@@ -176,10 +177,11 @@ def _length(pattern: Pattern) -> int | None:
             return _length(part)
         case Concat(parts):
             lengths = [_length(part) for part in parts]
-            return None if None in lengths else sum(lengths)
+            known = [length for length in lengths if length is not None]
+            return sum(known) if len(known) == len(lengths) else None
         case Alternate(parts):
-            lengths = {_length(part) for part in parts}
-            return lengths.pop() if len(lengths) == 1 else None
+            choices = {_length(part) for part in parts}
+            return choices.pop() if len(choices) == 1 else None
         case Repeat(part, low, high) if low == high:
             length = _length(part)
             return None if length is None else low * length

@@ -92,7 +92,8 @@ def _fixed(part: Pattern) -> tuple[str, ...] | None:
             return _fixed(inner)
         case Concat(parts):
             words = [_fixed(inner) for inner in parts]
-            return None if None in words else tuple(name for word in words for name in word)
+            known = [word for word in words if word is not None]
+            return tuple(name for word in known for name in word) if len(known) == len(words) else None
         case Repeat(inner, low, high) if low == high:
             word = _fixed(inner)
             return None if word is None else word * low
@@ -114,7 +115,8 @@ def _single_row(part: Pattern) -> tuple[str, ...] | None:
             return _single_row(inner)
         case Alternate(parts):
             choices = [_single_row(inner) for inner in parts]
-            return None if None in choices else tuple(name for names in choices for name in names)
+            known = [names for names in choices if names is not None]
+            return tuple(name for names in known for name in names) if len(known) == len(choices) else None
     return None
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cepsql.errors import DataError
 from cepsql.pattern.backtrack import find_backtracking
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.program import MatchProgram
@@ -37,7 +38,11 @@ def _find_by_position(program: MatchProgram, partitions: Partitions) -> Found | 
     positions = by_position(program, never_null)
     if positions is None:
         return None
-    tests = test_rows(positions.program, partitions)
+    try:
+        tests = test_rows(positions.program, partitions)
+    except DataError:
+        # It may be of a row that no match comes to.
+        return None
     if not is_regular(positions.program, partitions, tests):
         return None
     found = find_regular(positions.program, partitions, tests)

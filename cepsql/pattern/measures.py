@@ -158,12 +158,14 @@ class _View:
         if not isinstance(column, ByVariable):
             return self._column(column).take(pa.array(rows))
         if column.column is None:
-            return pa.array([value.value for value in column.values], pa.string()).take(pa.array(labels))
+            constants = [value.value for value in column.values if not isinstance(value, str)]
+            return pa.array(constants, pa.string()).take(pa.array(labels))
+        names = [name for name in column.values if isinstance(name, str)]
         order = np.argsort(labels, kind="stable")
         ends = np.searchsorted(labels[order], np.arange(len(column.values) + 1))
         pieces = [
             self._column(name).take(pa.array(rows[order[begin:end]]))
-            for name, (begin, end) in zip(column.values, pairwise(ends.tolist()), strict=True)
+            for name, (begin, end) in zip(names, pairwise(ends.tolist()), strict=True)
         ]
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +26,8 @@ class PathValues:
 
     def __init__(self, program: MatchProgram, partition: Partitions, start: int, labels: tuple[int, ...], number: int):
         self._program, self._partition = program, partition
-        one = [np.array([value], np.int64) for value in (0, start, len(labels), number)]
-        self._path = Matches(*one, np.array([True]), np.array(labels, np.int64))
+        first, begin, length, ordinal = (np.array([value], np.int64) for value in (0, start, len(labels), number))
+        self._path = Matches(first, begin, length, ordinal, np.array([True]), np.array(labels, np.int64))
 
     def known(self, expression: Scalar) -> bool:
         """Tell whether all columns that an expression reads are there."""
@@ -49,7 +50,7 @@ class PathValues:
         """Return the value of a leaf that is neither a constant nor a bit, as a column of one row."""
         return self._measured(self._partition, [leaf]).column(0)
 
-    def evaluate(self, expression: Scalar) -> object:
+    def evaluate(self, expression: Scalar) -> Any:
         """Return the plain Python value of an expression without bits, as conditions compute it; NULL is None."""
         inputs = [leaf for leaf in dict.fromkeys(leaves(expression)) if not isinstance(leaf, Literal)]
         table = self._measured(self._partition, inputs)
@@ -63,6 +64,6 @@ class PathValues:
         execute(text, "<part of a condition>", scope)
         return scope["value"](*(values[f"p{i}"][0] for i in range(len(inputs))))
 
-    def _measured(self, partition: Partitions, sources: Iterable[Scalar]) -> pa.Table:
+    def _measured(self, partition: Partitions, sources: Iterable[Any]) -> pa.Table:
         measures = tuple(Measure(f"p{i}", source) for i, source in enumerate(sources))
         return measure_table(replace(self._program, keys=(), measures=measures, all_rows=False), partition, self._path)

@@ -1,6 +1,6 @@
 """What a search must remember of the rows behind it, so that the conditions ahead can be tested."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from cepsql.pattern.compile import Code, successors
@@ -124,13 +124,13 @@ def live(code: Code, conditions: tuple[Scalar | None, ...], carried: tuple[Regis
     read = [
         {places[register] for leaf in leaves(condition) for register in registers_of(leaf)} for condition in conditions
     ]
-    result = [frozenset()] * len(code.instructions)
+    result: list[frozenset[int]] = [frozenset()] * len(code.instructions)
     changed = True
     while changed:
         changed = False
         for pc in range(len(code.instructions) - 1, -1, -1):
             instruction = code.instructions[pc]
-            needed = set().union(*(result[target] for target in successors(code, pc)))
+            needed: Set[int] = frozenset().union(*(result[target] for target in successors(code, pc)))
             if instruction.operation == "row":
                 needed = _before_row(needed | read[instruction.x], instruction.x, carried, places)
             if needed != result[pc]:
@@ -139,7 +139,7 @@ def live(code: Code, conditions: tuple[Scalar | None, ...], carried: tuple[Regis
 
 
 def _before_row(
-    after: set[int], variable: int, carried: tuple[Register, ...], places: dict[Register, int]
+    after: Set[int], variable: int, carried: tuple[Register, ...], places: dict[Register, int]
 ) -> frozenset[int]:
     """Return the registers from which those in `after` are made when a row is mapped to the variable."""
     needed = set()

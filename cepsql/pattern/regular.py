@@ -47,6 +47,8 @@ def find_regular(program: MatchProgram, partitions: Partitions, tests: RowTests)
     and a match that relies on it is not final either.
     """
     alphabet = _alphabet(program, tests)
+    # Else the program would not be regular.
+    assert alphabet is not None
     expression = _expression(program, alphabet)
     layout = lay_out(partitions, alphabet, futures_needed(program.pattern), program.within)
     if program.within is None:
@@ -73,7 +75,8 @@ def _search(expression, layout: Layout, skip: str) -> np.ndarray:
     """Return the spans of the matches, [matches, groups + 1, 2], without regard to time."""
     # The method under re2's own: it gives all spans at once, in a third of the time.
     match, anchor = expression._regexp.Match, re2._re2.RE2.Anchor.UNANCHORED
-    text, found, position = layout.text.tobytes(), [], 0
+    found: list[int] = []
+    text, position = layout.text.tobytes(), 0
     while True:
         spans = match(anchor, text, position, len(text))
         start, end = spans[0]
@@ -95,6 +98,7 @@ def _search_within(program: MatchProgram, partitions: Partitions, expression, la
     the time linear.
     """
     match, anchors = expression._regexp.Match, re2._re2.RE2.Anchor
+    assert program.within is not None
     starts = _possible_starts(program, layout)
     limits = read_limits(partitions, layout, starts, program.within)
     blocks = np.maximum(np.searchsorted(starts, limits), np.arange(BLOCK, BLOCK + len(starts)))

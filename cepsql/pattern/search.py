@@ -2,6 +2,7 @@
 
 import enum
 from bisect import bisect_left
+from typing import Any
 
 import numpy as np
 
@@ -58,24 +59,26 @@ class Search:
         self._times = plain_values(partitions.rows, ("t",))["t"] if program.within is not None else []
         self._labels = [0] * partitions.rows.num_rows
         self._timeouts = program.timeouts and program.within is not None
-        self._functions: list | None = None
+        self._functions: list = []
         size = partitions.rows.num_rows + 1
-        self._flat = [bytearray(size) if flat else None for flat in plan.flat]
-        self._deep: list[dict[int, set] | None] = [{} if deep else None for deep in plan.deep]
-        self._flat_tables = [table for table in self._flat if table is not None]
-        self._deep_tables = [table for table in self._deep if table is not None]
+        # None where nothing is remembered: lists of Any, since a test for None in the search would cost time.
+        self._flat: list[Any] = [bytearray(size) if flat else None for flat in plan.flat]
+        self._deep: list[Any] = [{} if deep else None for deep in plan.deep]
+        self._flat_tables: list[bytearray] = [table for table in self._flat if table is not None]
+        self._deep_tables: list[dict[int, set]] = [table for table in self._deep if table is not None]
 
     def enter(self, partition: int) -> None:
         """Go to a partition."""
         bounds = self.partitions
         self._budget.enter()
         self._low, self._high = int(bounds.starts[partition]), int(bounds.ends[partition])
-        self._cut, self._cut_at, self._furthest, self._behind = False, None, self._low, self._low
-        if self._functions is None or self._plan.steps.physical:
+        self._cut, self._furthest, self._behind = False, self._low, self._low
+        self._cut_at: tuple[int, bool] | None = None
+        if not self._functions or self._plan.steps.physical:
             open = bounds.bound != END_OF_TIME
             self._functions = self._plan.steps.bind(self._columns, self._low, self._high, open)
-        for table in self._flat_tables:
-            table[self._low] = 0
+        for flat in self._flat_tables:
+            flat[self._low] = 0
         for table in self._deep_tables:
             table.clear()
 
@@ -95,7 +98,7 @@ class Search:
             self.match = self._labels[start:end]
             self._forget(start, end)
         elif outcome is Outcome.TIMEOUT:
-            self.match = self._partial
+            self.match = self._partial or []
         elif outcome is Outcome.GIVEN_UP:
             self._forget_all(start)
         return outcome
@@ -120,16 +123,16 @@ class Search:
         """Forget what failed at the rows from `first` to `last`."""
         if last < first:
             return
-        for table in self._flat_tables:
-            table[first : last + 1] = bytes(last + 1 - first)
+        for flat in self._flat_tables:
+            flat[first : last + 1] = bytes(last + 1 - first)
         for table in self._deep_tables:
             for row in range(first, last + 1):
                 table.pop(row, None)
 
     def _forget_all(self, start: int) -> None:
         """Forget what failed at all rows from `start` on."""
-        for table in self._flat_tables:
-            table[start : self._furthest + 1] = bytes(max(0, self._furthest + 1 - start))
+        for flat in self._flat_tables:
+            flat[start : self._furthest + 1] = bytes(max(0, self._furthest + 1 - start))
         for table in self._deep_tables:
             table.clear()
         self._cut = False

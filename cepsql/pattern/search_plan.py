@@ -3,6 +3,7 @@
 from collections import Counter
 from functools import lru_cache
 from operator import itemgetter
+from typing import Any
 
 import pyarrow as pa
 
@@ -45,7 +46,7 @@ class SearchPlan:
         self.code = code = compile_pattern(program.pattern, program.variables)
         self.steps = compile_steps(rests, program.variables, types, program.session, key)
         self.operations = [*map(_operation, code.instructions), FAIL]
-        self.leaps = [self._leap(program, pc) for pc in range(len(code.instructions))]
+        self.leaps: list[Any] = [self._leap(program, pc) for pc in range(len(code.instructions))]
         loops = (BEGIN, END)
         self.xs = [1 << i.x if _operation(i) in loops else i.x for i in code.instructions]
         self.ys = [i.y for i in code.instructions]
@@ -61,7 +62,7 @@ class SearchPlan:
         plain = BEGIN not in self.operations
         self.flat = [entries[pc] > 1 and plain and not live_here for pc, live_here in enumerate(needed)] + [False]
         self.deep = [entries[pc] > 1 and not flat for pc, flat in enumerate(self.flat)]
-        self.kept = [itemgetter(*sorted(places)) if places else None for places in needed]
+        self.kept: list[Any] = [itemgetter(*sorted(places)) if places else None for places in needed]
 
     def _leap(self, program: MatchProgram, pc: int) -> tuple[int, int] | None:
         """Return the variable Y and the instruction of X if a split is that of `X*? Y` as described, else None."""

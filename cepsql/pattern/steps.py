@@ -191,9 +191,9 @@ class _Writer:
         """Append what the row does to MAX_BY and MIN_BY: of rows with the best value the last one counts."""
         kind = register.kind.removesuffix(" value")
         best = self.places[Register(kind, register.variables, 0, None, register.by)]
-        value = self.source.assign(f"{self.column(register.by)}[row]")
+        value = self.source.assign(self.of_row(register.by))
         a, b = (best, value) if kind == "max_by" else (value, best)
-        taken = value if register.kind == kind else f"{self.column(register.column)}[row]"
+        taken = value if register.kind == kind else self.of_row(register.column)
         better = f"{best} is None or not is_greater({a}, {b})"
         self.source.line(f"if {value} is not None and ({better}): {name} = {taken}")
 
@@ -209,12 +209,17 @@ class _Writer:
             return value, f"bounded({name} + {value})"
         return value, f"{name} + {value}"
 
-    def aggregated(self, column: str | ByVariable | MatchNumber) -> str:
+    def aggregated(self, column: str | ByVariable | MatchNumber | None) -> str:
         """Return the expression of the value of the row that is mapped to the variable."""
         if isinstance(column, MatchNumber):
             return self.places[NUMBER]
         value = column.values[self.variable] if isinstance(column, ByVariable) else column
-        return self.source.constant(value.value) if isinstance(value, Literal) else f"{self.column(value)}[row]"
+        return self.source.constant(value.value) if isinstance(value, Literal) else self.of_row(value)
+
+    def of_row(self, column: object) -> str:
+        """Return the expression of the value of a column, of which only a name will do, in the row under test."""
+        assert isinstance(column, str)
+        return f"{self.column(column)}[row]"
 
     def column(self, name: str) -> str:
         """Return the local name of a column's list."""

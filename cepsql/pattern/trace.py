@@ -182,7 +182,8 @@ class _Run:
         instructions, fail = plan.code.instructions, len(plan.code.instructions)
         limit, closed = tracer.reach(start)
         allowed = tracer.budget.allowed((fail + 1) * (limit - start + 1))
-        pc, row, loops, registers, stack = 0, start, 0, plan.steps.begin(start, number), []
+        pc, row, loops, registers = 0, start, 0, plan.steps.begin(start, number)
+        stack: list[tuple] = []
         while True:
             self.steps += 1
             if self.steps > allowed:
@@ -273,12 +274,12 @@ class _Run:
 
     def accepted(self, number: int, row: int) -> Attempt:
         labels = self.labels(row)
-        if self.undecided:
+        if self.undecided and self.furthest is not None:
             return self.ended(number, Outcome.UNDECIDED, self.furthest, labels)
         return Attempt(self.start, number, Outcome.MATCH, labels, None, ())
 
     def failed(self, number: int) -> Attempt:
-        if self.undecided:
+        if self.undecided and self.furthest is not None:
             return self.ended(number, Outcome.UNDECIDED, self.furthest)
         program = self.tracer.program
         if program.timeouts and program.within is not None and self.partial:

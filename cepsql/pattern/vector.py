@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +38,7 @@ def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
 
 
 # Not a test, whatever pytest thinks of the name.
-test_rows.__test__ = False
+test_rows.__test__ = False  # type: ignore[attr-defined]  # A function takes any attribute.
 
 
 class _Rows:
@@ -90,7 +91,8 @@ class _Rows:
             values = vector.values.take(pa.array(source, mask=~inside))
         else:
             values = vector.values[source]
-        return Vector(values, vector.valid[source] & inside, unknown)
+        valid: Any = vector.valid
+        return Vector(values, valid[source] & inside, unknown)
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -121,7 +123,7 @@ def _evaluate(node: Node, rows: _Rows) -> Vector:
 
 def _row_by_row(condition: Node, rows: _Rows) -> Vector:
     """Evaluate a condition with the function that `cepsql.scalar.python` writes for it."""
-    inputs: dict[Scalar, str] = {}
+    inputs: dict[Bit | Navigation, str] = {}
     source = Source(lambda _, node: inputs.setdefault(node.leaf, f"input{len(inputs)}"), rows.session)
     result = compile_node(condition, source)
     text = "\n".join([f"def holds({', '.join(inputs.values())}):", *source.lines, f"    return {result}"])
@@ -139,6 +141,5 @@ def _as_list(vector: Vector) -> list:
         return vector.values.to_pylist()
     if vector.valid.all():
         return vector.values.tolist()
-    return [
-        value if valid else None for value, valid in zip(vector.values.tolist(), vector.valid.tolist(), strict=True)
-    ]
+    valid: Any = vector.valid.tolist()
+    return [value if known else None for value, known in zip(vector.values.tolist(), valid, strict=True)]

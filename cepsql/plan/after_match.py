@@ -11,7 +11,7 @@ from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import event_time, flat_name
 from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.language.tokens import KEPT_AGGREGATES
+from cepsql.language.islands import KEPT_AGGREGATES
 from cepsql.plan.markers import join_kind
 from cepsql.plan.time_bound import equates_sides, missing_bounds
 
@@ -92,13 +92,14 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties
         if isinstance(scope.expression, exp.SetOperation):
             _check_union(scope, query)
             continue
-        _check_joins_with_tables(scope.expression, query)
+        select = scope.expression
+        _check_joins_with_tables(select, query)
         if streams := query.streams(scope):
-            grouping = _aggregation(scope.expression, query)
+            grouping = _aggregation(select, query)
             if len(streams) > 1:
                 _check_join(scope, streams, query)
             if grouping is not None:
-                _check_aggregation(scope.expression, grouping, streams, query)
+                _check_aggregation(select, grouping, streams, query)
             if len(streams) > 1 or grouping is not None:
                 stateful.append(scope)
     if len(stateful) > 1:
@@ -125,7 +126,7 @@ def _check_union(scope: Scope, query: _Query) -> None:
         )
 
 
-def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
+def _check_joins_with_tables(select: exp.Expr, query: _Query) -> None:
     """Refuse joins that give rows for what a stream has not brought yet, and PIVOT, which aggregates."""
     if select.args.get("from_") is None:
         return
@@ -149,7 +150,7 @@ def _check_joins_with_tables(select: exp.Select, query: _Query) -> None:
             )
 
 
-def _aggregation(select: exp.Select, query: _Query) -> exp.Expr | None:
+def _aggregation(select: exp.Expr, query: _Query) -> exp.Expr | None:
     """Return a node of the SELECT's own that makes it an aggregation, None if it is none.
 
     Raises NotSupportedError for DISTINCT and window functions.
@@ -172,7 +173,7 @@ def _aggregation(select: exp.Select, query: _Query) -> exp.Expr | None:
     return found
 
 
-def _check_aggregation(select: exp.Select, grouping: exp.Expr, streams: dict, query: _Query) -> None:
+def _check_aggregation(select: exp.Expr, grouping: exp.Expr, streams: dict, query: _Query) -> None:
     place = span_of(grouping, query.place)
     if len(streams) > 1:
         raise _twice(grouping, query)

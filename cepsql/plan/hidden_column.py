@@ -14,7 +14,7 @@ def carry_column(query: exp.Query, name: str, column: str) -> exp.Query:
     Raises NotSupportedError where the query does not let a column through.
     """
     copy = query.copy()
-    source = next(table for table in catalog_tables(copy) if table_name(table) == name)
+    source: exp.Expr | None = next(table for table in catalog_tables(copy) if table_name(table) == name)
     while source is not None:
         alias = source.args.get("alias")
         if alias is not None and alias.columns:

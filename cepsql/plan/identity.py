@@ -68,6 +68,7 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
         case Read(Source() as source):
             return _describe_source(source)
         case Read(relation):
+            assert isinstance(relation, Registered)
             columns = [[column.name.lower(), _type(column.type)] for column in relation.columns]
             return {"frame": frame_identity(relation), "columns": columns, "watermark": _watermark(relation)}
         case Sql(query, inputs):
@@ -118,7 +119,8 @@ def _spoken(before: object, after: object) -> tuple[str, str]:
     texts = ["nothing" if value is None else str(value) for value in (before, after)]
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
     begin = max(0, alike - _AROUND)
-    return tuple(_cut(text, begin if max(map(len, texts)) > _SHORT else 0) for text in texts)
+    one, other = (_cut(text, begin if max(map(len, texts)) > _SHORT else 0) for text in texts)
+    return one, other
 
 
 def _cut(text: str, begin: int) -> str:

@@ -47,13 +47,16 @@ def split_condition(conditions: Sequence[exp.Expr], times: Mapping[str, str], pl
     Raises NotSupportedError if no key or no bound is there, ProgrammingError for bounds that no pair keeps.
     """
     left, right = times
-    keys, equal_times, own, further = [], [], {left: [], right: []}, []
+    keys: list[tuple[exp.Expr, exp.Expr]] = []
+    equal_times: list[tuple[exp.Expr, exp.Expr]] = []
+    own: dict[str, list[exp.Expr]] = {left: [], right: []}
+    further: list[exp.Expr] = []
     limits = {(left, right): _LONGEST, (right, left): _LONGEST}
     for part in conditions:
         found, whole = time_limits(part, times)
         for limit in found:
-            pair = (limit.earlier, limit.later)
-            limits[pair] = min(limits[pair], limit.widest)
+            order = (limit.earlier, limit.later)
+            limits[order] = min(limits[order], limit.widest)
         pair = _equal_sides(part, left, right)
         if whole and all(limit.exact for limit in found):
             equal_times += [] if pair is None else [pair]

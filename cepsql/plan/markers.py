@@ -31,7 +31,8 @@ def inline_ctes(query: exp.Query) -> exp.Query:
     """Return a copy in which subqueries stand in place of the names of CTEs."""
     copy = query.copy()
     while True:
-        found = next((pair for table in copy.find_all(exp.Table) if (pair := (table, _named_cte(table)))[1]), None)
+        named = ((table, _named_cte(table)) for table in copy.find_all(exp.Table))
+        found = next(((table, cte) for table, cte in named if cte), None)
         if found is None:
             break
         table, cte = found
@@ -76,6 +77,7 @@ def _carry(query: exp.Query, streams: Collection[str], whole: exp.Query) -> None
     alias = item.args.get("alias")
     if alias is not None and alias.columns:
         alias.append("columns", exp.to_identifier(BOUND))
+    assert isinstance(query, exp.Select)
     hidden = _keep_in_joins(query, items, place, whole)
     _let_pass(query, hidden)
     projections = [_without(selected, [BOUND, *hidden], item.alias_or_name) for selected in query.expressions]
@@ -175,7 +177,7 @@ def _without(selected: exp.Expr, hidden: list[str], stream: str) -> exp.Expr:
     star = selected.this if isinstance(selected, exp.Column) else selected
     if not isinstance(star, exp.Star):
         return selected
-    if star is not selected:
+    if isinstance(selected, exp.Column):
         # Only the item with the markers has BOUND; the tables' marks come with stars of theirs, and do no harm.
         hidden = [BOUND] if selected.table.lower() == stream.lower() else []
     if hidden:

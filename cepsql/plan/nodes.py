@@ -144,7 +144,7 @@ class IntervalJoin:
     markers:   it gives markers beside its pairs.
     """
 
-    inputs: tuple["Node", "Node"]
+    inputs: tuple["Node", ...]
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]
     low: int
     high: int
@@ -174,14 +174,14 @@ class IntervalJoin:
     def time_type(self) -> str:
         """The type of the event times."""
         side = self.inputs[0].properties
-        return next(c.type for c in side.columns if c.name.lower() == side.watermark.column.lower())
+        return next(c.type for c in side.columns if c.name.lower() == side.event_time.column.lower())
 
     @property
     def time_column(self) -> str:
         """The column of the event time that the pairs are followed by."""
         if self.time == LATER:
             return LATER
-        return self.time + self.inputs[self.time == RIGHT].properties.watermark.column
+        return self.time + self.inputs[self.time == RIGHT].properties.event_time.column
 
     @property
     def chained(self) -> bool:

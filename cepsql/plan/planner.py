@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -104,10 +105,12 @@ class _Planner:
         matches: dict[str, Node] = {}
         for clause in query.operators:
             if isinstance(clause, MatchClause):
-                clause = with_hidden_columns(clause, lambda sub, place, of=clause: self._check_subquery(sub, place, of))
+                clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
             below = self._over(used_ctes(_with_ctes(clause, query)), matches)
-            operator = self._match if isinstance(clause, MatchClause) else self._deduplicate
-            matches[clause.name] = operator(replace(clause, input=below.query), below)
+            if isinstance(clause, MatchClause):
+                matches[clause.name] = self._match(replace(clause, input=below.query), below)
+            else:
+                matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
         root, limit = self._over(used_ctes(query.expression), matches), None
         if root.properties.streaming:
             refuse_on_streams(root)
@@ -125,12 +128,13 @@ class _Planner:
             relation = self._lookup(table)
             if isinstance(relation, View):
                 (query,) = statements(relation.sql)
+                assert isinstance(query, Query)
                 self._known[name] = self.query(query, relation.name)[0]
             else:
                 self._known[name] = Read(relation)
         return self._known[name]
 
-    def _check_subquery(self, query: exp.Query, place: Span | None, clause: MatchClause) -> None:
+    def _check_subquery(self, clause: MatchClause, query: exp.Query, place: Span | None) -> None:
         """Refuse a subquery in a clause that reads rows of the match, a stream, or another match."""
         if query.find(exp.MatchRecognize) is not None:
             raise NotSupportedError("MATCH_RECOGNIZE in a subquery of MATCH_RECOGNIZE is not supported", place)

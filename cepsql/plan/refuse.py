@@ -18,6 +18,7 @@ _STATEFUL = (exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Li
 def refuse_operator_input(clause: MatchClause | DeduplicateClause, below: Sql, spoken: str) -> None:
     """Raise NotSupportedError for an input over streams that an operator (`spoken`) cannot read in order."""
     for branch in input_branches(below):
+        assert isinstance(branch, Sql)
         for side in _joined(branch):
             refuse_operator_input(clause, side, spoken)
         streams = {name for name, node in branch.inputs.items() if node.properties.streaming}
@@ -34,6 +35,7 @@ def refuse_operator_input(clause: MatchClause | DeduplicateClause, below: Sql, s
 def refuse_unmarked(clause: MatchClause | DeduplicateClause, below: Sql) -> None:
     """Raise NotSupportedError for plain SQL between ordered operators that does not let markers pass."""
     for branch in input_branches(below):
+        assert isinstance(branch, Sql)
         with_markers(branch, clause.span)
         for side in _joined(branch):
             refuse_unmarked(clause, side)
@@ -55,7 +57,8 @@ def refuse_on_streams(root: Sql) -> None:
 
 def _joined(branch: Sql) -> list[Sql]:
     """Return the two streams of a join that a query reads."""
-    return [side for node in branch.inputs.values() if isinstance(node, IntervalJoin) for side in node.inputs]
+    sides = [side for node in branch.inputs.values() if isinstance(node, IntervalJoin) for side in node.inputs]
+    return [side for side in sides if isinstance(side, Sql)]
 
 
 def _refuse_input(clause: MatchClause | DeduplicateClause, query: exp.Query, streams: set[str], spoken: str) -> None:
@@ -126,7 +129,8 @@ def _refuse_order(query: exp.Query, outermost: bool) -> None:
 
 def _in_condition(table: exp.Table) -> bool:
     """Tell whether a table stands in a subquery that is no relation: after IN, in EXISTS, or as a value."""
-    node, parent = table, table.parent
+    node: exp.Expr = table
+    parent = table.parent
     while parent is not None:
         if isinstance(parent, exp.In | exp.Exists):
             return True

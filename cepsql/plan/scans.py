@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from cepsql.catalog import Relation
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.nodes import IntervalJoin, Match, Node, Ordered, Read, Sql
 from cepsql.scan import choose
@@ -31,6 +32,6 @@ def choose_scan(program: MatchProgram, below: Node) -> Choice:
         case Read(relation):
             return choose.choose_scan(program, exp.select("*").from_("source"), {"source": relation})
         case Sql(query, inputs):
-            sources = {name: node.relation for name, node in inputs.items() if isinstance(node, Read)}
-            return choose.choose_scan(program, query, sources)
+            read: dict[str, Relation] = {n: below.relation for n, below in inputs.items() if isinstance(below, Read)}
+            return choose.choose_scan(program, query, read)
     return Choice(None, reason="the input is matches")

@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.statements import MatchClause
+from cepsql.language.statements import DeduplicateClause, MatchClause
 from cepsql.operators.interval_join import LEFT, RIGHT
 from cepsql.plan.join_condition import JoinCondition, conjuncts, only_side, split_condition
 from cepsql.plan.markers import inline_ctes, join_kind
@@ -18,7 +18,7 @@ from cepsql.plan.rules.inline_views import inline_views
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
 
 
-def join_streams(clause: MatchClause, below: Sql) -> Sql:
+def join_streams(clause: MatchClause | DeduplicateClause, below: Sql) -> Sql:
     """Return the input of a match with its join of two streams as an ordered operator; an input without one as it is.
 
     Of the two event times the pairs are followed by the one that the clause orders by.
@@ -27,7 +27,10 @@ def join_streams(clause: MatchClause, below: Sql) -> Sql:
     inlined = {n: node if node.properties.ordered else inline_views(node) for n, node in below.inputs.items()}
     flat = replace(below, inputs=inlined)
     # Only the views that this query names are left to put in place.
-    flat = flat if any(node.properties.ordered for node in inlined.values()) else inline_views(flat)
+    if not any(node.properties.ordered for node in inlined.values()):
+        views = inline_views(flat)
+        assert isinstance(views, Sql)
+        flat = views
     resolved = resolve(inline_ctes(flat.query), lambda table: flat.inputs[table_name(table)].properties)
     nodes = {flat_name(name): node for name, node in flat.inputs.items()}
     number = _joining_select(resolved.qualified, _streams(nodes), clause.span)
@@ -37,7 +40,7 @@ def join_streams(clause: MatchClause, below: Sql) -> Sql:
     choices = [_over(resolved.qualified, number, join, nodes, time) for time in (LEFT, RIGHT, LATER)]
     timely = [query for query in choices if query.properties.watermark is not None]
     first = clause.order_by[0].this.name.lower() if clause.order_by else None
-    asked = [query for query in timely if query.properties.watermark.column.lower() == first]
+    asked = [query for query in timely if query.properties.event_time.column.lower() == first]
     return (asked or timely or choices)[0]
 
 
@@ -178,7 +181,7 @@ def _side(item: exp.Expr, nodes: Mapping[str, Node], place: Span | None) -> _Sid
             place,
             "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
         )
-    return _Side(side, item.alias_or_name.lower(), side.properties.watermark.column.lower())
+    return _Side(side, item.alias_or_name.lower(), side.properties.event_time.column.lower())
 
 
 def _over(query: exp.Query, number: int, join: _Join, nodes: Mapping[str, Node], time: str) -> Sql:

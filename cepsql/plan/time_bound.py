@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.intervals import interval_micros
 from cepsql.errors import ProgrammingError
 
-_TURNED = {exp.GT: exp.LT, exp.GTE: exp.LTE}
+_TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _UPPER, _EQUAL = (exp.LT, exp.LTE), (exp.EQ, exp.NullSafeEQ)
 _DAY = 86_400_000_000
 

@@ -40,7 +40,12 @@ def _of_union(union: exp.Union) -> list[exp.Query] | None:
     plain = {name for name, value in union.args.items() if value} <= {"this", "expression", "distinct"}
     if union.args.get("distinct") or not plain:
         return None
-    return [part for side in (union.left, union.right) for part in (_branches(side) or [side.unnest()])]
+    found: list[exp.Query] = []
+    for side in (union.left, union.right):
+        whole = side.unnest()
+        assert isinstance(side, exp.Query) and isinstance(whole, exp.Query)
+        found += _branches(side) or [whole]
+    return found
 
 
 def _named_alike(branches: list[exp.Query], source: exp.Subquery) -> list[exp.Subquery]:

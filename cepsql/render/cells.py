@@ -1,6 +1,7 @@
 """The text of single values, the same for tables and CSV."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +39,7 @@ def _timestamps(values: pa.ChunkedArray, zone: str) -> Texts:
     return pc.replace_substring_regex(text, r"\.$", "").to_pylist()
 
 
-def _converter(kind: pa.DataType, zone: str) -> Callable[[object], str]:
+def _converter(kind: pa.DataType, zone: str) -> Callable[[Any], str]:
     if pa.types.is_float32(kind):
         return lambda value: float_text(value, np.float32)
     if pa.types.is_floating(kind):

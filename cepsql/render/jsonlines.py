@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ def _texts(column: pa.ChunkedArray, zone: str) -> list[str]:
     return [json_text(value, column.type, zone) for value in column.to_pylist()]
 
 
-def json_text(value: object, kind: pa.DataType, zone: str) -> str:
+def json_text(value: Any, kind: pa.DataType, zone: str) -> str:
     """Write one value of an Arrow type as JSON.
 
     Decimals are numbers with all their digits, NaN and infinities strings, binary base64, timestamps ISO 8601 (with the

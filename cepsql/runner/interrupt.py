@@ -16,7 +16,9 @@ def interruptible(work: Callable[[threading.Event], None], cancel: Callable[[], 
     two seconds abandons the work and raises KeyboardInterrupt. What `work` raises is raised here. A thread of its own,
     because a signal that breaks off a call to the JVM would leave the connection in an unknown state.
     """
-    stop, pressed, failure = threading.Event(), [], []
+    stop = threading.Event()
+    pressed: list[float] = []
+    failure: list[BaseException] = []
 
     def target() -> None:
         try:

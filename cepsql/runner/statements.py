@@ -45,7 +45,9 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
 
 
 def _zone(engine: Engine) -> str:
-    return engine.spark.conf.get("spark.sql.session.timeZone")
+    zone = engine.spark.conf.get("spark.sql.session.timeZone")
+    assert zone is not None
+    return zone
 
 
 def _answer(answer: Answer, settings: Settings, console: Console) -> None:

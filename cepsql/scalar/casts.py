@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 from cepsql.errors import DataError
 from cepsql.scalar.calendar import DAY, day_text, time_text
 from cepsql.scalar.times import parse_date, parse_timestamp
+from cepsql.scalar.tree import Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,
@@ -27,9 +28,6 @@ from cepsql.scalar.types import (
 )
 from cepsql.scalar.values import LIMITS, to_decimal, to_float, to_integer, wrap
 from cepsql.scalar.zone import UTC, Zone
-
-if TYPE_CHECKING:
-    from cepsql.scalar.tree import Session
 
 _SPACE = "".join(map(chr, range(33))) + "\x7f"
 _WHOLE = re.compile(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
@@ -61,7 +59,7 @@ def has_cast(given: Type, target: Type) -> bool:
     return (is_number(given) or given == BOOLEAN) and (is_number(target) or target == BOOLEAN)
 
 
-def cast_function(given: Type, target: Type, session: "Session") -> Callable[[object], object]:
+def cast_function(given: Type, target: Type, session: Session) -> Callable[[Any], object]:
     """Return the function that casts a value that is not NULL.
 
     What cannot be cast gives None, and in ANSI mode raises DataError.
@@ -73,7 +71,7 @@ def cast_function(given: Type, target: Type, session: "Session") -> Callable[[ob
     return _plain_cast(given, target, session.zone)
 
 
-def attempt_function(given: Type, target: Type, session: "Session") -> Callable[[object], object]:
+def attempt_function(given: Type, target: Type, session: Session) -> Callable[[Any], object]:
     """Return the function of TRY_CAST: as in ANSI mode, but with None for what cannot be cast."""
     if given.name == "array":
         return _elements(attempt_function(given.arguments[0], target.arguments[0], session))
@@ -87,12 +85,12 @@ def attempt_function(given: Type, target: Type, session: "Session") -> Callable[
     return plain
 
 
-def _elements(convert: Callable[[object], object]) -> Callable[[tuple], tuple]:
+def _elements(convert: Callable[[Any], object]) -> Callable[[tuple], tuple]:
     return lambda values: tuple(None if value is None else convert(value) for value in values)
 
 
-def _or_error(convert: Callable[[object], object], target: Type) -> Callable[[object], object]:
-    def checked(value: object) -> object:
+def _or_error(convert: Callable[[Any], object], target: Type) -> Callable[[Any], object]:
+    def checked(value: Any) -> object:
         result = convert(value)
         if result is None:
             raise DataError(f"{value!s} cannot be cast to {str(target).upper()}", hint="TRY_CAST gives NULL instead")
@@ -101,20 +99,20 @@ def _or_error(convert: Callable[[object], object], target: Type) -> Callable[[ob
     return checked
 
 
-def _within_range(target: Type, convert: Callable[[object], object]) -> Callable[[object], object]:
+def _within_range(target: Type, convert: Callable[[Any], object]) -> Callable[[Any], object]:
     """Make a cast to an integer type give None for what is beyond its ends, instead of the nearest or its low bits."""
     if target not in INTEGERS:
         return convert
     limit = LIMITS[target.name]
 
-    def checked(value: object) -> int | None:
+    def checked(value: Any) -> int | None:
         whole = to_integer(value)
         return whole if whole is not None and -limit <= whole < limit else None
 
     return checked
 
 
-def _plain_cast(given: Type, target: Type, zone: Zone) -> Callable[[object], object]:
+def _plain_cast(given: Type, target: Type, zone: Zone) -> Callable[[Any], object]:
     if given == STRING:
         return _from_string(target, zone)
     if target == STRING:
@@ -154,9 +152,9 @@ def _integer(target: str, value: Decimal | float) -> int:
     if isinstance(value, float):
         # A float goes to INT or BIGINT first, whose ends it stops at.
         limit = LIMITS["bigint" if target == "bigint" else "int"]
-        whole = 0 if value != value else limit - 1 if value >= limit else max(-limit, to_integer(max(value, -limit)))
+        whole = 0 if value != value else limit - 1 if value >= limit else max(-limit, int(max(value, -limit)))
         return wrap(whole, LIMITS[target])
-    return wrap(to_integer(value), LIMITS[target])
+    return wrap(int(value), LIMITS[target])
 
 
 def _from_string(target: Type, zone: Zone) -> Callable[[str], object]:
@@ -204,7 +202,7 @@ def _parse_decimal(precision: int, scale: int, text: str) -> Decimal | None:
         return None
 
 
-def _to_string(given: Type, zone: Zone) -> Callable[[object], str]:
+def _to_string(given: Type, zone: Zone) -> Callable[[Any], str]:
     if given == BOOLEAN:
         return lambda value: "true" if value else "false"
     if given == DATE:

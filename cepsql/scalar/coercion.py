@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import reduce
 
 from cepsql.errors import DataError, NotSupportedError
 from cepsql.scalar.casts import cast_function, has_cast
@@ -57,7 +56,10 @@ def common_type(types: Iterable[Type], session: Session, texts: bool = True) -> 
     """
     # Spark takes strings first, so that the order in which types are met does not matter.
     ordered = sorted(dict.fromkeys(types), key=lambda type: type != STRING)
-    return reduce(lambda a, b: a and _wider(a, b, session, texts), ordered, VOID)
+    common: Type | None = VOID
+    for type in ordered:
+        common = common and _wider(common, type, session, texts)
+    return common
 
 
 def literal_decimal(node: Node) -> Type | None:
@@ -65,6 +67,13 @@ def literal_decimal(node: Node) -> Type | None:
     if isinstance(node, Constant) and node.type in INTEGERS and node.value is not None:
         return decimal_of_literal(node.value)
     return decimal_of(node.type)
+
+
+def counted_decimal(node: Node) -> Type:
+    """Return `literal_decimal` of a node that is a whole number or DECIMAL."""
+    found = literal_decimal(node)
+    assert found is not None
+    return found
 
 
 def compared_type(left: Node, right: Node, session: Session) -> Type | None:
@@ -96,7 +105,7 @@ def number_type(left: Node, right: Node, session: Session) -> Type:
     if is_decimal(a) or is_decimal(b):
         if a in FRACTIONS or b in FRACTIONS:
             return DOUBLE
-        return wider_decimal(literal_decimal(left), literal_decimal(right))
+        return wider_decimal(counted_decimal(left), counted_decimal(right))
     return _wider_number(a, b, session)
 
 
@@ -131,7 +140,8 @@ def _wider(a: Type, b: Type, session: Session, texts: bool) -> Type | None:
         return b if a == VOID else a
     if is_number(a) and is_number(b):
         if is_decimal(a) or is_decimal(b):
-            return DOUBLE if a in FRACTIONS or b in FRACTIONS else wider_decimal(decimal_of(a), decimal_of(b))
+            left, right = decimal_of(a), decimal_of(b)
+            return DOUBLE if left is None or right is None else wider_decimal(left, right)
         return _wider_number(a, b, session)
     if a in DATETIMES and b in DATETIMES:
         return TIMESTAMP if TIMESTAMP in (a, b) else TIMESTAMP_NTZ

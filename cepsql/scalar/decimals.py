@@ -23,9 +23,20 @@ def decimal_of_literal(value: Decimal | int) -> Type:
     >>> str(decimal_of_literal(Decimal("0.001"))), str(decimal_of_literal(Decimal("12.50")))
     ('decimal(3,3)', 'decimal(4,2)')
     """
-    _, digits, exponent = Decimal(value).as_tuple()
-    scale = max(0, -exponent)
-    return decimal(max(len(digits) + max(0, exponent), scale, 1), scale)
+    digits, power = Decimal(value).as_tuple().digits, exponent(Decimal(value))
+    scale = max(0, -power)
+    return decimal(max(len(digits) + max(0, power), scale, 1), scale)
+
+
+def exponent(value: Decimal) -> int:
+    """Return the power of ten of the last digit of a finite number.
+
+    >>> exponent(Decimal("12.50")), exponent(Decimal("3E+2"))
+    (-2, 2)
+    """
+    power = value.as_tuple().exponent
+    assert isinstance(power, int)
+    return power
 
 
 def arithmetic_type(operation: str, left: Type, right: Type) -> Type:

@@ -1,5 +1,8 @@
 """Which operation or function of the registry an expression of sqlglot's is, on which expressions."""
 
+from collections.abc import Callable
+from typing import Any
+
 from sqlglot import exp
 
 Form = tuple[str, list[exp.Expr]]
@@ -148,7 +151,7 @@ def _timestamp_difference(node: exp.TimestampDiff) -> Form:
     return f"{node.text('unit').lower()}s_between", [node.this, node.expression]
 
 
-_BINARY = {
+_BINARY: dict[type[exp.Expr], str] = {
     exp.And: "and", exp.Or: "or", exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt",
     exp.GTE: "ge", exp.NullSafeEQ: "nseq", exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div",
     exp.Mod: "mod", exp.IntDiv: "intdiv", exp.BitwiseAnd: "bitand", exp.BitwiseOr: "bitor", exp.BitwiseXor: "bitxor",
@@ -204,7 +207,7 @@ _NAMED = {
     "LOG1P": "log1p", "EXPM1": "expm1", "HYPOT": "hypot", "BTRIM": "trim", "PMOD": "pmod", "BROUND": "bround",
     "CARDINALITY": "size", "GET": "get", "ARRAY_UNION": "array_union",
 }  # fmt: skip
-_SPECIAL = {
+_SPECIAL: dict[type[exp.Expr], Callable[[Any], tuple[str, list[exp.Expr]] | None]] = {
     exp.Case: _case, exp.If: _case, exp.Is: _is_null, exp.In: _in, exp.Trim: _trim, exp.Like: _like, exp.ILike: _like,
     exp.Escape: _escaped_like, exp.Pad: _pad, exp.Log: _logarithm, exp.TsOrDsAdd: _add_days,
     exp.DateDiff: _days_between, exp.TimestampDiff: _timestamp_difference, exp.Bracket: _element,

@@ -8,8 +8,10 @@ last bit may differ from the one here.
 import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from typing import Any
 
 from cepsql.scalar.calendar import DAY, add_months, whole_months
+from cepsql.scalar.decimals import exponent
 from cepsql.scalar.strings import STRING_FUNCTIONS, concat_ws
 from cepsql.scalar.values import wrap
 
@@ -72,19 +74,19 @@ def _cotangent(value: float) -> float:
     return math.copysign(math.inf, tangent) if tangent == 0 else 1 / tangent
 
 
-def _rounded(mode: str) -> Callable[[object, int], object]:
+def _rounded(mode: str) -> Callable[[Any, int], object]:
     def function(value: Decimal | float, digits: int) -> object:
         if isinstance(value, float) and not math.isfinite(value):
             return value
         exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-        if digits < -exact.as_tuple().exponent:
+        if digits < -exponent(exact):
             exact = exact.quantize(Decimal((0, (1,), -digits)), mode, _EXACT)
         return exact if isinstance(value, Decimal) else float(exact) if isinstance(value, float) else int(exact)
 
     return function
 
 
-def _whole(mode: str) -> Callable[[object], object]:
+def _whole(mode: str) -> Callable[[Any], object]:
     def function(value: Decimal | float) -> object:
         if isinstance(value, Decimal):
             return value.to_integral_value(mode)
@@ -99,7 +101,7 @@ def _whole(mode: str) -> Callable[[object], object]:
     return function
 
 
-def positive_modulo(a: object, b: object, limit: int) -> object:
+def positive_modulo(a: Any, b: Any, limit: int) -> Any:
     """Return PMOD; b is not zero, and integers wrap around at a limit."""
     if isinstance(a, Decimal) or isinstance(b, Decimal):
         rest = _EXACT.remainder(Decimal(a), Decimal(b))
@@ -107,18 +109,18 @@ def positive_modulo(a: object, b: object, limit: int) -> object:
     if isinstance(a, float):
         if math.isnan(a) or math.isnan(b) or math.isinf(a):
             return math.nan
-        rest = math.fmod(a, b)
-        if rest >= 0:
-            return rest
-        return math.nan if math.isinf(b) else math.fmod(rest + b, b)
-    rest = int(math.copysign(1, a)) * (abs(a) % abs(b))
-    if rest >= 0:
-        return rest
-    total = wrap(rest + b, limit)
+        remainder = math.fmod(a, b)
+        if remainder >= 0:
+            return remainder
+        return math.nan if math.isinf(b) else math.fmod(remainder + b, b)
+    whole = int(math.copysign(1, a)) * (abs(a) % abs(b))
+    if whole >= 0:
+        return whole
+    total = wrap(whole + b, limit)
     return (1 if total >= 0 else -1) * (abs(total) % abs(b))
 
 
-def _integer_division(a: object, b: object) -> int:
+def _integer_division(a: Any, b: Any) -> int:
     if isinstance(a, Decimal) or isinstance(b, Decimal):
         return int(_EXACT.divide_int(Decimal(a), Decimal(b)))
     quotient = abs(a) // abs(b)

@@ -1,5 +1,6 @@
 """Day-time intervals in microseconds: what is added to times, and their multiples."""
 
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from cepsql.errors import DataError
@@ -55,7 +56,7 @@ def _checked(micros: int, kind: str) -> int:
     return micros
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable] = {
     "add interval": add_interval,
     "sub interval": _sub_interval,
     "mul interval": _times,

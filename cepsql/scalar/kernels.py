@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,10 @@ class Unvectorised(Exception):
     """These values or this operation have no form here: evaluate row by row."""
 
 
+Mask: TypeAlias = np.ndarray | np.bool_
+"""A boolean for each row, or one for all."""
+
+
 @dataclass(frozen=True)
 class Vector:
     """A value for each row, or one for all (0 dimensions).
@@ -41,17 +46,17 @@ class Vector:
     unknown: bool: could be anything, because it depends on a row that has not come; None if nowhere.
     """
 
-    values: np.ndarray | pa.Array | pa.Scalar
-    valid: np.ndarray
-    unknown: np.ndarray | None = None
+    values: Any
+    valid: Mask
+    unknown: Mask | None = None
 
     @property
-    def true(self) -> np.ndarray:
+    def true(self) -> Mask:
         """Where a boolean is known to be true."""
         return self.values & self.valid & _known(self)
 
     @property
-    def false(self) -> np.ndarray:
+    def false(self) -> Mask:
         """Where a boolean is known to be false."""
         return ~self.values & self.valid & _known(self)
 
@@ -128,17 +133,17 @@ def constant(value: object) -> Vector:
     return Vector(pa.scalar(value), np.True_)
 
 
-def _known(vector: Vector) -> np.ndarray:
+def _known(vector: Vector) -> Mask:
     return np.True_ if vector.unknown is None else ~vector.unknown
 
 
-def _either(vectors: tuple[Vector, ...]) -> np.ndarray | None:
+def _either(vectors: tuple[Vector, ...]) -> Mask | None:
     """Return where a value is unknown because one of those that it is computed from is."""
     masks = [vector.unknown for vector in vectors if vector.unknown is not None]
     return np.logical_or.reduce(np.broadcast_arrays(*masks)) if masks else None
 
 
-def _strict(vectors: tuple[Vector, ...], values: np.ndarray, valid: np.ndarray = np.True_) -> Vector:
+def _strict(vectors: tuple[Vector, ...], values: Any, valid: Mask = np.True_) -> Vector:
     """Make a result that is NULL where an argument is."""
     for vector in vectors:
         valid = valid & vector.valid
@@ -173,7 +178,7 @@ def _compare(operation: str) -> Callable:
     return kernel
 
 
-def _comparison(operation: str, a: Vector, b: Vector) -> np.ndarray:
+def _comparison(operation: str, a: Vector, b: Vector) -> Any:
     if operation in ("gt", "ge"):
         return _comparison({"gt": "lt", "ge": "le"}[operation], b, a)
     if operation == "ne":
@@ -190,7 +195,7 @@ def _comparison(operation: str, a: Vector, b: Vector) -> np.ndarray:
     return result | (np.isnan(y) & ~np.isnan(x)) if operation == "lt" else result | np.isnan(y)
 
 
-def _arrow_comparison(compare: Callable, a: Vector, b: Vector) -> np.ndarray:
+def _arrow_comparison(compare: Callable, a: Vector, b: Vector) -> Mask:
     """Compare strings or binaries by bytes, decimals by value."""
     for vector in (a, b):
         # A NULL constant has no type of its own.
@@ -275,7 +280,7 @@ def _case(type: Type, *arguments: Vector) -> Vector:
     return _narrow(type, result)
 
 
-def _choose(where: np.ndarray, a: Vector, b: Vector, doubt: np.ndarray | None) -> Vector:
+def _choose(where: Mask, a: Vector, b: Vector, doubt: Mask | None) -> Vector:
     """Take a's value where `where` is true, else b's; unknown where the one taken is, or `doubt` is true."""
     values = np.where(where, _number_or_boolean(a), _number_or_boolean(b))
     valid = np.where(where, a.valid, b.valid)
@@ -291,7 +296,7 @@ def _number_or_boolean(vector: Vector) -> np.ndarray:
     return vector.values
 
 
-def _mask(unknown: np.ndarray | None) -> np.ndarray:
+def _mask(unknown: Mask | None) -> Mask:
     return np.False_ if unknown is None else unknown
 
 
@@ -370,7 +375,7 @@ def _narrow(type: Type, vector: Vector) -> Vector:
 _CHECKED = {"add", "sub", "mul", "neg", "abs", "div", "mod", "cast"}
 """What may fail in ANSI mode."""
 
-_KERNELS = {
+_KERNELS: dict[str, Callable] = {
     "and": _and,
     "or": _or,
     "not": _not,

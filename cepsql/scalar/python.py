@@ -100,7 +100,8 @@ def _operands(source: Source, node: Apply, last_first: bool = False) -> list[str
     """Append the operands of what is NULL where one of them is; behind a NULL none is evaluated, as it could fail."""
     if not source.session.ansi:
         return _values(source, node)
-    names, depth = [], source.depth
+    names: list[str] = []
+    depth = source.depth
     for argument in reversed(node.arguments) if last_first else node.arguments:
         if names:
             later = source.name()
@@ -228,13 +229,20 @@ def _divided_whole(source: Source, node: Apply) -> str:
     a, b = _operands(source, node, last_first=True)
     if source.session.ansi:
         _refuse_zero(source, a, b)
-    function = source.refer(REGISTRY[node.operation].python)
+    function = source.refer(_python(node))
     limit = ", 2147483648" if node.operation == "pmod" and node.type.name != "bigint" else ", 2**63"
     more = limit if node.operation == "pmod" else ""
     text = f"{function}({a}, {b}{more})"
     if is_decimal(node.type):
         text = f"to_decimal({text}, {node.type.precision}, {node.type.scale})"
     return _narrow(source, node.type, _strict(source, [a, b], f"({text} if {b} else None)"))
+
+
+def _python(node: Apply) -> Callable:
+    """Return the function of an operation that has one."""
+    function = REGISTRY[node.operation].python
+    assert function is not None
+    return function
 
 
 def _negate(source: Source, node: Apply) -> str:
@@ -303,7 +311,7 @@ def _cast(source: Source, node: Apply) -> str:
 def _interval(source: Source, node: Apply) -> str:
     """Append an operation of `cepsql.scalar.intervals`."""
     names = _operands(source, node)
-    function = intervals.FUNCTIONS[node.operation]
+    function: Callable = intervals.FUNCTIONS[node.operation]
     if node.operation in ("add interval", "sub interval"):
         function = partial(function, source.session.zone if node.type == TIMESTAMP else None)
     return _strict(source, names, f"{source.refer(function)}({', '.join(names)})")
@@ -321,10 +329,10 @@ def _function(source: Source, node: Apply) -> str:
     """Append a call of a function of the registry."""
     function = REGISTRY[node.operation]
     names = (_values if function.takes_null else _operands)(source, node)
-    text = f"{source.refer(function.python)}({', '.join(names)})"
+    text = f"{source.refer(_python(node))}({', '.join(names)})"
     if is_decimal(node.type):
         # Spark fails where rounding makes more than 38 digits, with and without ANSI mode.
-        text = f"not_null(to_decimal({text}, {node.type.precision}, {node.type.scale}), {_BEYOND!r})"
+        text = f"fitting_decimal({text}, {node.type.precision}, {node.type.scale}, {_BEYOND!r})"
     return _narrow(source, node.type, _strict(source, [] if function.takes_null else names, text))
 
 

@@ -8,6 +8,7 @@ from cepsql.scalar.coercion import (
     cast,
     common_type,
     compared_type,
+    counted_decimal,
     implicit_cast,
     literal_decimal,
     number_type,
@@ -237,7 +238,8 @@ def _texts_as_numbers(operands: tuple[Node, ...], session: Session) -> tuple[Nod
     kinds = [node.type for node in operands]
     if not session.ansi or kinds.count(STRING) != 1:
         return operands
-    target = compared_type(*operands, session)
+    left, right = operands
+    target = compared_type(left, right, session)
     return operands if target is None else tuple(cast(n, target, session) if n.type == STRING else n for n in operands)
 
 
@@ -253,7 +255,7 @@ def _number(node: Node, operation: str, operands: tuple[Node, ...], session: Ses
 def _of_numbers(operation: str, left: Node, right: Node, session: Session) -> Node:
     decimals = is_decimal(left.type) or is_decimal(right.type)
     if decimals and not {left.type, right.type} & {*FRACTIONS}:
-        kind = arithmetic_type(operation, literal_decimal(left), literal_decimal(right))
+        kind = arithmetic_type(operation, counted_decimal(left), counted_decimal(right))
         return Apply(operation, (left, right), kind)
     kind = DOUBLE if operation == "div" else number_type(left, right, session)
     return Apply(operation, (cast(left, kind, session), cast(right, kind, session)), kind)

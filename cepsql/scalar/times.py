@@ -40,7 +40,7 @@ def parse_timestamp(text: str, zone: Zone) -> int | None:
     trimmed = text.strip(_BLANK)
     clock = _TIME.fullmatch(text.rstrip(_BLANK)[1:] if text.startswith("T") else trimmed)
     if clock and (text.startswith("T") or clock[2] is not None):
-        day = _today(zone)
+        day: int | None = _today(zone)
         parts = clock.groups()
     else:
         found = _TIMESTAMP.fullmatch(trimmed)
@@ -104,4 +104,5 @@ def _at_zone(local: int, name: str) -> int | None:
         offset = ZoneInfo(name).utcoffset(_EPOCH + datetime.timedelta(microseconds=local))
     except (ValueError, OverflowError, OSError, KeyError):
         return None
+    assert offset is not None
     return local - offset // datetime.timedelta(microseconds=1)

@@ -1,11 +1,15 @@
 """Scalar expressions: as they are asked for, without types, and typed, with Spark's full type at every node."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from cepsql.errors import Span
 from cepsql.scalar.types import Type
 from cepsql.scalar.zone import UTC, Zone
+
+Leaf = Any
+"""What an expression reads, as whoever builds it says: a hashable value."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Session:
 class Literal:
     """A constant; `type` is its Spark SQL type where the value does not tell it, as for an interval."""
 
-    value: object
+    value: Any
     type: str = ""
 
 
@@ -46,17 +50,17 @@ class Call:
 class Null:
     """NULL of the type of a leaf."""
 
-    leaf: Hashable
+    leaf: Leaf
 
 
-Expression = Literal | Null | Call | Hashable
+Expression = Literal | Null | Call | Leaf
 
 
 @dataclass(frozen=True)
 class Input:
     """A typed leaf."""
 
-    leaf: Hashable
+    leaf: Leaf
     type: Type
 
 
@@ -64,7 +68,7 @@ class Input:
 class Constant:
     """A typed constant: times and intervals in microseconds, DATE in days, DECIMAL as decimal.Decimal, NULL as None."""
 
-    value: object
+    value: Any
     type: Type
 
 
@@ -80,7 +84,7 @@ class Apply:
 Node = Input | Constant | Apply
 
 
-def leaves(expression: Expression | None) -> Iterator[Hashable]:
+def leaves(expression: Expression | None) -> Iterator[Leaf]:
     """Yield the leaves and literals of an expression, left to right."""
     if isinstance(expression, Call):
         for argument in expression.arguments:

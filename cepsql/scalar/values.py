@@ -3,8 +3,11 @@
 import ctypes
 import math
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import Any, TypeVar
 
 from cepsql.errors import DataError
+
+T = TypeVar("T")
 
 __all__ = [
     "BEYOND",
@@ -16,6 +19,7 @@ __all__ = [
     "decimal_mul",
     "decimal_negated",
     "decimal_sub",
+    "fitting_decimal",
     "greatest",
     "in_range",
     "is_greater",
@@ -50,6 +54,11 @@ def to_decimal(value: Decimal | float, precision: int, scale: int) -> Decimal | 
         # There is no negative zero.
         return rounded.copy_abs()
     return rounded if rounded.is_finite() and rounded.adjusted() < precision - scale else None
+
+
+def fitting_decimal(value: Decimal | float | None, precision: int, scale: int, what: str) -> Decimal | None:
+    """Round a number to a decimal(precision, scale), NULL to NULL. Raises DataError with `what` if it does not fit."""
+    return None if value is None else not_null(to_decimal(value, precision, scale), what)
 
 
 def _exact(value: Decimal | float) -> Decimal:
@@ -127,7 +136,7 @@ def wrap(value: int, limit: int) -> int:
     return (value + limit) % (2 * limit) - limit
 
 
-def not_null(value: object, what: str) -> object:
+def not_null(value: T | None, what: str) -> T:
     """Return a result; None stands for one that Spark refuses in ANSI mode, with a DataError."""
     if value is None:
         raise DataError(what, hint="without ANSI mode the value would be NULL")
@@ -156,7 +165,7 @@ def same_nan(value: object) -> object:
     return value if value == value else NAN
 
 
-def is_greater(a: object, b: object) -> bool:
+def is_greater(a: Any, b: Any) -> bool:
     """Tell whether a is greater than b, where NaN is above all else."""
     return a > b or (a != a and b == b)
 

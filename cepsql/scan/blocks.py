@@ -39,7 +39,7 @@ def line_blocks(path: str) -> Iterator[bytes]:
         raise OperationalError(f"{path} cannot be read: {error}") from error
 
 
-def _opened(path: str) -> BinaryIO:
+def _opened(path: str) -> BinaryIO | io.BufferedIOBase:
     suffix = Path(path).suffix.lower()
     if suffix in _UNREAD:
         raise OperationalError(

@@ -1,6 +1,7 @@
 """Whether the rows of a match can be read with Arrow, and how; or why Spark has to read them."""
 
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlparse
 
 from sqlglot import exp
@@ -130,7 +131,7 @@ def _source_columns(source: Source) -> dict[str, Node]:
     return computed
 
 
-class _Reasons(dict):
+class _Reasons(dict[str, Any]):
     """Columns by name; asking for one that could not be compiled raises the reason."""
 
     def __init__(self, known: dict[str, Node]):
@@ -150,7 +151,7 @@ class _Reasons(dict):
         return found
 
 
-def _projected(query: exp.Select, columns: dict[str, Node]) -> tuple[Node | None, dict[str, Node]]:
+def _projected(query: exp.Query, columns: dict[str, Node]) -> tuple[Node | None, dict[str, Node]]:
     """Return what the rows of a query satisfy and what its columns stand for, given the columns of the source."""
     below, condition = query.args["from_"].this, None
     if isinstance(below, exp.Subquery):
@@ -173,10 +174,9 @@ def _projected(query: exp.Select, columns: dict[str, Node]) -> tuple[Node | None
             selected.update(columns)
             continue
         try:
-            node = compile_tree(item.unalias(), columns)
+            selected[item.alias_or_name.lower()] = compile_tree(item.unalias(), columns)
         except Unlike as unlike:
-            node = unlike
-        selected[item.alias_or_name.lower()] = node
+            selected[item.alias_or_name.lower()] = unlike
     return condition, selected
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from cepsql.scalar.zone import Zone
 from cepsql.scan.node import Apply, Constant, Node, Read
 from cepsql.scan.types import arrow_type
 
-Value = pa.Array | pa.Scalar
+Value: TypeAlias = pa.Array | pa.Scalar
 """A value for each row, or one for all."""
 
 
@@ -183,7 +184,7 @@ def _plain(function: Callable) -> Callable:
     return lambda _, *values: function(*values)
 
 
-_OPERATIONS = {
+_OPERATIONS: dict[str, Callable] = {
     "and": _plain(pc.and_kleene),
     "or": _plain(pc.or_kleene),
     "not": _plain(pc.invert),

@@ -9,19 +9,23 @@ from cepsql.language.tokens import DIALECT
 from cepsql.scalar.times import parse_date, parse_timestamp
 from cepsql.scalar.zone import UTC
 from cepsql.scan.node import Apply, Constant, Node
-from cepsql.scan.types import INTEGERS, NUMBERS, arrow_type, canonical_type, is_decimal
+from cepsql.scan.types import INTEGERS, NUMBERS, canonical_type, is_decimal
 
 
 class Unlike(Exception):
     """An expression is not known to mean the same in Arrow as in Spark; the text says which and why."""
 
 
-_COMPARISONS = {
+_COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge", exp.NullSafeEQ: "nseq",
 }  # fmt: skip
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-_ARITHMETIC = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Mod: "mod"}
-_TEXT_TESTS = {exp.StartsWith: "starts_with", exp.EndsWith: "ends_with", exp.Contains: "contains"}
+_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Mod: "mod"}
+_TEXT_TESTS: dict[type[exp.Expr], str] = {
+    exp.StartsWith: "starts_with",
+    exp.EndsWith: "ends_with",
+    exp.Contains: "contains",
+}
 _INSTANTS = ("timestamp_seconds", "timestamp_millis", "timestamp_micros")
 _COMPARABLE = ("boolean", "string", "date", "timestamp")
 
@@ -70,9 +74,9 @@ class _Compiler:
         """Compile one expression."""
         kind = type(tree)
         if kind in _COMPARISONS:
-            return _compared(_COMPARISONS[kind], self.value(tree.left), self.value(tree.right))
+            return _compared(_COMPARISONS[kind], self.value(tree.this), self.value(tree.expression))
         if kind in _ARITHMETIC:
-            return _computed(_ARITHMETIC[kind], self.value(tree.left), self.value(tree.right))
+            return _computed(_ARITHMETIC[kind], self.value(tree.this), self.value(tree.expression))
         if kind in _TEXT_TESTS:
             return self._text_test(_TEXT_TESTS[kind], tree)
         match tree:
@@ -150,7 +154,7 @@ class _Compiler:
             return result
         return Apply("in", (value, *members), "boolean")
 
-    def _text_test(self, operation: str, tree: exp.Binary | exp.Func) -> Node:
+    def _text_test(self, operation: str, tree: exp.Expr) -> Node:
         pattern = self.value(tree.expression)
         if not isinstance(pattern, Constant) or pattern.type != "string":
             raise Unlike(f"{_spoken(tree)} with other than a constant")
@@ -230,7 +234,7 @@ def _compared(operation: str, left: Node, right: Node) -> Node:
         if isinstance(left, Constant):
             operation, left, right = _MIRRORED.get(operation, ""), right, left
         if isinstance(right, Constant) and right.value is not None and operation in _MIRRORED:
-            if left.type in INTEGERS and abs(float(right.value)) >= 2.0 ** (arrow_type(left.type).bit_width - 1):
+            if left.type in INTEGERS and abs(float(right.value)) >= 2.0 ** (INTEGERS[left.type].bit_width - 1):
                 raise Unlike(f"{left.type.upper()} beside {right.value}, which is beyond its range")
             return Apply(f"{operation} decimal", (left, Constant(str(right.value), "string")), "boolean")
         raise Unlike("a comparison of DECIMALs")
@@ -253,16 +257,16 @@ def _meet(left: Node, right: Node) -> tuple[Node, Node]:
         return cast(left, wider), cast(right, wider)
     kinds = (left.type, right.type)
     for i, kind in enumerate(kinds):
-        other = kinds[1 - i]
+        side, other = (left, right)[i], kinds[1 - i]
         if is_decimal(kind) and (left, right)[1 - i].type in INTEGERS and isinstance((left, right)[1 - i], Constant):
             return left, right
-        if is_decimal(kind) and isinstance((left, right)[i], Constant):
+        if is_decimal(kind) and isinstance(side, Constant):
             if other in INTEGERS or is_decimal(other):
                 return left, right
             if other in ("float", "double"):
                 return cast(left, "double"), cast(right, "double")
-        if kind == "string" and other in ("date", "timestamp") and isinstance((left, right)[i], Constant):
-            read = _read_constant((left, right)[i].value, other)
+        if kind == "string" and other in ("date", "timestamp") and isinstance(side, Constant):
+            read = _read_constant(side.value, other)
             return (read, right) if i == 0 else (left, read)
     raise Unlike(f"{left.type.upper()} beside {right.type.upper()}")
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-WRONG = object()
+WRONG: Any = object()
 """Stands for a value that is none of its column's type."""
 
 _DEPTH, _DIGITS, _NAME_BYTES, _TEXT = 1000, 1000, 50_000, 20_000_000
@@ -85,7 +86,8 @@ def _rows(line: _Line, columns: Mapping) -> tuple[list[dict[str, object]], int]:
 
 def _object(line: _Line, at: int, columns: Mapping, depth: int) -> tuple[dict[str, object], bool, int]:
     """Return the values of an object, whether all are of their types, and where it ends; `at` is inside its brace."""
-    text, row, well = line.text, {}, True
+    text, well = line.text, True
+    row: dict[str, object] = {}
     at = _space(text, at)
     if text.startswith("}", at):
         return row, well, at + 1
@@ -137,7 +139,7 @@ def _value(line: _Line, at: int, depth: int) -> tuple[str, int]:
     found = _TOKEN.match(line.text, at)
     if not found:
         raise _Malformed
-    kind, end = found.lastgroup, found.end()
+    kind, end = found.lastgroup or "", found.end()
     if kind == "nested":
         return kind, _nested_end(line, at, depth)
     if kind in ("integer", "float"):
@@ -178,7 +180,7 @@ def _nested_end(line: _Line, at: int, depth: int) -> int:
 
 
 def _space(text: str, at: int) -> int:
-    return _SPACE.match(text, at).end()
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # No space is a match, too.
 
 
 def _passed(text: str, at: int, mark: str) -> int:

@@ -5,12 +5,14 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
+from cepsql.scalar.decimals import exponent
 from cepsql.scalar.times import parse_date, parse_timestamp
 from cepsql.scalar.zone import Zone
 from cepsql.scan.json_line import WRONG
 from cepsql.scan.texts import parse_text
-from cepsql.scan.types import INTEGERS, arrow_type, is_decimal
+from cepsql.scan.types import INTEGERS, is_decimal
 
 _SPECIAL = {
     "NaN": "nan", "Infinity": "inf", "+Infinity": "inf", "+INF": "inf", "-Infinity": "-inf", "-INF": "-inf",
@@ -28,14 +30,14 @@ _SWITCH = -141_427
 """The day 1582-10-15, from which the Julian and the Gregorian calendar are one to Spark."""
 
 
-def converter(type: str, zone: Zone) -> Callable[[str, str], object]:
+def converter(type: str, zone: Zone) -> Callable[[str, str], Any]:
     """Return what makes a value of a column's type of a token, as `cepsql.scan.json_line.read_line` takes it."""
     if type == "string":
         return lambda kind, text: text
     if type == "boolean":
         return lambda kind, text: kind == "true" if kind in ("true", "false") else WRONG
     if type in INTEGERS:
-        bits = arrow_type(type).bit_width
+        bits = INTEGERS[type].bit_width
         return lambda kind, text: _integer(text, bits) if kind == "integer" else WRONG
     if type in ("float", "double"):
         return partial(_floating, type, zone)
@@ -68,11 +70,11 @@ def date_in_text(text: str) -> int | None:
     return day
 
 
-def _known(value: object) -> object:
+def _known(value: object) -> Any:
     return WRONG if value is None else value
 
 
-def _integer(text: str, bits: int) -> object:
+def _integer(text: str, bits: int) -> Any:
     value, half = int(text), 2 ** (bits - 1)
     if bits == 8 and half <= value < 2 * half:
         # Jackson takes bytes without a sign, too.
@@ -80,7 +82,7 @@ def _integer(text: str, bits: int) -> object:
     return value if -half <= value < half else WRONG
 
 
-def _floating(type: str, zone: Zone, kind: str, text: str) -> object:
+def _floating(type: str, zone: Zone, kind: str, text: str) -> Any:
     if kind in ("special", "text"):
         return float(_SPECIAL[text]) if text in _SPECIAL else WRONG
     if kind not in _NUMBER:
@@ -88,7 +90,7 @@ def _floating(type: str, zone: Zone, kind: str, text: str) -> object:
     return 0.0 if kind == "integer" and text == "-0" else _known(parse_text(text, type, zone))
 
 
-def _timestamp(zone: Zone, kind: str, text: str) -> object:
+def _timestamp(zone: Zone, kind: str, text: str) -> Any:
     if kind == "text":
         return _known(timestamp_in_text(text, zone))
     seconds = _integer(text, 64) if kind == "integer" else WRONG
@@ -96,13 +98,13 @@ def _timestamp(zone: Zone, kind: str, text: str) -> object:
     return WRONG if seconds is WRONG else (seconds * 1_000_000 + 2**63) % 2**64 - 2**63
 
 
-def _decimal(type: str, zone: Zone, kind: str, text: str) -> object:
+def _decimal(type: str, zone: Zone, kind: str, text: str) -> Any:
     if kind not in (*_NUMBER, "text"):
         return WRONG
     value = parse_text(text, type, zone)
     if value is not None and ("e" in text or "E" in text):
         given = Decimal(text.replace(",", ""))
-        if -given.as_tuple().exponent > (_LEAST_SCALE if given else 2**31 - 1) or given.as_tuple().exponent >= 2**31:
+        if -exponent(given) > (_LEAST_SCALE if given else 2**31 - 1) or exponent(given) >= 2**31:
             return WRONG
     return _known(value)
 

@@ -1,6 +1,7 @@
 """Spark's hash of rows, vectorised: Murmur3 (x86, 32 bit) with seed 42, chained through the columns."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,7 @@ def bucket_numbers(keys: Sequence[pa.Array], rows: int, buckets: int) -> np.ndar
 
 def spark_hashes(columns: Sequence[pa.Array], rows: int) -> np.ndarray:
     """Return Spark's `hash` of the columns, int32; a NULL leaves the hash of the columns before it."""
-    hashes: np.ndarray | None = None
+    hashes: Any = None
     for column in columns:
         # The first column starts from one seed, so equal texts have equal hashes and few are computed.
         if hashes is None and pa.types.is_string(column.type):

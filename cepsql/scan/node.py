@@ -1,6 +1,7 @@
 """Expressions over the columns of one row, whose meaning in Arrow is Spark's: frozen, picklable data."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Read:
 class Constant:
     """A value of a type, None for NULL; a TIMESTAMP is its text, since the time zone of the session decides."""
 
-    value: object
+    value: Any
     type: str
 
 

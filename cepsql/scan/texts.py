@@ -2,6 +2,7 @@
 
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +69,7 @@ def text_values(texts: pa.Array, type: str, zone: Zone) -> tuple[pa.Array, np.nd
 def parse_text(text: str, type: str, zone: Zone) -> object:
     """Return the value that a text means, as what `pyarrow.array` takes for the type, or None if it is none."""
     if type in INTEGERS:
-        return _integer(text, arrow_type(type).bit_width) if _INTEGER.fullmatch(text) else None
+        return _integer(text, INTEGERS[type].bit_width) if _INTEGER.fullmatch(text) else None
     if type in ("float", "double"):
         return _floating(text, type)
     if type == "boolean":
@@ -85,7 +86,7 @@ def parse_text(text: str, type: str, zone: Zone) -> object:
 def _plain(type: str) -> str | None:
     if not is_decimal(type):
         return _PLAIN.get(type)
-    decimal = arrow_type(type)
+    decimal: Any = arrow_type(type)
     whole = decimal.precision - decimal.scale
     fraction = rf"(\.\d{{0,{decimal.scale}}})?" if decimal.scale else ""
     return rf"^-?\d{{1,{whole}}}{fraction}$" if whole else None

@@ -57,7 +57,7 @@ class SqlLexer(Lexer):
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """Return the function from line number to that line's pieces."""
         lines: list[StyleAndTextTuples] = [[]]
-        for style, text in highlight(document.text):
+        for style, text, *_ in highlight(document.text):
             first, *others = text.split("\n")
             lines[-1].append((style, first))
             lines.extend([(style, other)] for other in others)

@@ -18,6 +18,7 @@ from cepsql.scan.ansi import ansi_obstacle
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.read import read_files
+from cepsql.spark.settings import setting
 from cepsql.spark.source import located_options
 from cepsql.spark.worker import settle
 from cepsql.spark.zone import session_zone
@@ -54,11 +55,11 @@ def scan_packets(
 def session_obstacle(spark: SparkSession, scan: ArrowScan) -> str | None:
     """Return the setting under which this session reads otherwise than an Arrow scan, None if there is none."""
     for key, expected in _EXPECTED.items():
-        if spark.conf.get(key).lower() != expected.lower():
-            return f"{key} is {spark.conf.get(key)}"
-    if spark.conf.get(_LEGACY_TIMES).upper() == "LEGACY":
+        if setting(spark, key).lower() != expected.lower():
+            return f"{key} is {setting(spark, key)}"
+    if setting(spark, _LEGACY_TIMES).upper() == "LEGACY":
         return f"{_LEGACY_TIMES} is LEGACY"
-    checked = ansi_obstacle(scan.nodes) if spark.conf.get(_ANSI).lower() == "true" else None
+    checked = ansi_obstacle(scan.nodes) if setting(spark, _ANSI).lower() == "true" else None
     return checked and f"{_ANSI} is true, which concerns {checked}"
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from cepsql.spark.settings import setting
+
 _MASK = 0xFFFFFFFF
 
 
@@ -21,7 +23,7 @@ class Buckets:
 
 def session_buckets(spark: SparkSession, count: int | None = None) -> Buckets:
     """Return `count` buckets, by default one for each of the session's shuffle partitions."""
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
+    partitions = int(setting(spark, "spark.sql.shuffle.partitions"))
     return Buckets(count or partitions, partitions)
 
 
@@ -32,7 +34,8 @@ def balanced_buckets(buckets: Buckets) -> list[int]:
     """
     partitions = buckets.partitions
     room = [(buckets.count + partitions - 1 - i) // partitions for i in range(partitions)]
-    chosen, value = [], 0
+    chosen: list[int] = []
+    value = 0
     while len(chosen) < buckets.count:
         partition = spark_hash(value) % partitions
         if room[partition]:

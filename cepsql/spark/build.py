@@ -94,6 +94,7 @@ def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
     if not untimed or not any(keeps_state(node) and not is_match(node) for node in nodes(analyzed(frame))):
         return
     relation = untimed[0]
+    assert relation.watermark is not None
     time = next(c for c in relation.columns if c.name.lower() == relation.watermark.column.lower())
     raise NotSupportedError(
         f"windows, groups and joins of {relation.name} are not supported, whose event time {time.name} is "
@@ -138,7 +139,7 @@ class _Builder:
                 feeds = [self._feed(node, number, frame) for number, frame in enumerate(self._rows(node))]
                 return join_stream(node, feeds, self._observation(), self.buckets)
             case SparkWatermark(below):
-                return with_match_watermark(self.frame(below), below.properties.watermark)
+                return with_match_watermark(self.frame(below), below.properties.event_time)
 
     def inputs(self, node: Ordered) -> list[DataFrame]:
         """Return the rows of an operator, by input, with equal types."""
@@ -161,7 +162,7 @@ class _Builder:
             return self._output(self.aggregate(found, match.aggregates), match)
         marked = node.markers and node.properties.watermark is not None
         feeds = [self._feed(node, number, frame) for number, frame in enumerate(frames)]
-        hold = node.properties.watermark.delay if marked else None
+        hold = node.properties.event_time.delay if marked else None
         found = match_stream(feeds, program, self._observation(), self.buckets, hold)
         found = self.aggregate(found, match.aggregates)
         return self._output(found, match, *([BOUND] if marked else []))
@@ -181,8 +182,8 @@ class _Builder:
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns else None
-        delay, name = below.properties.watermark.delay, _input_names(node)[number]
         reader = self._file_reader(node, below, control)
+        delay, name = below.properties.event_time.delay, _input_names(node)[number]
         return Feed(frame, delay, side, control=control, late=late, read=reader, name=name)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
@@ -200,7 +201,7 @@ class _Builder:
         if self.scan == SPARK_SCAN:
             return None
         choice = choose_scans(node)[node.inputs.index(below)]
-        if choice.scan is None:
+        if choice.scan is None or choice.source is None:
             raise OperationalError(
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
                 hint="start with a new checkpoint and replay the input",
@@ -242,10 +243,8 @@ class _Builder:
         if not relation.streaming:
             return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
         name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
-        if WHOLE in frame.columns and self.write_late:
-            frame = divert(frame, name, late_files(relation))
-        else:
-            frame = observe_source(frame, name)
+        files = late_files(relation) if WHOLE in frame.columns and self.write_late else None
+        frame = observe_source(frame, name) if files is None else divert(frame, name, files)
         if below_match:
             return frame
         frame = frame.drop(WHOLE)

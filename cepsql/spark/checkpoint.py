@@ -60,7 +60,7 @@ def open_checkpoint(
     whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
     """
     temporary = folder is None
-    if temporary:
+    if folder is None:
         path = Path(tempfile.mkdtemp(prefix="cepsql-checkpoint-"))
     else:
         if urlparse(str(folder)).scheme:

@@ -12,6 +12,7 @@ from cepsql.scalar.types import INTERVAL, TIMESTAMP, UNKNOWN, Type, parse_type
 from cepsql.scalar.typing import typed
 from cepsql.scalar.zone import Zone
 from cepsql.spark.rows import layout_columns
+from cepsql.spark.settings import setting
 from cepsql.spark.zone import session_zone
 
 _ANSI = "spark.sql.ansi.enabled"
@@ -25,7 +26,7 @@ def in_session(frame: DataFrame, program: MatchProgram) -> MatchProgram:
     """
     conditions = [condition for condition in program.conditions if condition is not None]
     spark = frame.sparkSession
-    ansi = spark.conf.get(_ANSI).lower() == "true"
+    ansi = setting(spark, _ANSI).lower() == "true"
     if not conditions:
         return replace(program, session=Session(ansi))
     types = leaf_types(_column_types(frame, program))

@@ -30,7 +30,7 @@ from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
-from cepsql.spark.settings import stage_settings
+from cepsql.spark.settings import setting, stage_settings
 from cepsql.spark.source import MALFORMED
 
 _LISTED_KEYS = 8
@@ -97,7 +97,8 @@ def _first_stage(spark: SparkSession, plan: Plan, checkpoint: str) -> int:
         return 0
     operators = spark.read.format("state-metadata").load(checkpoint)
     ours = operators.where("operatorName = 'applyInPandasWithState'").selectExpr("max(operatorId) AS last")
-    return ours.head()["last"] or 0
+    greatest = ours.head()
+    return (greatest and greatest["last"]) or 0
 
 
 def _ties(match: MatchPlan) -> list[str]:
@@ -127,7 +128,7 @@ class _Partition:
     def __init__(self, frame: DataFrame, asked: AskedPartition):
         match, constants = asked.match, asked.constants
         self.frame, self.match = frame, match
-        self.zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
+        self.zone = setting(frame.sparkSession, "spark.sql.session.timeZone")
         self.names = [column.name for column in match.program.keys]
         kinds = frame.selectExpr(*self.keys()).schema
         typed = [f"try_cast({c} AS {f.dataType.simpleString()})" for c, f in zip(constants, kinds.fields, strict=True)]
@@ -198,6 +199,7 @@ def _from_stream(wanted: _Partition, parts: ConditionParts) -> KeyRows:
     packed = frame.selectExpr(*columns).mapInArrow(partial(_pack, wanted.names), "mine BINARY, others BINARY")
     tables = run_once(packed)
     batches = [[packet.as_py() for packet in table["mine"]] for table in tables]
+    assert wanted.match.watermark is not None
     found = sort_batches(program, wanted.match.watermark.delay, batches, _ties(wanted.match))
     if found is None:
         keys = [pa.ipc.open_stream(o.as_py()).read_all() for t in tables for o in t["others"] if o.is_valid]

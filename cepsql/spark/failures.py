@@ -55,7 +55,7 @@ def translated_failures(sql: str = "") -> Iterator[None]:
     except Exception as failure:
         error = translate_failure(failure)
         cause = failure if isinstance(failure, PySparkException) else failure.__cause__
-        if error.span is None and error.text is None and isinstance(cause, PySparkException):
+        if error.span is None and error.text in (None, sql) and isinstance(cause, PySparkException):
             error.span = _place(cause, sql)
             error.text = sql if error.span else None
         if error is failure:
@@ -79,9 +79,10 @@ def _place(exception: PySparkException, sql: str) -> Span | None:
 
 def _causes(exception: BaseException) -> Iterator[BaseException]:
     """Yield the exception and its causes as far as they are known, outermost first."""
-    while exception is not None:
-        yield exception
-        exception = getattr(exception, "_cause", None) or exception.__cause__
+    cause: BaseException | None = exception
+    while cause is not None:
+        yield cause
+        cause = getattr(cause, "_cause", None) or cause.__cause__
 
 
 def _description(exception: BaseException) -> str:
@@ -103,7 +104,7 @@ def _own_error(text: str) -> Error | None:
     """Return the cepsql error that a Python traceback shows first: the innermost one."""
     found = _OWN_ERROR.search(text)
     kind = getattr(errors, found[1], None) if found else None
-    if not (isinstance(kind, type) and issubclass(kind, Error)):
+    if found is None or not (isinstance(kind, type) and issubclass(kind, Error)):
         return None
     message, _, hint = found[2].partition(_HINT)
     return kind(message, hint=hint or None)

@@ -33,7 +33,7 @@ def frame_watermark(frame: DataFrame) -> Watermark | None:
                     f"one of the streams in {field.name} has no watermark",
                     hint=f'say how late its rows may be: register(name, frame, watermark=("{field.name}", "1 minute"))',
                 )
-            return Watermark(field.name, max(delays) * 1000)
+            return Watermark(field.name, max(delay for delay in delays if delay is not None) * 1000)
     return None
 
 

@@ -9,8 +9,9 @@ import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
@@ -21,6 +22,7 @@ from cepsql.spark.spark_plan import (
     frame_of,
     is_aggregation,
     items,
+    jvm,
     keeps_state,
     nodes,
     with_child,
@@ -92,13 +94,14 @@ class _Place:
     """
 
     path: tuple[tuple[object, int], ...]
-    time: object
+    time: Any
 
 
 def _observed(frame: DataFrame, place: _Place, bound: LateBound):
     below = frame_of(frame, _child(*place.path[-1]))
-    expressions = frame.sparkSession._jvm.org.apache.spark.sql.classic.ExpressionUtils
-    begin = end = ClassicColumn(expressions.column(place.time))
+    expressions = jvm(frame.sparkSession).org.apache.spark.sql.classic.ExpressionUtils
+    begin: Column = ClassicColumn(expressions.column(place.time))
+    end = begin
     if place.time.dataType().typeName() == "struct":
         begin, end = begin.getField("start"), end.getField("end")
     counting = below.observe(
@@ -141,7 +144,8 @@ def _descent(path: list, time):
 
     None, with the path as it was, if no node computes it.
     """
-    taken, wanted = [], time.exprId()
+    taken: list[tuple[Any, int]] = []
+    wanted = time.exprId()
     node = _child(*path[-1])
     while node is not None:
         computed = _computed(node, wanted)

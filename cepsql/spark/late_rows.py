@@ -49,8 +49,7 @@ def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
 
     Raises OperationalError where the file cannot be written.
     """
-    context = TaskContext.get()
-    query, batch = context.getLocalProperty(_QUERY_PROPERTY), int(context.getLocalProperty(_BATCH_PROPERTY))
+    query, batch = _task_property(_QUERY_PROPERTY), int(_task_property(_BATCH_PROPERTY))
     path = Path(files.folder) / f"{files.stream}-{query}-{batch:09d}-{part}.{files.format}"
     try:
         write_file(late_rows(rejected, query, batch), path, files.format)
@@ -88,13 +87,26 @@ def remove_uncommitted(folders: Iterable[str], checkpoint: str) -> None:
                 path.unlink(missing_ok=True)
 
 
+def _task() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None
+    return context
+
+
+def _task_property(name: str) -> str:
+    """Return a property that Spark gives the tasks of a micro-batch."""
+    value = _task().getLocalProperty(name)
+    assert value is not None
+    return value
+
+
 def _divert(files: LateFiles, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     found: list[pa.RecordBatch] = []
     pieces = 0
 
     def write() -> None:
         rejected = stack([pa.Table.from_batches([batch]) for batch in found])
-        write_rejected(files, rejected, f"partition-{TaskContext.get().partitionId()}-{pieces}")
+        write_rejected(files, rejected, f"partition-{_task().partitionId()}-{pieces}")
 
     for batch in batches:
         malformed = batch[MALFORMED].fill_null(False).to_numpy(zero_copy_only=False)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from cepsql.analysis.list_aggregates import ELEMENT, ListAggregate
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.spark_plan import jvm
 
 _ROW, _PLACE = "__cepsql_row", "__place"
 
@@ -52,9 +53,9 @@ def check_streaming(frame: DataFrame) -> None:
 
     Raises OperationalError or ProgrammingError.
     """
-    jvm = frame.sparkSession._jvm
-    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
-    mode = jvm.org.apache.spark.sql.streaming.OutputMode.Append()
+    java = jvm(frame.sparkSession)
+    checker = java.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    mode = java.org.apache.spark.sql.streaming.OutputMode.Append()
     try:
         checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
     except Exception as failure:

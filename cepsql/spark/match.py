@@ -70,7 +70,10 @@ def sorted_rows(frame: DataFrame, layout: RowLayout, order: list[str], more: Seq
 
 def _order_key(sql: str, name: str) -> tuple[Column, Column]:
     """Split an ORDER BY item into the value under a name and the sort key of that name."""
-    value, direction, nulls = re.fullmatch(r"(?is)(.*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?\s*", sql).groups()
+    parts = re.fullmatch(r"(?is)(.*?)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?\s*", sql)
+    # All of it may be the value.
+    assert parts is not None
+    value, direction, nulls = parts.groups()
     direction = (direction or "asc").lower()
     nulls = (nulls or ("first" if direction == "asc" else "last")).lower()
     return F.expr(value).alias(name), getattr(F.col(name), f"{direction}_nulls_{nulls}")()

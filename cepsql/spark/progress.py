@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -140,7 +141,7 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
 
     fresh: the observations whose numbers since the checkpoint began are added in place of those of the batch.
     """
-    totals = {
+    totals: dict[str, Any] = {
         "batches": progress.batches + 1,
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
@@ -206,7 +207,7 @@ class _Listener(StreamingQueryListener):
         self._running: dict[str, Watch] = {}
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        if found := self.expected.pop(event.name, None):
+        if found := self.expected.pop(event.name or "", None):
             self._running[str(event.runId)] = found
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:

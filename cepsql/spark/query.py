@@ -22,7 +22,7 @@ from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.list_aggregates import has_list_aggregates
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
-from cepsql.spark.settings import is_chain, stage_settings
+from cepsql.spark.settings import is_chain, setting, stage_settings
 from cepsql.spark.sink import RowSink
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class StandingQuery:
         finally:
             # The session may be gone.
             with contextlib.suppress(PySparkException, Py4JError, OSError):
-                limit = self._frame.sparkSession.conf.get("spark.sql.streaming.numRecentProgressUpdates")
+                limit = setting(self._frame.sparkSession, "spark.sql.streaming.numRecentProgressUpdates")
                 self._watch.complete(self._query, int(limit))
 
     def _stop_spark(self) -> None:

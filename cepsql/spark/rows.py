@@ -114,11 +114,10 @@ def _measure_type(values: DataFrame, measure: Measure) -> DataType:
         case Navigation(column=column) | RowValue(column):
             return LongType() if column == "t" else values.schema[column].dataType
         case Aggregate(function, column=ByVariable() | MatchNumber() as column):
-            number = isinstance(column, MatchNumber)
-            sql = "CAST(1 AS BIGINT)" if number else column.column or "CAST(NULL AS STRING)"
+            sql = "CAST(1 AS BIGINT)" if isinstance(column, MatchNumber) else column.column or "CAST(NULL AS STRING)"
             made = f"array({sql})" if function == "list" else f"{function}({sql})"
             return values.selectExpr(f"{made} AS x").schema["x"].dataType
-        case Aggregate(function="list", column=column):
+        case Aggregate(function="list", column=str() as column):
             return ArrayType(LongType() if column == "t" else values.schema[column].dataType)
         case Aggregate(function=function, column=column):
             if column == "t":

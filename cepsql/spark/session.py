@@ -93,7 +93,7 @@ def _start(settings: dict[str, str], log: Path) -> SparkSession:
             channels = {"stdout": output, "stderr": output, "start_new_session": True}
             if SparkContext._gateway is None:
                 SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
-            return SparkSession.builder.config(map=settings).getOrCreate()
+            return SparkSession.builder.config(map=dict(settings)).getOrCreate()
     except PySparkException as exception:
         raise SessionError(
             "Spark did not start", hint=_last_complaint(log), detail=log.read_text(errors="replace")

@@ -28,7 +28,14 @@ MEANING_SETTINGS = (
 
 def meaning_settings(spark: SparkSession) -> dict[str, str]:
     """Return what a session says of MEANING_SETTINGS."""
-    return {key: spark.conf.get(key) for key in MEANING_SETTINGS}
+    return {key: setting(spark, key) for key in MEANING_SETTINGS}
+
+
+def setting(spark: SparkSession, key: str) -> str:
+    """Return what a session says of a setting of Spark's that has a default."""
+    value = spark.conf.get(key)
+    assert value is not None
+    return value
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """Look into the analyzed plans of Spark, and put nodes of them together anew."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 _AGGREGATIONS = ("Aggregate", "Distinct")
 _DEDUPLICATIONS = ("Deduplicate", "DeduplicateWithinWatermark")
@@ -13,10 +14,16 @@ def analyzed(frame: DataFrame):
     return frame._jdf.queryExecution().analyzed() if hasattr(frame, "_jdf") else None
 
 
+def jvm(spark: SparkSession) -> Any:
+    """Return the JVM of a session, which is not Spark Connect's."""
+    assert spark._jvm is not None
+    return spark._jvm
+
+
 def frame_of(frame: DataFrame, plan) -> DataFrame:
     """Return the frame of a plan, in the session of another frame."""
     spark = frame.sparkSession
-    return DataFrame(spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
+    return DataFrame(jvm(spark).org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
 
 
 def nodes(plan) -> Iterator:
@@ -45,7 +52,7 @@ def with_child(frame: DataFrame, node, number: int, child):
     """Return a copy of a node with another input at a place; `frame` is any of the session."""
     inputs = children(node)
     inputs[number] = child
-    return node.withNewChildren(frame.sparkSession._jvm.PythonUtils.toSeq(inputs))
+    return node.withNewChildren(jvm(frame.sparkSession).PythonUtils.toSeq(inputs))
 
 
 def is_aggregation(node) -> bool:

@@ -120,9 +120,9 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
         elif own not in COUNTS:
             found[own] = found.get(own, 0) + number
     if len(pairs) > 1:
-        for number, (given, own) in enumerate(pairs):
-            label = f"{INPUT_COUNTS}{number} {given.name or number} "
-            found |= {label + name: getattr(own, name) for name in COUNTS}
+        for place, (given, counts) in enumerate(pairs):
+            label = f"{INPUT_COUNTS}{place} {given.name or place} "
+            found |= {label + name: getattr(counts, name) for name in COUNTS}
     return found
 
 

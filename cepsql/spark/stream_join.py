@@ -53,7 +53,7 @@ def join_stream(
     operator = JoinOperator(left, right, node.low, node.high, outer)
     stage = run_stage(operator, feeds, digest([describe_join(node), kinds]), observation, buckets)
     if node.markers:
-        pairs = unpack_bounded(stage, schema, node.properties.watermark.delay)
+        pairs = unpack_bounded(stage, schema, node.properties.event_time.delay)
     else:
         pairs = stage_rows(stage, schema)
     output = [
@@ -66,7 +66,7 @@ def join_stream(
 
 
 def _layout(node: IntervalJoin, side: int, kinds: list[str]) -> RowLayout:
-    time = node.inputs[side].properties.watermark.column
+    time = node.inputs[side].properties.event_time.column
     keys = [f"CAST(({sql_of(pair[side])}) AS {kind})" for pair, kind in zip(node.keys, kinds, strict=True)]
     return RowLayout(
         tuple(Column(f"k{i}", sql) for i, sql in enumerate(keys)),
@@ -77,7 +77,7 @@ def _layout(node: IntervalJoin, side: int, kinds: list[str]) -> RowLayout:
 
 def _traveling(node: IntervalJoin, side: int) -> list[str]:
     """Return the columns of a side that pairs give, but for the event time, which is there anyway."""
-    time = node.inputs[side].properties.watermark.column.lower()
+    time = node.inputs[side].properties.event_time.column.lower()
     return [name for name in node.columns[side] if name != time]
 
 
@@ -102,7 +102,7 @@ def _given(node: IntervalJoin, side: int, prefix: str, time_type: DataType) -> d
 
 
 def _time_type(node: IntervalJoin, side: int, frame: DataFrame) -> DataType:
-    return frame.schema[node.inputs[side].properties.watermark.column].dataType
+    return frame.schema[node.inputs[side].properties.event_time.column].dataType
 
 
 def _timestamp(micros: str, kind: DataType) -> str:

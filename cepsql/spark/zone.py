@@ -6,6 +6,7 @@ import re
 from pyspark.sql import SparkSession
 
 from cepsql.scalar.zone import Zone
+from cepsql.spark.spark_plan import jvm
 
 _DAY, _SECOND = 86_400, 1_000_000
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -14,10 +15,10 @@ _TRANSITION = re.compile(r" at (\d+-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)(Z|[+-][\d:]
 
 def session_zone(spark: SparkSession) -> Zone:
     """Return the session's time zone, with the transitions of Java's own table."""
-    zones = spark._jvm.java.time.ZoneId
+    zones = jvm(spark).java.time.ZoneId
     rules = zones.of(spark.conf.get("spark.sql.session.timeZone"), zones.SHORT_IDS).getRules()
     if rules.isFixedOffset():
-        return Zone((), (rules.getOffset(spark._jvm.java.time.Instant.EPOCH).getTotalSeconds() * _SECOND,))
+        return Zone((), (rules.getOffset(jvm(spark).java.time.Instant.EPOCH).getTotalSeconds() * _SECOND,))
     # One text instead of a call to the JVM for every part of hundreds of transitions.
     known = [_transition(*found.groups()) for found in _TRANSITION.finditer(rules.getTransitions().toString())]
     recurring = [_Rule(rule) for rule in rules.getTransitionRules()]

@@ -540,3 +540,30 @@ __match_1: X Y Z
     1 row Y
     2 row Z
     3 accept
+====
+SELECT sym, ts FROM (SELECT DISTINCT sym, ts, qty FROM ticks) DEDUPLICATE (PARTITION BY sym ORDER BY ts, qty DESC WITHIN INTERVAL '1' HOUR)
+----
+== rewritten ==
+__distinct_1 reads
+  SELECT sym, ts, qty FROM ticks
+__first_0 reads
+  SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM __distinct_1)
+SELECT sym, ts FROM __first_0
+== logical ==
+Query  stream  sym string, ts timestamp
+  Sql  SELECT sym, ts FROM __first_0
+    Deduplicate __first_0
+      the first row of each: sym, within: 1 hour
+      order by: ts ASC NULLS FIRST, qty DESC NULLS LAST
+      watermark: ts - 0 seconds
+      state: rows not yet released by the watermark; the time of the last row given out for the keys of the last 1 hour
+      Sql  SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM __distinct_1)
+        Deduplicate __distinct_1
+          the first row of each: sym, ts, qty, within: 1 microsecond
+          order by: `ts`
+          watermark: ts - 10 seconds
+          state: rows not yet released by the watermark
+          Sql  SELECT sym, ts, qty FROM ticks
+            Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern

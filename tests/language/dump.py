@@ -6,6 +6,7 @@ from cepsql.errors import Span
 from cepsql.language.statements import (
     CreateSource,
     CreateView,
+    DeduplicateClause,
     Explain,
     ExplainMatch,
     MatchClause,
@@ -39,16 +40,12 @@ def dump(statement: Statement) -> str:
 def _query(query: Query) -> list[str]:
     lines = []
     for clause in query.operators:
-        lines += _match(clause)
+        lines += _match(clause) if isinstance(clause, MatchClause) else _deduplicate(clause)
     return [*lines, f"query: {_sql(query.expression)}"]
 
 
 def _match(clause: MatchClause) -> list[str]:
-    lines = [f"{clause.name}: {_sql(clause.input)}"]
-    if clause.partition_by:
-        lines.append(f"  partition by: {', '.join(map(_sql, clause.partition_by))}")
-    if clause.order_by:
-        lines.append(f"  order by: {', '.join(map(_sql, clause.order_by))}")
+    lines = _operator(clause)
     lines += [f"  measure {measure.name.text}: {_sql(measure.expression)}" for measure in clause.measures]
     rows = [str(word) for word in ("all" if clause.rows.all else "one", clause.rows.empty) if word]
     lines.append(f"  rows: {' '.join(rows)}{' with timeouts' if clause.rows.timeouts else ''}")
@@ -59,6 +56,22 @@ def _match(clause: MatchClause) -> list[str]:
     for union, members in clause.subsets:
         lines.append(f"  subset {union.text}: {', '.join(member.text for member in members)}")
     lines += [f"  define {name.text}: {_sql(condition)}" for name, condition in clause.defines]
+    return lines
+
+
+def _deduplicate(clause: DeduplicateClause) -> list[str]:
+    lines = _operator(clause)
+    if clause.within is not None:
+        lines.append(f"  within: {_sql(clause.within)}")
+    return lines
+
+
+def _operator(clause: MatchClause | DeduplicateClause) -> list[str]:
+    lines = [f"{clause.name}: {_sql(clause.input)}"]
+    if clause.partition_by:
+        lines.append(f"  partition by: {', '.join(map(_sql, clause.partition_by))}")
+    if clause.order_by:
+        lines.append(f"  order by: {', '.join(map(_sql, clause.order_by))}")
     return lines
 
 

@@ -305,3 +305,11 @@ query: SELECT sym FROM ticks
 (SELECT 1) UNION ALL (SELECT 2)
 ----
 query: (SELECT 1) UNION ALL (SELECT 2)
+====
+SELECT k FROM s AS t DEDUPLICATE (PARTITION BY k, x ORDER BY ts, n DESC WITHIN INTERVAL '1' HOUR) AS d WHERE k > 1
+----
+__first_0: SELECT * FROM s AS t
+  partition by: k, x
+  order by: ts, n DESC
+  within: INTERVAL '1' HOUR
+query: SELECT k FROM __first_0 AS d WHERE k > 1

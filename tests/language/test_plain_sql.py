@@ -9,7 +9,8 @@ from catalog import engine
 from golden import check, params
 from sqlglot.errors import ParseError
 
-from cepsql.language.tokens import DIALECT, KEPT_AGGREGATES
+from cepsql.language.islands import KEPT_AGGREGATES
+from cepsql.language.tokens import DIALECT
 from cepsql.language.translate import statements
 
 CASES = params(Path(__file__).parent, "plain.sql")

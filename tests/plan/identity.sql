@@ -85,6 +85,20 @@ SELECT id, total FROM orders
 query.inputs.orders.columns[0][1] was bigint and is int; query.inputs.orders.columns[3][1] was decimal(12,2) and is decimal(12,3); query.inputs.orders.options.header was true and is nothing; and 1 more
 the same match ids
 ====
+SELECT * FROM ticks DEDUPLICATE (PARTITION BY sym ORDER BY ts WITHIN INTERVAL '60' SECONDS)
+~~~~
+select * from Ticks deduplicate (partition by SYM order by TS within interval '1' minute)
+----
+the same query
+the same match ids
+====
+SELECT * FROM ticks DEDUPLICATE (PARTITION BY sym ORDER BY ts WITHIN INTERVAL '1' MINUTE)
+~~~~
+SELECT * FROM ticks DEDUPLICATE (PARTITION BY sym, price ORDER BY ts)
+----
+query.inputs.__first_0.deduplicate.keys was ['sym'] and is ['sym', 'price']; query.inputs.__first_0.deduplicate.within was 60000000 and is nothing
+the same match ids
+====
 SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t JOIN orders AS o ON t.sym = o.customer AND o.at BETWEEN t.ts AND t.ts + INTERVAL '1' MINUTE WHERE o.total > t.price) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.id AS a PATTERN (A B))
 ~~~~
 SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t, orders AS o WHERE o.total > t.price AND o.at <= t.ts + INTERVAL '60' SECONDS AND o.at >= t.ts AND t.SYM = o.customer) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.id AS a PATTERN (A B))

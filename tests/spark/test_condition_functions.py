@@ -13,7 +13,8 @@ from cepsql.analysis.conditions import lower_value
 from cepsql.analysis.scope import MatchScope
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import Span
-from cepsql.language.tokens import DIALECT, Text, parse_island
+from cepsql.language.islands import parse_island
+from cepsql.language.tokens import DIALECT, Text
 from cepsql.pattern.leaf_types import leaf_types
 from cepsql.scalar.columns import plain_values, type_of
 from cepsql.scalar.python import Source, compile_node

@@ -24,6 +24,7 @@ def with_markers(node: Node, place: Span | None = None) -> Node:
         return node
     if isinstance(node, Ordered):
         return replace(node, markers=True)
+    assert isinstance(node, Sql)
     names = {name for name, below in node.inputs.items() if below.properties.ordered}
     try:
         query = carry_markers(node.query, names)
