@@ -97,7 +97,7 @@ SEEDS = {
     "three patterns": 58,
     "windows": 7,
     "join": 4,
-    "streams side by side": 11,
+    "streams side by side": 17,
     "matches beside a stream": 3,
     "joined streams": 5,
     "left join": 6,
