@@ -78,6 +78,14 @@ def test_the_rules_of_ansi_mode(spark):
             found(engine, "{}L AS l", ["9223372036854775807"] * 3, condition)
 
 
+@pytest.mark.parametrize("condition", ["10 / (A.i - i) < 0", "map(A.i - i, 'up', A.o - A.o, '')[-1] = 'up'"])
+def test_an_error_behind_rows_that_no_match_reaches_is_none(spark, condition):
+    rows = " UNION ALL ".join(f"SELECT {o} AS o, {i} AS i" for o, i in enumerate((3, 3, 4, 5)))
+    engine = cepsql.connect(in_mode(spark, True))
+    sql = f"SELECT * FROM ({rows}) MATCH_RECOGNIZE (ORDER BY o MEASURES B.o AS o PATTERN (A B) DEFINE A AS i = 4, B AS "
+    assert engine.sql(f"{sql}{condition})").collect() == [(3,)]
+
+
 def test_what_is_not_computed_as_spark_does_is_refused_before_it_runs(engine):
     with pytest.raises(NotSupportedError, match="CAST of DOUBLE to STRING") as refused:
         found(engine, "CAST({} AS DOUBLE) / 3 AS x", ["1", "2", "3"], "concat(A.x * 2, x) = 'a'")
