@@ -94,7 +94,7 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
     hint = "use another checkpoint folder, or remove this one to replay the input from its beginning"
     folder = checkpoint.folder
     if plan.get("format") != FORMAT:
-        raise OperationalError(f"the checkpoint {folder} was written by another version of cepsql", hint=hint)
+        raise OperationalError(f"the checkpoint {folder} is in the format of another version of cepsql", hint=hint)
     if canonical_json(plan.get("plan")) != canonical_json(checkpoint.identity):
         differing = spoken_differences(plan.get("plan"), json.loads(canonical_json(checkpoint.identity)))
         raise OperationalError(f"the checkpoint {folder} belongs to a different query: {differing}", hint=hint)

@@ -95,6 +95,6 @@ def test_a_checkpoint_of_an_earlier_format_is_refused(engine, tmp_path):
     run(engine, QUERY, tmp_path / "checkpoint")
     file = tmp_path / "checkpoint" / "plan.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 2}))
-    with pytest.raises(OperationalError, match="written by another version of cepsql") as raised:
+    with pytest.raises(OperationalError, match="in the format of another version of cepsql") as raised:
         run(engine, QUERY, tmp_path / "checkpoint")
     assert "replay" in raised.value.hint
