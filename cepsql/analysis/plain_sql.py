@@ -89,3 +89,13 @@ def _innermost(expression: exp.Expr, question: Callable[[exp.Expr], object]) -> 
         except (Error, SqlglotError):
             return not_understood(span_of(node, span_of(expression)))
     return None
+
+
+def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
+    """Return the conditions that must all hold for one to hold; none for None."""
+    if condition is None:
+        return []
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        return [part for side in (condition.left, condition.right) for part in conjuncts(side)]
+    return [condition]

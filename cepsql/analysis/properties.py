@@ -28,3 +28,9 @@ class Properties:
         """The watermark of rows that have one; whatever an ordered operator reads from a stream does."""
         assert self.watermark is not None
         return self.watermark
+
+    @property
+    def event_time_type(self) -> str:
+        """The type of the event time of rows that have one."""
+        time = self.event_time.column.lower()
+        return next(column.type for column in self.columns if column.name.lower() == time)

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.conditions import lower_value
 from cepsql.analysis.match import MatchPlan
-from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.plain_sql import conjuncts, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import FIRST, LAST, MATCH_FUNCTIONS, RUNNING, MatchScope, navigation_name
 from cepsql.analysis.traveling import Traveling
@@ -116,7 +116,7 @@ def _split(condition: exp.Expr, text: Text) -> list[tuple[exp.Expr, Span | None]
     """Return the AND-ed parts of a condition, with the characters of each if they are certain."""
     place = span_of(condition)
     if place is None:
-        return [(node, None) for node in _conjuncts(condition)]
+        return [(node, None) for node in conjuncts(condition)]
     inside = [i for i, token in enumerate(text.tokens) if place.start <= token.start and token.end < place.end]
     return _split_tokens(condition, text, inside[0], inside[-1] + 1)
 
@@ -130,7 +130,7 @@ def _split_tokens(node: exp.Expr, text: Text, begin: int, end: int) -> list[tupl
     sides = list(node.flatten(unnest=False))
     edges = [begin - 1, *_ands(text, begin, end), end]
     if len(edges) != len(sides) + 1:
-        return [(part, None) for part in _conjuncts(node)]
+        return [(part, None) for part in conjuncts(node)]
     found = []
     for side, before, after in zip(sides, edges, edges[1:], strict=False):
         found += _split_tokens(side, text, before + 1, after)
@@ -151,8 +151,3 @@ def _ands(text: Text, begin: int, end: int) -> list[int]:
                 found.append(i)
         i = text.closing.get(i, i) + 1
     return found
-
-
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    node = node.unnest()
-    return [part for side in node.flatten() for part in _conjuncts(side)] if isinstance(node, exp.And) else [node]

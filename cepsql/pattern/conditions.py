@@ -27,16 +27,17 @@ def split(condition: Scalar | None) -> tuple[Scalar | None, Scalar | None]:
     """
     row_only: list[Scalar] = []
     rest: list[Scalar] = []
-    for part in _conjuncts(condition):
+    for part in conjuncts(condition):
         (row_only if all(map(reads_row_only, leaves(part))) else rest).append(part)
     return _conjunction(row_only), _conjunction(rest)
 
 
-def _conjuncts(condition: Scalar | None) -> list[Scalar]:
+def conjuncts(condition: Scalar | None) -> list[Scalar]:
+    """Return the conditions that must all hold for one to hold; none for None."""
     if condition is None:
         return []
     if isinstance(condition, Call) and condition.operation == "and":
-        return [part for argument in condition.arguments for part in _conjuncts(argument)]
+        return [part for argument in condition.arguments for part in conjuncts(argument)]
     return [condition]
 
 

@@ -1,6 +1,5 @@
 """Row-only conditions over whole columns."""
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -8,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.ordered.row_layout import END_OF_TIME
-from cepsql.pattern.conditions import RowTests, split
+from cepsql.pattern.conditions import RowTests, conjuncts, split
 from cepsql.pattern.leaf_types import column_types, leaf_types
 from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
 from cepsql.pattern.rows import Partitions
 from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
 from cepsql.scalar.python import Source, compile_node, execute
-from cepsql.scalar.tree import Apply, Call, Constant, Node, Session, leaves
+from cepsql.scalar.tree import Apply, Constant, Node, Session, leaves
 from cepsql.scalar.typing import typed
 
 
@@ -29,7 +28,7 @@ def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
     holds = np.ones((len(program.variables), partitions.rows.num_rows), bool)
     possible = holds.copy() if _looks_ahead(program) and partitions.bound < END_OF_TIME else None
     for variable, condition in enumerate(program.conditions):
-        for part in _conjuncts(split(condition)[0]):
+        for part in conjuncts(split(condition)[0]):
             verdict = rows.verdict(part)
             holds[variable] &= verdict.true
             if possible is not None:
@@ -102,14 +101,6 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 def _looks_ahead(program: MatchProgram) -> bool:
     parts = (split(condition)[0] for condition in program.conditions)
     return any(isinstance(leaf, Navigation) and leaf.shift > 0 for part in parts for leaf in leaves(part))
-
-
-def _conjuncts(condition: Scalar | None) -> Iterator[Scalar]:
-    if isinstance(condition, Call) and condition.operation == "and":
-        for argument in condition.arguments:
-            yield from _conjuncts(argument)
-    elif condition is not None:
-        yield condition
 
 
 def _evaluate(node: Node, rows: _Rows) -> Vector:

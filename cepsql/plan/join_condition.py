@@ -29,16 +29,6 @@ class JoinCondition:
     further: tuple[exp.Expr, ...]
 
 
-def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
-    """Return the conditions that must all hold for one to hold; none for None."""
-    if condition is None:
-        return []
-    condition = condition.unnest()
-    if isinstance(condition, exp.And):
-        return [part for side in (condition.left, condition.right) for part in conjuncts(side)]
-    return [condition]
-
-
 def split_condition(conditions: Sequence[exp.Expr], times: Mapping[str, str], place: Span | None) -> JoinCondition:
     """Take the condition of a join of two streams apart.
 

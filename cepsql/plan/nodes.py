@@ -81,8 +81,19 @@ class Sql:
         return missing_time(found, follower, place)
 
 
+class _Operator:
+    """What all ordered operators have."""
+
+    inputs: tuple["Node", ...]
+
+    @property
+    def chained(self) -> bool:
+        """Whether it reads rows of ordered operators."""
+        return any(node.properties.ordered for node in self.inputs)
+
+
 @dataclass(frozen=True)
-class Match:
+class Match(_Operator):
     """An ordered operator: the matches of a row pattern.
 
     inputs:  one, or several streams of the same columns whose rows are merged in the order of event time.
@@ -103,14 +114,9 @@ class Match:
         mark = match_event_time(match.program, match.output, match.time) if match.streaming else None
         return Properties(match.clause.name, columns, match.streaming, mark, match.streaming)
 
-    @property
-    def chained(self) -> bool:
-        """Whether it reads rows of ordered operators."""
-        return any(node.properties.ordered for node in self.inputs)
-
 
 @dataclass(frozen=True)
-class Deduplicate:
+class Deduplicate(_Operator):
     """An ordered operator: the first row of each key within a time. `inputs` and `markers` as of `Match`."""
 
     rows: FirstRows
@@ -124,14 +130,9 @@ class Deduplicate:
         columns = (*rows.columns, ColumnDefinition(BOUND, "bigint")) if self.markers else rows.columns
         return Properties(rows.name, columns, streaming, Watermark(rows.time, 0) if streaming else None, streaming)
 
-    @property
-    def chained(self) -> bool:
-        """Whether it reads rows of ordered operators."""
-        return any(node.properties.ordered for node in self.inputs)
-
 
 @dataclass(frozen=True)
-class IntervalJoin:
+class IntervalJoin(_Operator):
     """An ordered operator: the pairs of rows of two streams with equal keys whose event times lie close to each other.
 
     inputs:    the left and the right stream.
@@ -173,8 +174,7 @@ class IntervalJoin:
     @property
     def time_type(self) -> str:
         """The type of the event times."""
-        side = self.inputs[0].properties
-        return next(c.type for c in side.columns if c.name.lower() == side.event_time.column.lower())
+        return self.inputs[0].properties.event_time_type
 
     @property
     def time_column(self) -> str:
@@ -182,11 +182,6 @@ class IntervalJoin:
         if self.time == LATER:
             return LATER
         return self.time + self.inputs[self.time == RIGHT].properties.event_time.column
-
-    @property
-    def chained(self) -> bool:
-        """Whether it reads rows of ordered operators."""
-        return any(node.properties.ordered for node in self.inputs)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from sqlglot import exp
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
-from cepsql.errors import NotSupportedError
+from cepsql.errors import NotSupportedError, Span
 from cepsql.language.statements import DeduplicateClause, MatchClause
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, walk
@@ -47,11 +47,7 @@ def refuse_on_streams(root: Sql) -> None:
     for query in root.query.find_all(exp.Query):
         if _reads(query, streams):
             _refuse_order(query, outermost=query is root.query)
-    for table in catalog_tables(root.query):
-        if table_name(table) in streams and _in_condition(table):
-            raise NotSupportedError(
-                "a stream in a subquery of a condition is not supported", span_of(table), "a table there is"
-            )
+    _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
     _refuse_second_use(root)
 
 
@@ -63,10 +59,7 @@ def _joined(branch: Sql) -> list[Sql]:
 
 def _refuse_input(clause: MatchClause | DeduplicateClause, query: exp.Query, streams: set[str], spoken: str) -> None:
     uses = [table for table in catalog_tables(query) if table_name(table) in streams]
-    if within := next(filter(_in_condition, uses), None):
-        raise NotSupportedError(
-            "a stream in a subquery of a condition is not supported", span_of(within, clause.span), "a table there is"
-        )
+    _refuse_in_conditions(uses, clause.span)
     if len(uses) > 1:
         raise NotSupportedError(f"a join of streams in a UNION before {spoken} is not supported", clause.span)
     found = _without_subqueries(query).find(*_STATEFUL)
@@ -75,6 +68,13 @@ def _refuse_input(clause: MatchClause | DeduplicateClause, query: exp.Query, str
             f"{_spoken(found)} on a stream before {spoken} is not supported",
             span_of(found, clause.span),
             "filters, computed columns, joins with tables and UNION ALL of streams are",
+        )
+
+
+def _refuse_in_conditions(streams: list[exp.Table], place: Span | None) -> None:
+    if within := next(filter(_in_condition, streams), None):
+        raise NotSupportedError(
+            "a stream in a subquery of a condition is not supported", span_of(within, place), "a table there is"
         )
 
 

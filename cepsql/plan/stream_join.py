@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import DeduplicateClause, MatchClause
 from cepsql.operators.interval_join import LEFT, RIGHT
-from cepsql.plan.join_condition import JoinCondition, conjuncts, only_side, split_condition
+from cepsql.plan.join_condition import JoinCondition, only_side, split_condition
 from cepsql.plan.markers import inline_ctes, join_kind
 from cepsql.plan.nodes import JOIN_NAME, LATER, IntervalJoin, Node, Sql, missing_time
 from cepsql.plan.rules.inline_views import inline_views
@@ -58,7 +59,7 @@ class _Side:
 
     @property
     def time_type(self) -> str:
-        return next(c.type.lower() for c in self.rows.properties.columns if c.name.lower() == self.time)
+        return self.rows.properties.event_time_type.lower()
 
     def where(self, conditions: Iterable[exp.Expr]) -> "_Side":
         """Return the side without the rows that fail a condition."""

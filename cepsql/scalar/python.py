@@ -204,31 +204,29 @@ def _checked(source: Source, expression: str, what: str) -> str:
 
 
 def _divide(source: Source, node: Apply) -> str:
-    a, b = _operands(source, node, last_first=True)
-    if source.session.ansi:
-        _refuse_zero(source, a, b)
+    a, b = _dividend_and_divisor(source, node)
     if is_decimal(node.type):
         return _decimal(source, node, [a, b])
     return _narrow(source, node.type, _strict(source, [a, b], f"({a} / {b} if {b} else None)"))
 
 
 def _modulo(source: Source, node: Apply) -> str:
-    a, b = _operands(source, node, last_first=True)
-    if source.session.ansi:
-        _refuse_zero(source, a, b)
+    a, b = _dividend_and_divisor(source, node)
     if is_decimal(node.type):
         return _decimal(source, node, [a, b])
     return _narrow(source, node.type, _strict(source, [a, b], f"modulo({a}, {b})"))
 
 
-def _refuse_zero(source: Source, a: str, b: str) -> None:
-    source.line(f"if {a} is not None and {b} is not None and not {b}: not_null(None, {_BY_ZERO!r})")
+def _dividend_and_divisor(source: Source, node: Apply) -> list[str]:
+    """Append the operands of a division, which by zero is an error in ANSI mode."""
+    a, b = _operands(source, node, last_first=True)
+    if source.session.ansi:
+        source.line(f"if {a} is not None and {b} is not None and not {b}: not_null(None, {_BY_ZERO!r})")
+    return [a, b]
 
 
 def _divided_whole(source: Source, node: Apply) -> str:
-    a, b = _operands(source, node, last_first=True)
-    if source.session.ansi:
-        _refuse_zero(source, a, b)
+    a, b = _dividend_and_divisor(source, node)
     function = source.refer(_python(node))
     limit = ", 2147483648" if node.operation == "pmod" and node.type.name != "bigint" else ", 2**63"
     more = limit if node.operation == "pmod" else ""

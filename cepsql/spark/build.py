@@ -136,8 +136,7 @@ class _Builder:
             case Deduplicate():
                 return self._deduplicate(node)
             case IntervalJoin():
-                feeds = [self._feed(node, number, frame) for number, frame in enumerate(self._rows(node))]
-                return join_stream(node, feeds, self._observation(), self.buckets)
+                return join_stream(node, self._feeds(node, self._rows(node)), self._observation(), self.buckets)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
@@ -161,9 +160,8 @@ class _Builder:
             found = match_table(frames[0], program, list(match.order))
             return self._output(self.aggregate(found, match.aggregates), match)
         marked = node.markers and node.properties.watermark is not None
-        feeds = [self._feed(node, number, frame) for number, frame in enumerate(frames)]
         hold = node.properties.event_time.delay if marked else None
-        found = match_stream(feeds, program, self._observation(), self.buckets, hold)
+        found = match_stream(self._feeds(node, frames), program, self._observation(), self.buckets, hold)
         found = self.aggregate(found, match.aggregates)
         return self._output(found, match, *([BOUND] if marked else []))
 
@@ -171,19 +169,22 @@ class _Builder:
         frames, rows = self.inputs(node), node.rows
         if not node.properties.streaming:
             return deduplicate_table(frames[0], rows)
-        feeds = [self._feed(node, number, frame) for number, frame in enumerate(frames)]
-        return deduplicate_stream(feeds, rows, self._observation(), self.buckets, node.markers)
+        return deduplicate_stream(self._feeds(node, frames), rows, self._observation(), self.buckets, node.markers)
 
-    def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
+    def _feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
+        names = _input_names(node)
+        return [self._feed(node, number, frame, names[number]) for number, frame in enumerate(frames)]
+
+    def _feed(self, node: Ordered, number: int, frame: DataFrame, name: str) -> Feed:
         below, side = node.inputs[number], number if isinstance(node, IntervalJoin) else 0
         if below.properties.ordered:
-            return Feed(frame, 0, side, name=_input_names(node)[number])
+            return Feed(frame, 0, side, name=name)
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns else None
         reader = self._file_reader(node, below, control)
-        delay, name = below.properties.event_time.delay, _input_names(node)[number]
+        delay = below.properties.event_time.delay
         return Feed(frame, delay, side, control=control, late=late, read=reader, name=name)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
