@@ -1,33 +1,41 @@
 """The front door: statements in, lazy queries and answers out. Shell, command line and programs use this alone."""
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
-from cepsql.analysis.parameters import bind_parameters
+from cepsql.analysis.parameters import bind_parameters, refuse_parameters
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.watermark import defined_watermark
-from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermark
-from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, suggestion
+from cepsql.answer import Answer
+from cepsql.catalog import Registered, RegisteredQuery, Relation, Sink, Source, View, Watermark
+from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.names import kind as kind_of
+from cepsql.catalog.references import resolved
+from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
-from cepsql.plan.planner import plan_query
-from cepsql.query import JOB_TAG, Query
+from cepsql.plan.planner import Plan, plan_query
+from cepsql.query import JOB_TAG, Query, limited
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from cepsql.catalog.leases import Lease
     from cepsql.spark.query import StandingQuery
+    from cepsql.standing.home import Home
+    from cepsql.standing.queries import Queries
 
 SETTINGS = {
     "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
@@ -38,34 +46,51 @@ SETTINGS = {
 """Settings of cepsql itself, with what they mean; SET passes all others to Spark."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a statement that is no query says: rows of a small table, or a message, or both, or a text for a file."""
-
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple, ...] = ()
-    message: str = ""
-    text: str = ""
-
-
 def connect(
-    spark: "SparkSession | None" = None, master: str | None = None, conf: Mapping[str, str] | None = None
+    spark: "SparkSession | None" = None,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    catalog: str | None = None,
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
 
-    spark:  the session to use, whose tables and views can be queried too; None for one of our own.
-    master: where our own session runs, such as "local[2]" or "spark://host:7077".
-    conf:   Spark settings for our own session.
+    spark:   the session to use, whose tables and views can be queried too; None for one of our own.
+    master:  where our own session runs, such as "local[2]" or "spark://host:7077".
+    conf:    Spark settings for our own session.
+    catalog: where definitions are kept, and shared with other processes: the path of a file, which is made if it is
+             missing, or a URL such as postgresql://host/database; default CEPSQL_CATALOG. None: in this process.
+    Raises OperationalError if the catalog cannot be used.
     """
-    return Engine(spark, master, dict(conf or {}))
+    return Engine(spark, master, dict(conf or {}), opened_catalog(catalog or os.environ.get("CEPSQL_CATALOG")))
+
+
+def opened_catalog(location: str | None) -> Catalog:
+    """Return the catalog at a location, None for one of this process.
+
+    Raises OperationalError if it cannot be used.
+    """
+    if location is None:
+        return Catalog()
+    from cepsql.catalog.database import Database
+    from cepsql.catalog.store import Store
+
+    return Catalog(Store(Database(location)))
 
 
 class Engine:
     """A catalog and a Spark session, in which statements are executed."""
 
-    def __init__(self, spark: "SparkSession | None", master: str | None, conf: dict[str, str]):
-        self.catalog = Catalog()
+    def __init__(
+        self,
+        spark: "SparkSession | None",
+        master: str | None,
+        conf: dict[str, str],
+        catalog: Catalog | None = None,
+    ):
+        self.catalog = catalog or Catalog()
         self.settings: dict[str, str] = {}
+        self._spark_settings: dict[str, str] = {}
+        self._home: Home | None = None
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
         self._lock = threading.Lock()
@@ -84,6 +109,22 @@ class Engine:
                 self._spark = session(None, self._master, self._conf)
             return self._spark
 
+    @property
+    def queries(self) -> "Queries":
+        """The queries that stand under names: `engine.queries["fraud"].stop()`."""
+        from cepsql.standing.queries import Queries
+
+        return Queries(lambda: self.home.reconciler)
+
+    @property
+    def home(self) -> "Home":
+        """What keeps the queries that stand under names, made when first asked for."""
+        if self._home is None:
+            from cepsql.standing.home import Home
+
+            self._home = Home(self.catalog, self._start_owned)
+        return self._home
+
     def sql(self, text: str, args: Mapping[str, object] | None = None) -> Query | Answer:
         """Execute all statements of a text; return what the last one gives.
 
@@ -101,6 +142,8 @@ class Engine:
         """Execute the statements of a text one by one; give what each says, before the next is executed."""
         for statement in statements(text):
             try:
+                if isinstance(statement, st.CreateView | st.CreateQuery):
+                    refuse_parameters(statement, "a text that is kept", statement.name.span)
                 yield self._execute(bind_parameters(statement, args or {}))
             except Error as error:
                 error.text = error.text or text
@@ -139,6 +182,9 @@ class Engine:
 
     def close(self) -> None:
         """Stop the standing queries of this engine, and Spark if the engine started it."""
+        if self._home is not None:
+            self._home.close()
+            self._home = None
         for standing in self._standing:
             standing.stop()
         self._standing.clear()
@@ -155,35 +201,44 @@ class Engine:
     def _execute(self, statement: st.Statement) -> Query | Answer:
         match statement:
             case st.Query():
-                return Query(self, plan_query(statement, self._lookup))
+                return Query(self, self.plan(statement))
             case st.CreateSource():
                 return self._create_source(statement)
             case st.CreateView():
                 return self._create_view(statement)
-            case st.Drop(kind, name, if_exists):
-                return self._drop(kind, name, if_exists)
             case st.Show(kind):
                 return self._show(kind)
             case st.Describe(name):
                 return self._describe(name)
             case st.Explain(query, part) if part in st.PICTURES:
-                return Answer(text=picture(plan_query(query, self._lookup), part))
+                return Answer(text=picture(self.plan(query), part))
             case st.Explain(query, part):
-                return self._explain(Query(self, plan_query(query, self._lookup)), part)
+                return self._explain(Query(self, self.plan(query)), part)
             case st.ExplainMatch(query, key):
-                explanation = Query(self, plan_query(query, self._lookup)).explain_match(key)
+                explanation = Query(self, self.plan(query)).explain_match(key)
                 return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()))
             case st.SetOption(key, value):
                 return self._set(key, value)
             case st.ResetOption(key):
                 return self._reset(key)
+            case st.Insert():
+                raise NotSupportedError("INSERT INTO is not supported")
+            case st.ExplainReplace():
+                raise NotSupportedError("EXPLAIN REPLACE is not supported")
+            case _:
+                from cepsql.standing.statements import execute
+
+                return execute(self, statement)
 
     def search_limits(self, program: MatchProgram) -> MatchProgram:
         """Return the program with the limits that SET gives its search."""
-        strict = program.strict or self.settings.get("cepsql.strict", "").lower() == "true"
-        return replace(program, strict=strict, step_budget=int(self.settings.get("cepsql.step_budget", STEP_BUDGET)))
+        return limited(program, self.settings)
 
     # Names
+
+    def plan(self, query: st.Query) -> Plan:
+        """Plan a query over what this engine knows; raises Error."""
+        return plan_query(query, self._lookup)
 
     def _lookup(self, table: exp.Table) -> Relation:
         name = table_name(table)
@@ -198,7 +253,6 @@ class Engine:
     # Definitions
 
     def _create_source(self, create: st.CreateSource) -> Answer:
-        kind = "stream" if create.streaming else "table"
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
         source = Source(
@@ -216,47 +270,68 @@ class Engine:
 
             source = replace(source, columns=frame_columns(read_source(self.spark, source).drop(MALFORMED)))
         late_span = create.late_rows.name.span if create.late_rows else None
-        self.catalog.add(source, create.replace, create.name.span, late_span)
-        return Answer(message=f"{kind} {source.name} created")
+        return self._define(source, create, late_span)
 
     def _create_view(self, create: st.CreateView) -> Answer:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
-        plan = plan_query(create.query, self._lookup)
+        plan = self.plan(create.query)
         name = create.name.text
         if name.lower() in (r.name.lower() for r in plan.origins) or name.lower() in plan.views:
             raise ProgrammingError(f"view {name} would read itself", create.name.span)
         if plan.limit is not None:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
         rows = plan.properties
-        view = View(name, create.sql, rows.columns, rows.streaming, rows.watermark)
-        self.catalog.add(view, create.replace, create.name.span)
-        return Answer(message=f"view {view.name} created")
+        reads = tuple(sorted(plan.reads))
+        return self._define(View(name, create.sql, rows.columns, rows.streaming, rows.watermark, reads), create)
 
-    def _drop(self, kind: str, name: st.Name, if_exists: bool) -> Answer:
-        relation = self.catalog.find(name.text)
-        if relation is None and if_exists:
-            return Answer(message=f"there is no {kind} {name.text}")
-        relation = self.catalog.get(name.text, name.span)
-        if _kind(relation) != kind:
-            raise ProgrammingError(
-                f"{name.text} is a {_kind(relation)}, not a {kind}",
-                name.span,
-                f"DROP {_kind(relation).upper()} {name.text}",
+    def _define(
+        self, relation: Source | View, create: st.CreateSource | st.CreateView, late_span: Span | None = None
+    ) -> Answer:
+        from cepsql.standing.statements import kept, replaced_note
+
+        replacing = create.replace and self.catalog.names.find(relation.name) is not None
+        self.catalog.add(kept(self, relation), create.replace, create.name.span, late_span)
+        note = replaced_note(self, relation) if replacing else ""
+        return Answer(message=f"{kind_of(relation)} {relation.name} {'replaced' if replacing else 'created'}{note}")
+
+    def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
+        """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
+        from cepsql.spark.settings import lent_settings
+        from cepsql.standing.tuned import Tuned
+
+        options = resolved(definition.options, f"query {definition.name}")
+        (statement,) = statements(definition.sql)
+        assert isinstance(statement, st.Query)
+        settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
+        tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
+        with lent_settings(self.spark, settings):
+            return Query(tuned, self.plan(statement)).start(
+                on_rows=lambda rows, batch: None,
+                checkpoint=self.home.checkpoint(definition),
+                trigger=options.get("trigger"),
             )
-        self.catalog.remove(name.text, name.span)
-        return Answer(message=f"{kind} {relation.name} dropped")
 
     # Questions
 
     def _show(self, kind: str) -> Answer:
-        found = sorted((r for r in self.catalog if _kind(r) + "s" == kind), key=lambda r: r.name)
+        if kind in ("queries", "sinks"):
+            from cepsql.standing.statements import show_queries, show_sinks
+
+            return show_queries(self) if kind == "queries" else show_sinks(self)
+        found = sorted((r for r in self.catalog if kind_of(r) + "s" == kind), key=lambda r: r.name)
         if kind == "views":
-            return Answer(("name", "query"), tuple((view.name, " ".join(view.sql.split())) for view in found))
+            views = (view for view in found if isinstance(view, View))
+            return Answer(("name", "query"), tuple((view.name, " ".join(view.sql.split())) for view in views))
         rows = tuple((r.name, getattr(r, "format", "DataFrame"), ", ".join(c.name for c in r.columns)) for r in found)
         return Answer(("name", "format", "columns"), rows)
 
     def _describe(self, name: st.Name) -> Answer:
+        if isinstance(self.catalog.names.find(name.text), Sink):
+            sink = self.catalog.sink(name.text)
+            keys = {key.lower(): "primary key" for key in sink.key}
+            columns = ((c.name, c.type.lower(), keys.get(c.name.lower(), "")) for c in sink.columns)
+            return Answer(("column", "type", "note"), tuple(columns))
         relation = self.catalog.get(name.text, name.span)
         mark = relation.watermark
         rows = []
@@ -285,7 +360,7 @@ class Engine:
             rows = tuple((name, self.settings.get(name), meaning) for name, meaning in SETTINGS.items())
             return Answer(("setting", "value", "meaning"), rows)
         if key.startswith("cepsql."):
-            self._check_setting(key, value)
+            self.check_setting(key, value)
         if value is None:
             current = self.settings.get(key) if key in SETTINGS else self.spark.conf.get(key, None)
             return Answer(("setting", "value"), ((key, _shown(key, current)),))
@@ -299,13 +374,19 @@ class Engine:
         if key is None:
             self.settings.clear()
         elif key.startswith("cepsql."):
-            self._check_setting(key, None)
+            self.check_setting(key, None)
             self.settings.pop(key, None)
         else:
             self.spark.conf.unset(key)
+            self._spark_settings.pop(key, None)
         return Answer(message=f"{key or 'settings'} reset")
 
-    def _check_setting(self, key: str, value: str | None) -> None:
+    def set_settings(self) -> dict[str, str]:
+        """Return what SET has given in this engine and not RESET: settings of cepsql and of Spark SQL."""
+        return self.settings | {k: v for k, v in self._spark_settings.items() if k.startswith("spark.sql.")}
+
+    def check_setting(self, key: str, value: str | None) -> None:
+        """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError."""
         if key not in SETTINGS:
             raise ProgrammingError(f"there is no setting {key}", hint=suggestion(key, SETTINGS, "settings"))
         if value is None:
@@ -324,14 +405,9 @@ class Engine:
 
         try:
             self.spark.conf.set(key, value)
+            self._spark_settings[key] = value
         except Exception as failure:
             raise translate_failure(failure) from None
-
-
-def _kind(relation: Relation) -> str:
-    if isinstance(relation, View):
-        return "view"
-    return "stream" if relation.streaming else "table"
 
 
 def _shown(key: str, value: str | None) -> str | None:

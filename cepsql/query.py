@@ -2,7 +2,7 @@
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,7 +11,7 @@ from cepsql.errors import DataError, InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.pattern.ir import dump
-from cepsql.pattern.program import MatchProgram
+from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
@@ -278,6 +278,12 @@ class Query:
             yield spark
         finally:
             spark.removeTag(JOB_TAG)
+
+
+def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:
+    """Return a program with the limits that settings give its search."""
+    strict = program.strict or settings.get("cepsql.strict", "").lower() == "true"
+    return replace(program, strict=strict, step_budget=int(settings.get("cepsql.step_budget", STEP_BUDGET)))
 
 
 def _late_folders(origins: list[Source | Registered]) -> list[str]:

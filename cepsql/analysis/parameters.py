@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 
 from sqlglot import exp
 
-from cepsql.errors import InterfaceError, ProgrammingError, suggestion
+from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.scalar.decimals import exponent
 
 
@@ -32,6 +32,22 @@ def bind_parameters(statement, args: Mapping[str, object]):
         return expression.transform(value) if expression.find(exp.Placeholder) else expression
 
     return _map(statement, bind)
+
+
+def refuse_parameters(statement, what: str, span: Span) -> None:
+    """Refuse a statement whose text is kept, and that has named parameters.
+
+    Raises NotSupportedError.
+    """
+
+    def refuse(expression: exp.Expr) -> exp.Expr:
+        found = expression.find(exp.Placeholder)
+        if found is not None:
+            hint = "write the value itself, or make the text of the statement in your program"
+            raise NotSupportedError(f"the parameter :{found.name} in {what} is not supported", span, hint)
+        return expression
+
+    _map(statement, refuse)
 
 
 def literal(value: object) -> exp.Expr:

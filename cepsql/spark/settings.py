@@ -1,6 +1,6 @@
 """Spark settings that our stages want, lent to a session while a query is started or run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
@@ -46,8 +46,14 @@ def stage_settings(spark: SparkSession, unchecked: bool = False) -> Iterator[Non
     """
     given = spark.conf.getAll
     lent = {key: value for key, value in STAGE_SETTINGS.items() if key not in given}
-    if unchecked:
-        lent |= UNCHECKED_SETTINGS
+    with lent_settings(spark, lent | UNCHECKED_SETTINGS if unchecked else lent):
+        yield
+
+
+@contextmanager
+def lent_settings(spark: SparkSession, lent: Mapping[str, str]) -> Iterator[None]:
+    """Apply settings to a session, and set back what it said before."""
+    given = spark.conf.getAll
     before = {key: given[key] for key in lent if key in given}
     try:
         for key, value in lent.items():
