@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from typing import TextIO
 
 from cepsql import __version__
-from cepsql.errors import ExitCode
+from cepsql.errors import Error, ExitCode
 from cepsql.options import parser, read_script
 
 
@@ -21,6 +21,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from cepsql.demo import run as demo
 
         return demo(argv[1:])
+    if argv[:1] == ["serve"]:
+        from cepsql.server import run as serve
+
+        return serve(argv[1:])
     try:
         options = parser().parse_args(argv)
     except SystemExit as leaving:
@@ -44,12 +48,17 @@ def _run(options: argparse.Namespace) -> int:
         scripts = [read_script("-")]
 
     from cepsql.engine import connect
-    from cepsql.runner import Console, Settings
+    from cepsql.runner import Console, Settings, exit_code, report
 
     console = Console(_output(), sys.stderr)
     settings = Settings(options.format, dict(options.variable), options.timeout, options.drain, options.limit)
     try:
-        with closing(connect(master=options.master, conf=dict(options.conf))) as engine:
+        try:
+            connected = connect(master=options.master, conf=dict(options.conf), catalog=options.catalog)
+        except Error as error:
+            report(error, console, options.errverbose)
+            return exit_code(error)
+        with closing(connected) as engine:
             for text, file in scripts:
                 code = _execute(engine, text, file, settings, console, options.errverbose)
                 if code != ExitCode.OK or console.closed.is_set():

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.planner import Plan, plan_query
+from cepsql.plan.references import valued_source
 from cepsql.query import JOB_TAG, Query, limited
 from cepsql.secrets import is_secret
 
@@ -120,9 +121,17 @@ class Engine:
     def home(self) -> "Home":
         """What keeps the queries that stand under names, made when first asked for."""
         if self._home is None:
-            from cepsql.standing.home import Home
+            return self.open_home()
+        return self._home
 
-            self._home = Home(self.catalog, self._start_owned)
+    def open_home(self, adopts: Callable[[], bool] = lambda: False, lease: float | None = None) -> "Home":
+        """Make `home`, in which this process takes over all queries of the catalog while `adopts` says so.
+
+        lease: seconds after which another process may take over what this one, if it has died, ran.
+        """
+        from cepsql.standing.home import LEASE_SECONDS, Home
+
+        self._home = Home(self.catalog, self._start_owned, adopts, lease or LEASE_SECONDS)
         return self._home
 
     def sql(self, text: str, args: Mapping[str, object] | None = None) -> Query | Answer:
@@ -268,7 +277,9 @@ class Engine:
             from cepsql.spark.frames import frame_columns
             from cepsql.spark.source import MALFORMED, read_source
 
-            source = replace(source, columns=frame_columns(read_source(self.spark, source).drop(MALFORMED)))
+            source = replace(
+                source, columns=frame_columns(read_source(self.spark, valued_source(source)).drop(MALFORMED))
+            )
         late_span = create.late_rows.name.span if create.late_rows else None
         return self._define(source, create, late_span)
 

@@ -15,10 +15,11 @@ def parser() -> argparse.ArgumentParser:
         prog="cepsql",
         description="Streaming SQL with MATCH_RECOGNIZE on Apache Spark.",
         epilog="Without -c and -f, SQL is read from standard input; on a terminal the shell opens. "
-        "`cepsql demo` plays an example. Exit codes: 0 done, 1 a statement failed, 2 wrong usage, "
+        "`cepsql demo` plays an example, `cepsql serve` runs the queries of a catalog. "
+        "Exit codes: 0 done, 1 a statement failed, 2 wrong usage, "
         "3 Spark cannot start, 130 interrupted.",
-        usage="cepsql [options]\n       cepsql demo [options]",
-        formatter_class=_Help,
+        usage="cepsql [options]\n       cepsql demo [options]\n       cepsql serve [options]",
+        formatter_class=Help,
         allow_abbrev=False,
     )
     add = options.add_argument
@@ -31,17 +32,19 @@ def parser() -> argparse.ArgumentParser:
         help="bind :NAME; a number or true, false, null as such, anything else as text")  # fmt: skip
     add("--format", choices=("table", "csv", "json"), default="table", help="how rows are written (default: table)")
     add("--limit", type=_count, metavar="N", help="write at most N rows of each result")
-    add("--timeout", type=_seconds, metavar="SECONDS", help="end a streaming SELECT after so long")
+    add("--timeout", type=seconds, metavar="SECONDS", help="end a streaming SELECT after so long")
     add("--drain", action="store_true",
         help="end a streaming SELECT once all input there is has been processed and decided")  # fmt: skip
+    add("--catalog", metavar="LOCATION",
+        help="keep definitions here: a file, or postgresql://host/database (default: CEPSQL_CATALOG)")  # fmt: skip
     add("--master", metavar="URL", help="Spark master (default: local[*])")
-    add("--conf", action="append", type=_setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
+    add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
     add("--errverbose", action="store_true", help="write technical details of errors, such as Java stack traces")
     add("--version", action="store_true", help="write the version and end")
     return options
 
 
-class _Help(argparse.HelpFormatter):
+class Help(argparse.HelpFormatter):
     """The same text on every terminal and Python version."""
 
     def __init__(self, prog: str):
@@ -78,7 +81,8 @@ def _variable(text: str) -> tuple[str, object]:
     return name, value
 
 
-def _setting(text: str) -> tuple[str, str]:
+def setting(text: str) -> tuple[str, str]:
+    """Read KEY=VALUE."""
     key, given, value = text.partition("=")
     if not given or not key:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
@@ -91,7 +95,8 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Read a number of seconds."""
     if not re.fullmatch(r"\d+(\.\d+)?", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return float(text)

@@ -4,6 +4,7 @@ import contextlib
 import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Source
@@ -14,8 +15,8 @@ from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
+from cepsql.plan.references import secret_values, with_values
 from cepsql.plan.scans import choose_scans, stage_obstacle
-from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,13 +104,18 @@ class Query:
         with translated_failures(self.plan.query.sql):
             return build(
                 self._engine.spark,
-                self.plan,
+                self._valued,
                 control,
                 buckets or self._buckets(),
                 replaced,
                 self._engine.search_limits,
                 scan,
             )
+
+    @cached_property
+    def _valued(self) -> Plan:
+        """The plan with the values of the references in its options, which were asked for when it was first run."""
+        return with_values(self.plan)
 
     def _buckets(self) -> "Buckets":
         from cepsql.spark.buckets import session_buckets
@@ -183,18 +189,18 @@ class Query:
             discard(folder)
             raise
         sink = RowQueue() if on_rows is None else RowSink(on_rows)
-        origins = self.origins
+        origins = self._valued.origins
         remove_uncommitted(_late_folders(origins), folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
-            return explain_held(self._engine.spark, self.plan, self._asked(key), folder.spark)
+            return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark)
 
         options = StartOptions(
             drain=drain,
             trigger=trigger or "0 seconds",
             # One that somebody could go on with must not be ended before its rows are read.
             in_one_batch=checkpoint is None and _in_one_batch(origins),
-            secrets=_secrets(origins),
+            secrets=tuple(value for origin in self.origins for value in _secrets(origin)),
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
         )
@@ -207,7 +213,7 @@ class Query:
 
         spark: the session, whose settings matter, too. None if nothing is in the way.
         """
-        stages = [stage for stage in self.plan.stages if stage.properties.streaming and not stage.chained]
+        stages = [stage for stage in self._valued.stages if stage.properties.streaming and not stage.chained]
         if not stages:
             return "no match over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":
@@ -233,18 +239,18 @@ class Query:
         from cepsql.spark.explain_match import explain_query
 
         with self._tagged() as spark:
-            return explain_query(spark, self.plan, asked)
+            return explain_query(spark, self._valued, asked)
 
     def identity(self) -> dict:
         """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
         from cepsql.spark.frames import frame_identity
         from cepsql.spark.settings import meaning_settings
 
-        return describe_plan(self.plan, meaning_settings(self._engine.spark), frame_identity)
+        return describe_plan(self._valued, meaning_settings(self._engine.spark), frame_identity)
 
     def _asked(self, key: Key) -> AskedPartition:
         """Return the partition of a key, with the match within the limits that SET gives its search."""
-        asked = asked_partition(self.plan, key)
+        asked = asked_partition(self._valued, key)
         program = self._engine.search_limits(asked.match.program)
         return replace(asked, match=replace(asked.match, program=program))
 
@@ -301,6 +307,5 @@ def _in_one_batch(origins: list[Source | Registered]) -> bool:
     return all(isinstance(origin, Source) and is_read_at_once(origin) for origin in streams)
 
 
-def _secrets(origins: list[Source | Registered]) -> tuple[str, ...]:
-    options = [option for origin in origins if isinstance(origin, Source) for option in origin.options]
-    return tuple(value for name, value in options if is_secret(name))
+def _secrets(origin: Source | Registered) -> list[str]:
+    return secret_values(origin) if isinstance(origin, Source) else []

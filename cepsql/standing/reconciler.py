@@ -151,7 +151,9 @@ class Reconciler:
             self.states.enter(owned.lease, STOPPED, f"{self.owner} has ended")
             self._renewal.release(owned.lease)
         except Error as error:
-            LOG.warning("query %s was stopped, but not so in the catalog: %s", name, error.message)
+            LOG.warning(
+                "query %s was stopped, but not so in the catalog: %s", name, error.message, extra={"query": name}
+            )
 
     # One query
 
@@ -161,7 +163,7 @@ class Reconciler:
         owned = self._acquired(name, state)
         if owned is not None:
             if state.state == LOST:
-                LOG.warning("query %s is taken over from %s", name, state.owner)
+                LOG.warning("query %s is taken over from %s", name, state.owner, extra={"query": name})
             self._try(name, owned, restarted=state.state == LOST)
 
     def _acquired(self, name: str, state: QueryState | None) -> _Owned | None:
@@ -202,7 +204,7 @@ class Reconciler:
             owned.running = None
             self.states.finish(owned.lease, FINISHED)
             self._release(name)
-            LOG.info("query %s has finished", name)
+            LOG.info("query %s has finished", name, extra={"query": name})
 
     def _try(self, name: str, owned: _Owned, restarted: bool = False) -> None:
         """Start a query; if that fails, it waits for its next start."""
@@ -218,7 +220,7 @@ class Reconciler:
         owned.running = self._start(query, owned.lease)
         owned.started = time.monotonic()
         self.states.enter(owned.lease, RUNNING, f"epoch {owned.lease.epoch}, {self.owner}")
-        LOG.info("query %s runs", name)
+        LOG.info("query %s runs", name, extra={"query": name})
 
     def _failed(self, name: str, owned: _Owned, error: Error) -> None:
         if owned.running is not None and time.monotonic() - owned.started >= _STEADY_SECONDS:
@@ -228,13 +230,13 @@ class Reconciler:
         seconds = pause(owned.failures)
         owned.retry_at = time.monotonic() + seconds
         self.states.enter(owned.lease, FAILED, error=error.message)
-        LOG.error("query %s failed, next start in %g s: %s", name, seconds, error.message)
+        LOG.error("query %s failed, next start in %g s: %s", name, seconds, error.message, extra={"query": name})
 
     def _halt(self, name: str, owned: _Owned, state: QueryState) -> None:
         self._stop_recorded(name, owned)
         self.states.enter(owned.lease, PAUSED if state.desired == PAUSED else STOPPED)
         self._release(name)
-        LOG.info("query %s is %s", name, state.desired)
+        LOG.info("query %s is %s", name, state.desired, extra={"query": name})
 
     def _stop_recorded(self, name: str, owned: _Owned) -> None:
         self.states.enter(owned.lease, STOPPING)
@@ -249,7 +251,11 @@ class Reconciler:
 
     def _leave(self, name: str, owned: _Owned) -> None:
         """Give up a query that another process owns now, or that was dropped."""
-        LOG.warning("query %s is no longer run here: it was dropped, or another process has taken it over", name)
+        LOG.warning(
+            "query %s is no longer run here: it was dropped, or another process has taken it over",
+            name,
+            extra={"query": name},
+        )
         self._stop(owned, 0.0)
         del self._owned[name]
 
@@ -267,8 +273,10 @@ class Reconciler:
     def _report(self, owned: _Owned, last: bool = False) -> None:
         if owned.running is None:
             return
-        progress = added(owned.before, progress_data(owned.running.progress))
-        if progress == owned.reported:
+        done = progress_data(owned.running.progress)
+        progress = added(owned.before, done)
+        # Before its first batch a query does not know what its checkpoint has counted.
+        if progress == owned.reported or not done["batches"]:
             return
         now = time.monotonic()
         remember = last or now - owned.remembered >= _REMEMBERED_SECONDS
@@ -279,4 +287,6 @@ class Reconciler:
     def _keep_counts(self, owned: _Owned) -> None:
         """Let what is counted from each start anew go on from what was counted."""
         if owned.running is not None:
-            owned.before = added(owned.before, progress_data(owned.running.progress))
+            progress = progress_data(owned.running.progress)
+            if progress["batches"]:
+                owned.before = added(owned.before, progress)

@@ -39,6 +39,11 @@ class Renewal:
             self._until.pop(lease, None)
         self._leases.release(lease)
 
+    def holds(self, lease: Lease) -> bool:
+        """Tell whether a lease is still this process's."""
+        with self._lock:
+            return self._until.get(lease, 0.0) > time.monotonic()
+
     def close(self) -> None:
         """Renew nothing any more."""
         self._closed.set()
