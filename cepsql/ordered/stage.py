@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import check_types
 from cepsql.ordered.counts import Counts, Tally
+from cepsql.ordered.held import pending_partitions
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.rejected import rejected_rows, without_whole
@@ -47,6 +48,15 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class StateSize:
+    """How much a bucket keeps: rows, bytes, and partitions in which something is undecided, such as a partial match."""
+
+    rows: int
+    bytes: int
+    pending: int
+
+
+@dataclass(frozen=True)
 class Advanced:
     """What a micro-batch gave.
 
@@ -56,6 +66,7 @@ class Advanced:
     counts:   this batch's counts.
     bound:    rows at or below this event time were released (BEGINNING: none yet).
     total:    the counts since the query began.
+    size:     of the new state.
     rejected: for each input the rows that were not used, as `cepsql.ordered.rejected` has them; None if there are none,
               or if they do not travel whole.
     """
@@ -66,6 +77,7 @@ class Advanced:
     counts: Tally
     bound: int
     total: Tally
+    size: StateSize
     rejected: tuple[pa.Table | None, ...]
 
 
@@ -93,7 +105,14 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
     after = State(bound, came.greatest, before.tally + tally, kept)
     written = encode(after, operator, stage.identity)
-    return Advanced(step.output, step.changes, written, tally, bound, after.tally, came.rejected)
+    size = _size(after, written)
+    return Advanced(step.output, step.changes, written, tally, bound, after.tally, size, came.rejected)
+
+
+def _size(state: State, written: bytes) -> StateSize:
+    rows = [table for table in (*state.kept.held, *state.kept.waiting) if table is not None]
+    held = [table for table in state.kept.held if table is not None]
+    return StateSize(sum(table.num_rows for table in rows), len(written), sum(map(pending_partitions, held)))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from cepsql.catalog.leases import Lease
 from cepsql.engine import Engine, connect
-from cepsql.errors import Error, ExitCode, OperationalError, SessionError
+from cepsql.errors import Error, ExitCode, OperationalError
 from cepsql.server.json_log import log_json
 from cepsql.server.options import parser
 from cepsql.standing.home import Home
@@ -85,15 +85,16 @@ class Server:
     def run(self, stop: threading.Event) -> int:
         """Reconcile until `stop` is set, then end the queries, each after its batch; return the exit code."""
         LOG.info("%s serves the catalog %s", self._home.reconciler.owner, self._home.states.database.shown)
-        code = ExitCode.OK
+        try:
+            # One that stands by has its Spark ready, so that it takes over within seconds.
+            self._engine.spark  # noqa: B018
+        except Error as error:
+            LOG.error("%s: %s", error.message, error.hint)
+            return ExitCode.SESSION
         while not stop.wait(_EVERY_SECONDS):
             try:
                 self._work()
                 self._worked = time.monotonic()
-            except SessionError as error:
-                LOG.error("%s: %s", error.message, error.hint)
-                code = ExitCode.SESSION
-                break
             except OperationalError as error:
                 LOG.warning(error.message)
         LOG.info("ends: every query stops after its batch")
@@ -102,14 +103,13 @@ class Server:
             if self._leading is not None:
                 self._home.reconciler.renewal.release(self._leading)
         LOG.info("has ended")
-        return code
+        return ExitCode.OK
 
     def _work(self) -> None:
         if not self.leads():
             self._leading = self._home.reconciler.renewal.acquire(SERVER, self._home.reconciler.owner)
             if self._leading is not None:
                 LOG.info("leads from now on")
-                self._engine.spark  # noqa: B018 (started now, for the first query not to wait for it)
             elif not self._standing_by:
                 LOG.info("stands by: another server leads")
             self._standing_by = self._leading is None

@@ -41,10 +41,14 @@ _COUNTED = {
 INPUT_COUNTS = "input"
 """What the names of an operator's counts of a single input begin with; its number and name follow."""
 
+STATE_SIZES = ("state_rows", "state_bytes", "partial_matches")
+"""How much the stages of a query keep after a batch: rows, bytes, and keys of which something is undecided."""
+
 _INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
+_OUR_OPERATOR = "applyInPandasWithState"
 _LAST_EVENTS_SECONDS = 10
 
 
@@ -66,6 +70,10 @@ class Progress:
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
+    batch_seconds:   how long the last batch took.
+    state_rows, state_bytes: what the query keeps between batches, as of the last batch.
+    partial_matches: keys of which a row pattern or another operator has something undecided, as of the last batch.
+    counted_on:      whether the numbers go on from what the checkpoint has counted.
     counters:        what other operators than row patterns count, by name.
     inputs:          the counts of each input of operators that have several, by the names of their streams.
     """
@@ -86,6 +94,11 @@ class Progress:
     watermark: int | None = None
     seconds: float = 0.0
     rows_per_second: float = 0.0
+    batch_seconds: float = 0.0
+    state_rows: int = 0
+    state_bytes: int = 0
+    partial_matches: int = 0
+    counted_on: bool = False
     counters: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, Counts] = field(default_factory=dict)
 
@@ -145,12 +158,15 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "batches": progress.batches + 1,
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
+        "batch_seconds": event.batchDuration / 1000,
+        "counted_on": progress.counted_on or bool(fresh),
     }
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
     matched = [values for name, values in everything.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:
         # Spark may have counted files instead.
         totals["rows_per_second"] = sum(values.get("read") or 0 for values in matched) * 1000 / event.batchDuration
+    totals |= _state_sizes(event, everything)
     everything |= _left_out(event)
     for name, values in everything.items():
         malformed = values.get("malformed") or 0
@@ -179,13 +195,25 @@ def _others(values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts
     counters: dict[str, int] = {}
     inputs: dict[str, dict[str, int]] = {}
     for name in values if values.get("total_read") is not None else ():
-        if name.startswith("total_") or name == "bound" or name in _COUNTED:
+        if name.startswith("total_") or name == "bound" or name in (*_COUNTED, *STATE_SIZES):
             continue
         if count := re.fullmatch(_INPUT_COUNT, name):
             inputs.setdefault(count[1], {})[count[2]] = values[prefix + name]
         else:
             counters[name] = values[prefix + name]
     return counters, {name: Counts(**counts) for name, counts in inputs.items()}
+
+
+def _state_sizes(event: StreamingQueryProgress, observed: Mapping[str, dict]) -> dict[str, int]:
+    """Return how much is kept: what our stages say of theirs, and what Spark says of its own operators."""
+    ours = [values for values in observed.values() if values.get("state_bytes") is not None]
+    sizes = {name: sum(values[name] for values in ours) for name in STATE_SIZES}
+    theirs = [operator for operator in event.stateOperators if operator.operatorName != _OUR_OPERATOR]
+    if not ours and not theirs:
+        return {}
+    sizes["state_rows"] += sum(operator.numRowsTotal for operator in theirs)
+    sizes["state_bytes"] += sum(operator.memoryUsedBytes for operator in theirs)
+    return sizes
 
 
 def _left_out(event: StreamingQueryProgress) -> dict[str, dict]:

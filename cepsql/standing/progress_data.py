@@ -10,15 +10,37 @@ SINCE_START = ("batches", "rows_out", "seconds")
 """What a standing query counts from its start on; the catalog adds it up over all starts."""
 
 
+NOW = ("rows_per_second", "batch_seconds", "state_rows", "state_bytes", "partial_matches")
+"""What is as it was after the last batch, and not counted."""
+
+
 def progress_data(progress: "Progress") -> dict:
-    """Return progress as data that JSON can hold."""
+    """Return progress as data that JSON can hold; the watermark is in microseconds."""
     return asdict(progress)
 
 
 def added(before: dict, progress: dict) -> dict:
     """Return progress with what was counted before its query was started last.
 
-    >>> added({"batches": 2, "matches": 5}, {"batches": 1, "matches": 6})
-    {'batches': 3, 'matches': 6}
+    >>> before = {"batches": 2, "matches": 5, "watermark": 7}
+    >>> added(before, {"batches": 1, "matches": 6, "watermark": 9, "counted_on": True})
+    {'batches': 3, 'matches': 6, 'watermark': 9, 'counted_on': True}
+    >>> added(before, {"batches": 1, "matches": 0, "watermark": None, "counted_on": False})
+    {'batches': 3, 'matches': 5, 'watermark': 7, 'counted_on': False}
     """
-    return progress | {name: before.get(name, 0) + progress[name] for name in SINCE_START if name in progress}
+    counted_on = progress["counted_on"]
+    sums = {
+        name: before.get(name, 0) + number
+        for name, number in progress.items()
+        if isinstance(number, int | float)
+        and not isinstance(number, bool)
+        and name not in (*NOW, "watermark")
+        and (name in SINCE_START or not counted_on)
+    }
+    kept = (
+        {}
+        if counted_on
+        else {name: before.get(name) or progress[name] for name in ("counters", "inputs") if name in progress}
+    )
+    mark = progress["watermark"]
+    return progress | sums | kept | {"watermark": before.get("watermark") if mark is None else mark}

@@ -25,7 +25,8 @@ _COUNTED = (
     ("malformed rows", "rows_malformed"),
     ("matches", "matches"),
     ("timed out matches", "timeouts"),
-    ("rows held", "rows_held"),
+    ("partial matches", "partial_matches"),
+    ("rows of state", "state_rows"),
     ("bytes of state", "state_bytes"),
 )
 _EXTENDED = (
