@@ -47,10 +47,8 @@ def _declared(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:
             raise ProgrammingError(f"the query gives no column {column.name} for sink {sink.name}", hint=hint)
         name, kind = given[column.name.lower()]
         if not _fits(kind, column.type):
-            hint = f"CAST({name} AS {column.type.upper()}) AS {column.name} says that it is meant"
-            raise ProgrammingError(
-                f"{name} is {kind.upper()}, and sink {sink.name} takes {column.type.upper()}", hint=hint
-            )
+            hint = f"CAST({name} AS {column.type}) AS {column.name} says that it is meant"
+            raise ProgrammingError(f"{name} is {kind}, and sink {sink.name} takes {column.type}", hint=hint)
         fitted.append((name, column.name, column.type))
     for name, _ in columns:
         if name.lower() not in wanted:

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from cepsql.scalar.types import Type, parse_type
+from cepsql.scalar.types import STRING, UNKNOWN, Type, parse_type
 from cepsql.sinks.columns import Columns
 
 
@@ -52,10 +52,16 @@ class Database(ABC):
 
     def create_table(self, table: str, schema: str | None, columns: Columns, key: Sequence[str]) -> str:
         """Return the statement that makes a table."""
-        parts = [f"{self.name(name)} {self.column_type(parse_type(kind))}" for name, kind in columns]
+        parts = [f"{self.name(name)} {self.column_type(_brought(kind))}" for name, kind in columns]
         if key:
             parts.append(f"PRIMARY KEY ({', '.join(map(self.name, key))})")
         return f"CREATE TABLE {self.name(table, schema)} ({', '.join(parts)})"
+
+
+def _brought(kind: str) -> Type:
+    """Return the type in which values come here: INTERVAL YEAR TO MONTH as text."""
+    found = parse_type(kind)
+    return STRING if found == UNKNOWN and kind.lower().startswith("interval") else found
 
 
 def update_clause(database: Database, columns: Columns, key: Sequence[str]) -> str:

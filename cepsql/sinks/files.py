@@ -16,13 +16,13 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlparse
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.catalog import Sink
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
@@ -85,7 +85,7 @@ class FileSink(FittedSink):
         except OSError as error:
             raise self._unwritable(error) from error
 
-    def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
+    def claim(self) -> None:
         """Take the folder over from earlier epochs, and bring to its end what a writer before has left."""
         with self._locked():
             record = self._read()
@@ -93,7 +93,6 @@ class FileSink(FittedSink):
                 self._put_in_place(record)
             self._write({"query": self.writer.query, "batch": -1, "files": {}} | (record or {}) | self._epoch())
             self._remove_unfinished()
-        return super().attach(writer, after)
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the files of a micro-batch unless they were written before."""
@@ -192,8 +191,16 @@ class FileSink(FittedSink):
 
 
 def _parts(staging: Path) -> Sequence[Path]:
-    """Return the files with rows that Spark has written, those in folders of partitions too."""
-    return sorted(path for path in staging.rglob("part-*") if path.is_file() and not path.name.endswith(".crc"))
+    """Return the files that Spark has written, those in folders of partitions too, but for those without rows."""
+    files = (path for path in staging.rglob("part-*") if path.is_file() and not path.name.endswith(".crc"))
+    return sorted(path for path in files if not _is_empty(path))
+
+
+def _is_empty(path: Path) -> bool:
+    """Tell whether a file has no rows: Spark writes one for the first task, whether that has rows or not."""
+    if path.suffix == ".parquet":
+        return pq.read_metadata(path).num_rows == 0
+    return path.stat().st_size == 0
 
 
 def _synchronize(path: Path) -> None:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
@@ -40,6 +41,14 @@ class FittedSink(BatchSink):
     def check(self, columns: Columns) -> None:
         """Refuse columns that do not fit; see `cepsql.sinks.columns.fitted_columns`."""
         fitted_columns(self.sink, columns)
+
+    def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
+        """Return the writer with this sink set; from now on an earlier epoch of the query is refused."""
+        self.claim()
+        return super().attach(writer, after)
+
+    def claim(self) -> None:
+        """Take the sink over from earlier epochs, as far as it knows of them."""
 
     def accept(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch in the sink's columns."""

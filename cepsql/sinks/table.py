@@ -10,7 +10,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.catalog import Sink
 from cepsql.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
@@ -77,10 +76,9 @@ class TableSink(FittedSink):
 
         self._at_once(check)
 
-    def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
+    def claim(self) -> None:
         """Take the table over from earlier epochs of the query, and from its other checkpoints."""
         self._at_once(self._claim)
-        return super().attach(writer, after)
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a micro-batch in one transaction unless it was written before."""
@@ -137,7 +135,7 @@ class TableSink(FittedSink):
                 shown = found[name]["type"].compile(dialect=self._database.engine.dialect)
                 hint = f"CAST({name} AS ...) gives another type"
                 raise ProgrammingError(
-                    f"{name} is {kind.upper()}, and table {self._table} of sink {self.sink.name} takes {shown}",
+                    f"{name} is {kind}, and table {self._table} of sink {self.sink.name} takes {shown}",
                     hint=hint,
                 )
         names = {name for name, _ in columns}

@@ -1,10 +1,12 @@
 """The folder in which a standing query keeps what it needs to go on after a restart."""
 
+import contextlib
 import json
 import os
 import shutil
 import tempfile
 import uuid
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlparse
@@ -13,6 +15,7 @@ from cepsql.analysis.canonical import canonical_json, digest
 from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.plan.identity import spoken_differences
 from cepsql.spark.buckets import Buckets
+from cepsql.spark.checkpoint_files import check_files
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
 from cepsql.spark.control import is_ended
 
@@ -82,8 +85,9 @@ def open_checkpoint(
     if not (path / "plan.json").exists() and path.is_dir() and any(path.iterdir()):
         raise OperationalError(f"{path} holds other files and no checkpoint of cepsql", hint="name a folder of its own")
     if not temporary:
-        path.mkdir(parents=True, exist_ok=True)
-        checkpoint = replace(checkpoint, lock=lock_checkpoint(path, epoch))
+        with _writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+            checkpoint = replace(checkpoint, lock=lock_checkpoint(path, epoch))
     try:
         return _opened(checkpoint, drain, epoch)
     except BaseException:
@@ -95,11 +99,13 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None) -> Checkpoin
     """Return a checkpoint with what is kept of it, and keep what is new."""
     file = checkpoint.folder / "plan.json"
     if file.exists():
-        plan = json.loads(file.read_text("utf-8"))
+        plan = _read_plan(file)
         _verify(checkpoint, plan, drain)
+        check_files(Path(checkpoint.spark))
         kept = {"scan": plan["scan"], "buckets": plan["buckets"] and Buckets(**plan["buckets"]), "id": plan["id"]}
         checkpoint = replace(checkpoint, **kept, epoch=plan["epoch"] + 1 if epoch is None else epoch)
-    Path(checkpoint.control).mkdir(exist_ok=True)
+    with _writing(checkpoint.folder):
+        Path(checkpoint.control).mkdir(exist_ok=True)
     _write_plan(checkpoint, finished=False)
     return checkpoint
 
@@ -115,6 +121,14 @@ def discard(checkpoint: Checkpoint) -> None:
         checkpoint.lock.release()
     if checkpoint.temporary:
         shutil.rmtree(checkpoint.folder, ignore_errors=True)
+
+
+def _read_plan(file: Path) -> dict:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        hint = "put the folder back from a copy, or use another checkpoint folder and replay the input"
+        raise OperationalError(f"the checkpoint file {file} is damaged", hint=hint) from error
 
 
 def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
@@ -143,5 +157,14 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
     }
     new = checkpoint.folder / "plan.json.new"
-    new.write_text(json.dumps(plan, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    os.replace(new, checkpoint.folder / "plan.json")
+    with _writing(checkpoint.folder):
+        new.write_text(json.dumps(plan, ensure_ascii=False, indent=1) + "\n", "utf-8")
+        os.replace(new, checkpoint.folder / "plan.json")
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OperationalError(f"the checkpoint {folder} cannot be written: {error.strerror or error}") from error

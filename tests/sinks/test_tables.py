@@ -3,9 +3,14 @@
 import datetime
 import decimal
 import json
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from postgresql import running_postgresql
 
+from cepsql.catalog import Sink
 from cepsql.errors import DataError, OperationalError, ProgrammingError
 from cepsql.sinks import WriterIdentity, open_sink
 
@@ -15,7 +20,7 @@ FIRST = WriterIdentity("q", 1, "checkpoint")
 def opened(sink, writer=FIRST, columns=(("id", "int"), ("text", "string"))):
     found = open_sink(sink, writer)
     found.check(columns)
-    found._at_once(found._claim)
+    found.claim()
     return found
 
 
@@ -103,7 +108,12 @@ def test_values_keep_what_they_are(spark, database):
     lists = [json.loads(row[n]) if database.format == "sqlite" else row[n] for n in ("list", "pair", "pairs")]
     assert lists == [[1, 2], {"a": "x", "b": 1.5}, {"k": 1}]
     if database.format == "sqlite":
-        assert (row["exact"], row["long_"], row["yes"], row["nan"]) == (12.5, "12345678901234567890.123456789", 1, "NaN")
+        assert (row["exact"], row["long_"], row["yes"], row["nan"]) == (
+            12.5,
+            "12345678901234567890.123456789",
+            1,
+            "NaN",
+        )
         assert (row["day"], row["wall"]) == ("2026-03-01", "2026-03-01 12:00:00.000000")
         assert row["at"] == "2026-03-01 17:00:00.500000+00:00"
     else:
@@ -154,7 +164,9 @@ def test_what_does_not_fit_is_refused_before(database, table, columns, key, said
 
 def test_what_the_table_itself_gives_is_no_matter(spark, database):
     number = "INTEGER PRIMARY KEY" if database.format == "sqlite" else "BIGSERIAL PRIMARY KEY"
-    database.run(f"CREATE TABLE alerts (n {number}, id INT UNIQUE NOT NULL, text TEXT, state TEXT NOT NULL DEFAULT 'new')")
+    database.run(
+        f"CREATE TABLE alerts (n {number}, id INT UNIQUE NOT NULL, text TEXT, state TEXT NOT NULL DEFAULT 'new')"
+    )
     opened(database.sink(key="id")).accept(rows(spark, (5, "a")), 0)
     assert database.run("SELECT * FROM alerts") == [(1, 5, "a", "new")]
 
@@ -165,7 +177,7 @@ def test_types_of_the_table_are_checked(database):
     if database.format == "sqlite":
         assert sink.check([("id", "string")]) is None
     else:
-        with pytest.raises(ProgrammingError, match="id is STRING, and table alerts of sink alerts takes INTEGER"):
+        with pytest.raises(ProgrammingError, match="id is string, and table alerts of sink alerts takes INTEGER"):
             sink.check([("id", "string")])
 
 
@@ -173,3 +185,45 @@ def test_large_batches_come_in_pieces(spark, database):
     sink = opened(database.sink(create_table="true"), columns=[("id", "bigint"), ("text", "string")])
     assert sink.accept(spark.range(300_000).selectExpr("id", "repeat('x', 100) AS text"), 0) == 300_000
     assert database.run("SELECT COUNT(*), SUM(id), MIN(length(text)) FROM alerts") == [(300_000, 44_999_850_000, 100)]
+
+
+def test_a_server_that_comes_back_is_waited_for(spark, postgresql):
+    import psycopg
+
+    with running_postgresql() as server:
+        sink = opened(Sink("alerts", (), "postgresql", (("url", server.url), ("create_table", "true"))))
+        sink.accept(rows(spark, (1, "a")), 0)
+        server.stop()
+        with ThreadPoolExecutor() as threads:
+            waiting = threads.submit(sink.accept, rows(spark, (2, "b")), 1)
+            deadline = time.monotonic() + 30
+            while sink.waiting is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert sink.waiting.startswith("sink alerts does not answer: ")
+            server.start()
+            assert waiting.result(60) == 1
+        assert (sink.waiting, sink.retries > 0) == (None, True)
+        with psycopg.connect(server.url) as connection:
+            assert connection.execute("SELECT id FROM alerts ORDER BY id").fetchall() == [(1,), (2,)]
+
+
+def test_a_server_that_is_not_there_is_said_at_once(tmp_path):
+    url = "postgresql://me:s3cret@127.0.0.1:9/none"
+    with pytest.raises(OperationalError, match="sink alerts does not answer: ") as raised:
+        open_sink(Sink("alerts", (), "postgresql", (("url", url),)), FIRST).check([("id", "int")])
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_locked_file_is_waited_for(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("cepsql.sinks.sqlite._BUSY_SECONDS", 0.01)
+    path = tmp_path / "a.db"
+    sink = opened(Sink("alerts", (), "sqlite", (("path", str(path)), ("create_table", "true"))))
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor() as threads:
+        waiting = threads.submit(sink.accept, rows(spark, (2, "b")), 1)
+        while sink.retries < 2:
+            time.sleep(0.01)
+        assert sink.waiting == "sink alerts does not answer: database is locked"
+        other.execute("ROLLBACK")
+        assert waiting.result(60) == 1
