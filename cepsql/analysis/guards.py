@@ -55,10 +55,10 @@ def may_fail(expression: exp.Expr, type_of: Callable[[exp.Expr], str]) -> bool:
 def _parts(guard: Guard) -> Iterator[Guard]:
     """Yield a guard as those of its parts which follow from it."""
     condition = guard.condition.unnest()
-    both: type[exp.Expr] = exp.Or if guard.known == "NOT TRUE" else exp.And
+    both = exp.Or if guard.known == "NOT TRUE" else exp.And
     if isinstance(condition, both) and guard.known != "NULL":
-        yield from _parts(Guard(condition.left, guard.known))
-        yield from _parts(Guard(condition.right, guard.known))
+        for part in (condition.this, condition.expression):
+            yield from _parts(Guard(part, guard.known))
     else:
         yield Guard(condition, guard.known)
 
