@@ -19,7 +19,7 @@ from cepsql.catalog import Registered, RegisteredQuery, Relation, Sink, Source, 
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.names import kind as kind_of
 from cepsql.catalog.references import resolved
-from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError, Span, suggestion
 from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.language import statements as st
@@ -92,6 +92,7 @@ class Engine:
         self.settings: dict[str, str] = {}
         self._spark_settings: dict[str, str] = {}
         self._home: Home | None = None
+        self._inserting: StandingQuery | None = None
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
         self._lock = threading.Lock()
@@ -182,7 +183,9 @@ class Engine:
         self._standing.append(standing)
 
     def cancel(self) -> None:
-        """Stop every bounded job that runs in this engine now; standing queries go on."""
+        """Stop every bounded job and INSERT that runs in this engine now; standing queries go on."""
+        if self._inserting is not None:
+            self._inserting.stop()
         if self._spark is not None:
             from cepsql.spark.run_once import cancel_runs
 
@@ -230,8 +233,8 @@ class Engine:
                 return self._set(key, value)
             case st.ResetOption(key):
                 return self._reset(key)
-            case st.Insert():
-                raise NotSupportedError("INSERT INTO is not supported")
+            case st.Insert(sink, query):
+                return self._insert(self.catalog.sink(sink.text, sink.span), Query(self, self.plan(query)))
             case st.ExplainReplace():
                 raise NotSupportedError("EXPLAIN REPLACE is not supported")
             case _:
@@ -314,14 +317,33 @@ class Engine:
         options = resolved(definition.options, f"query {definition.name}")
         (statement,) = statements(definition.sql)
         assert isinstance(statement, st.Query)
+        sink = self.catalog.sink(definition.sink) if definition.sink else None
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
         tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
         with lent_settings(self.spark, settings):
             return Query(tuned, self.plan(statement)).start(
-                on_rows=lambda rows, batch: None,
+                sink=sink or Sink("nothing", (), "noop"),
+                name=definition.name,
+                epoch=lease.epoch,
                 checkpoint=self.home.checkpoint(definition),
                 trigger=options.get("trigger"),
             )
+
+    def _insert(self, sink: Sink, query: Query) -> Answer:
+        """Write the rows that there are now; those of a stream until all of them are decided."""
+        if not query.streaming:
+            count = query.write(sink)
+        else:
+            standing = query.start(sink=sink, drain=True)
+            self._inserting = standing
+            try:
+                standing.await_()
+            finally:
+                self._inserting = None
+            count = standing.progress.rows_out
+            if standing.status == "stopped":
+                raise OperationalError(f"INSERT was stopped after {count} rows")
+        return Answer(message=f"{count} row{'' if count == 1 else 's'} written to {sink.name}")
 
     # Questions
 

@@ -3,8 +3,10 @@
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
 
 _REFERENCE = re.compile(r"\$\{(file:)?([^}]*)\}")
@@ -21,6 +23,11 @@ def resolved(options: Iterable[tuple[str, str]], owner: str) -> dict[str, str]:
     {'url': 'postgresql://db1/x'}
     """
     return {name: _resolved(name, value, owner) for name, value in options}
+
+
+def valued_sink(sink: Sink) -> Sink:
+    """Return a sink with the values of the references in its options; errors as for `resolved`."""
+    return replace(sink, options=tuple(resolved(sink.options, f"sink {sink.name}").items()))
 
 
 def has_references(value: str) -> bool:
