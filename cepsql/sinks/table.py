@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame
 
 from cepsql.catalog import Sink
 from cepsql.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.render.sound_text import sound_text
 from cepsql.secrets import redact
 from cepsql.sinks.columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.database import Database
 from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
-from cepsql.sinks.values import sound_text
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.pieces import Pieces, collect_pieces
 

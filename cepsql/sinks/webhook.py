@@ -14,10 +14,11 @@ from pyspark.sql import DataFrame
 
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.render.sound_text import sound_text
 from cepsql.sinks.columns import fitted_columns, key_columns
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
-from cepsql.sinks.values import json_objects, sound_text
+from cepsql.sinks.values import json_objects
 from cepsql.sinks.writer import Batch, WriterIdentity
 from cepsql.spark.pieces import collect_pieces
 
