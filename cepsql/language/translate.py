@@ -173,6 +173,8 @@ class _Translator:
         for column in _subtrees(tree, "column"):
             name, kind, expression = _values(column)
             written = self._name(name)
+            if written.text.upper() == "WATERMARK" and self.text.word(_begin(kind)) == "FOR":
+                raise self.text.error("a sink has no watermark", _begin(name), hint="CREATE STREAM has one")
             if expression is not None:
                 hint = "compute it in the query that writes to the sink"
                 raise self.text.error("a column of a sink is not computed", _begin(expression), hint=hint)

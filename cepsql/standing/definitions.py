@@ -75,7 +75,14 @@ def _check_option(name: str, value: str, span: Span, check: CheckSetting) -> Non
         elif name not in OPTIONS:
             known = suggestion(name, [*OPTIONS, "cepsql.*", "spark.sql.*"], "options")
             raise ProgrammingError(f"a query has no option {name}", hint=known)
-        elif name == "trigger" and not has_references(value):
-            interval_micros(exp.Interval(this=exp.Literal.string(value)))
     except Error as error:
         raise type(error)(error.message, span, error.hint) from None
+    if name == "trigger" and not has_references(value) and not _is_time(value):
+        raise ProgrammingError(f"trigger is a time such as '5 seconds', not '{value}'", span)
+
+
+def _is_time(value: str) -> bool:
+    try:
+        return interval_micros(exp.Interval(this=exp.Literal.string(value))) >= 0
+    except ProgrammingError:
+        return False

@@ -164,7 +164,7 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
     found = names.query(name.text) if drop.kind == "query" else names.find(name.text)
     if found is None and drop.if_exists:
         return Answer(message=f"there is no {drop.kind} {name.text}")
-    found = _defined(host, drop.kind, name)
+    found = _defined(host, drop.kind, name, "DROP")
     along = names.dependents(found)
     for definition in (found, *along) if drop.cascade or not along else ():
         if isinstance(definition, RegisteredQuery):
@@ -185,14 +185,14 @@ def _end(host: Host, query: RegisteredQuery) -> None:
 
 
 def _show_create(host: Host, wanted: str, name: st.Name) -> Answer:
-    found = _defined(host, wanted, name)
+    found = _defined(host, wanted, name, "SHOW CREATE")
     if isinstance(found, Registered):
         raise ProgrammingError(f"{found.name} is a DataFrame that the program registered", name.span)
     return Answer(("statement",), tuple((line,) for line in create_text(found).splitlines()))
 
 
-def _defined(host: Host, wanted: str, name: st.Name) -> Definition:
-    """Return the definition of a kind.
+def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
+    """Return the definition of a kind; `verb` is what is said of it, such as DROP.
 
     Raises ProgrammingError if there is none of that name, or it is of another kind.
     """
@@ -203,7 +203,7 @@ def _defined(host: Host, wanted: str, name: st.Name) -> Definition:
         found = host.catalog.sink(name.text, name.span) if wanted == "sink" else host.catalog.get(name.text, name.span)
     if kind(found) != wanted:
         message = f"{name.text} is a {kind(found)}, not a {wanted}"
-        raise ProgrammingError(message, name.span, f"DROP {kind(found).upper()} {name.text}")
+        raise ProgrammingError(message, name.span, f"{verb} {kind(found).upper()} {name.text}")
     return found
 
 

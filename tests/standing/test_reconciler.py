@@ -163,7 +163,8 @@ def test_a_lease_that_is_lost_stops_the_query_at_once(process):
     first, second = process("one"), process("two")
     first.query.start()
     second.reconciler.states.forget("fraud")
-    until(lambda: first.runs[0].status == "stopped")
+    until(lambda: first.runs[0].status != "running")
+    assert first.runs[0].status == "stopped"
 
 
 def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):

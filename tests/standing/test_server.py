@@ -19,7 +19,8 @@ from cepsql.engine import connect
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
 USING json OPTIONS (path '${TICKS}');
-CREATE SINK pairs (k STRING, a INT, b INT, PRIMARY KEY (k, a, b)) USING sqlite OPTIONS (path 'pairs.db', create_table 'true');
+CREATE SINK pairs (k STRING, a INT, b INT, PRIMARY KEY (k, a, b))
+USING sqlite OPTIONS (path 'pairs.db', create_table 'true');
 CREATE QUERY rises INTO pairs OPTIONS (spark.sql.shuffle.partitions 2) AS
 SELECT k, a, b FROM ticks MATCH_RECOGNIZE (
   PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b PATTERN (A B) DEFINE B AS n > A.n
@@ -46,7 +47,7 @@ class Server:
             "local[2]",
         ]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen([*command, *more], stderr=log)
+            self.process = subprocess.Popen(command, stderr=log)
 
     def signal(self, number: int) -> None:
         """Send a signal to Python and its JVM."""
@@ -106,9 +107,9 @@ def put(folder, minute, count=8):
 def pairs(folder):
     if not (folder / "pairs.db").exists():
         return []
-    with contextlib.closing(sqlite3.connect(folder / "pairs.db")) as connection:
-        with contextlib.suppress(sqlite3.OperationalError):
-            return connection.execute("SELECT a, b FROM pairs ORDER BY a").fetchall()
+    connecting = contextlib.closing(sqlite3.connect(folder / "pairs.db"))
+    with connecting as connection, contextlib.suppress(sqlite3.OperationalError):
+        return connection.execute("SELECT a, b FROM pairs ORDER BY a").fetchall()
     return []
 
 
