@@ -16,7 +16,7 @@ from cepsql.spark.progress import Progress
 from cepsql.standing.queries import Queries
 from cepsql.standing.reconciler import Reconciler
 
-LEASE = 1.0
+LEASE = 3.0
 
 
 class Run:
