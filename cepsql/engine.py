@@ -235,8 +235,6 @@ class Engine:
                 return self._reset(key)
             case st.Insert(sink, query):
                 return self._insert(self.catalog.sink(sink.text, sink.span), Query(self, self.plan(query)))
-            case st.ExplainReplace():
-                raise NotSupportedError("EXPLAIN REPLACE is not supported")
             case _:
                 from cepsql.standing.statements import execute
 
@@ -327,6 +325,7 @@ class Engine:
                 epoch=lease.epoch,
                 checkpoint=self.home.checkpoint(definition),
                 trigger=options.get("trigger"),
+                upgrades=True,
             )
 
     def _insert(self, sink: Sink, query: Query) -> Answer:

@@ -167,6 +167,7 @@ class Query:
         drain: bool = False,
         checkpoint: str | None = None,
         trigger: str | None = None,
+        upgrades: bool = False,
     ) -> "StandingQuery":
         """Start the query over its streams.
 
@@ -178,6 +179,8 @@ class Query:
         drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
         checkpoint: folder from which a later start goes on; None: nothing is kept.
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
+        upgrades:   go on from the checkpoint of another text of the query, too, if the plans differ only in what is
+                    done, row by row, above all that remembers rows.
         Raises InterfaceError for a bounded query, ProgrammingError if the columns do not fit the sink, OperationalError
         if the checkpoint is in use or belongs to another query, or the sink cannot be reached.
         """
@@ -192,7 +195,7 @@ class Query:
         from cepsql.spark.query import StartOptions, start
 
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
-        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch)
+        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch, upgrades)
         try:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
             if drain:

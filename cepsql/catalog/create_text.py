@@ -7,7 +7,7 @@ from cepsql.catalog.references import has_references
 from cepsql.secrets import holds_secret, is_secret
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_PLAIN_KEY = re.compile(r"[a-z_][a-z0-9_]*([.-][a-z0-9_]+)*")
+_PLAIN_KEY = re.compile(r"[a-z_][a-z0-9_]*([.-][a-z0-9_]+)*|spark(\.\w+)+", re.ASCII)
 _UNITS = (("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000), ("MICROSECOND", 1))
 
 

@@ -155,16 +155,20 @@ class CreateSink:
 
 @dataclass(frozen=True)
 class CreateQuery:
-    """CREATE QUERY name INTO sink OPTIONS (...) FROM SAVEPOINT 'name' AS query; `sql` is the query's text."""
+    """CREATE QUERY name INTO sink OPTIONS (...) FROM SAVEPOINT 'name' AS query; `sql` is the query's text.
+
+    new_checkpoint: WITH NEW CHECKPOINT, where another query is replaced.
+    """
 
     name: Name
     sink: Name | None
     options: tuple[tuple[str, str], ...]
-    savepoint: str | None
+    savepoint: Name | None
     query: Query
     sql: str
     replace: bool
     if_not_exists: bool
+    new_checkpoint: bool = False
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ class _Translator:
     def _options(self, using: Tree) -> tuple[tuple[str, str], ...]:
         options: dict[str, str] = {}
         for key, value in (_values(option) for option in _subtrees(using, "option")):
-            name = _unquote(key) if key[:1] in "'\"" else _unquote(key).lower()
+            name = _option_name(key)
             extra = next((i for i in range(_begin(value) + 1, _end(value)) if value[:1] in "'\""), None)
             if extra is not None:
                 raise self.text.error(
@@ -214,10 +214,11 @@ class _Translator:
             self._qualified(_needed(tree, "qualified_name")),
             self._qualified(_needed(into, "qualified_name")) if into is not None else None,
             self._options(options) if options is not None else (),
-            _unquote(_values(savepoint)[0]) if savepoint is not None else None,
+            self._name(_values(savepoint)[0]) if savepoint is not None else None,
             query,
             self.text.sql[query.span.start : query.span.end],
             *self._replace_or_keep(tree),
+            _subtree(tree, "new_checkpoint") is not None,
         )
 
     def drop(self, tree: Tree) -> Drop:
@@ -239,10 +240,9 @@ class _Translator:
         name = self._qualified(_needed(tree, "qualified_name"))
         keys = [_values(option)[0] for option in _subtrees(tree, "option")] or _values(tree)
         values: list = [value for _, value in self._options(tree)] or [None] * len(keys)
-        return AlterQuery(name, tuple(zip(map(self._option_name, keys), values, strict=True)))
-
-    def _option_name(self, token: Token) -> Name:
-        return Name(_unquote(token).lower(), self._span(token))
+        return AlterQuery(
+            name, tuple((Name(_option_name(k), self._span(k)), v) for k, v in zip(keys, values, strict=True))
+        )
 
     def insert(self, tree: Tree) -> Insert:
         return Insert(self._qualified(_needed(tree, "qualified_name")), self.query(_needed(tree, "query")))
@@ -575,6 +575,12 @@ def _subtree(tree: Tree | None, kind: str) -> Tree | None:
 
 def _subtrees(tree: Tree | None, kind: str) -> list[Tree]:
     return [c for c in tree.children if isinstance(c, Tree) and c.data == kind] if tree is not None else []
+
+
+def _option_name(key: str) -> str:
+    """Return the name of an option; those of Spark's settings are written as they are."""
+    name = _unquote(key)
+    return name if key[:1] in "'\"" or name.startswith("spark.") else name.lower()
 
 
 def _unquote(token: str) -> str:

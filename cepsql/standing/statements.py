@@ -15,6 +15,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
 from cepsql.standing.definitions import altered_options, defined_query, defined_sink
+from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.report import LISTED, REMEMBERED, described, remembered
 from cepsql.standing.report import listed as listed_queries
 
@@ -31,6 +32,7 @@ QueryStatement = (
     | st.ShowCreate
     | st.ShowHistory
     | st.DescribeQuery
+    | st.ExplainReplace
 )
 
 
@@ -72,6 +74,8 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
             return _show_create(host, wanted, name)
         case st.ShowHistory(name):
             return Answer(REMEMBERED, remembered(host.queries.get_at(name.text, name.span).history))
+        case st.ExplainReplace(create):
+            return _explain_replace(host, create)
         case st.DescribeQuery(name, extended):
             query = host.queries.get_at(name.text, name.span)
             return Answer(("property", "value"), described(query.definition, query.state, extended))
@@ -117,17 +121,32 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     if create.if_not_exists and before is not None:
         return Answer(message=f"query {name} exists already")
     if create.savepoint is not None:
-        raise NotSupportedError("FROM SAVEPOINT is not supported", create.name.span)
-    sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
-    query = defined_query(create, host.plan(create.query), sink, host.set_settings(), host.check_setting)
-    if before is not None and create.replace:
-        query = replace(query, id=before.id)
-    host.catalog.add(kept(host, query), create.replace, create.name.span)
-    if before is None:
+        raise NotSupportedError("FROM SAVEPOINT is not supported", create.savepoint.span)
+    query, plan = _defined_query(host, create)
+    if before is None or not create.replace:
+        host.catalog.add(query, create.replace, create.name.span)
         return Answer(message=f"query {name} created; START QUERY {name} runs it")
+    new = replaced_query(host.home, before, query, plan, create.new_checkpoint, create.name.span)
+    host.catalog.add(new.query, replace=True, span=create.name.span)
     running = host.queries[name].state.desired == RUNNING
     note = f"; it still runs as it was: RESTART QUERY {name}" if running else ""
-    return Answer(message=f"query {name} replaced{note}")
+    return Answer(message=f"query {name} replaced: {new.effect}{note}")
+
+
+def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
+    sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
+    plan = host.plan(create.query)
+    query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
+    assert isinstance(query, RegisteredQuery)
+    return query, plan
+
+
+def _explain_replace(host: Host, create: st.CreateQuery) -> Answer:
+    before = host.catalog.query(create.name.text, create.name.span)
+    query, plan = _defined_query(host, create)
+    found = effect(host.home, before, query, plan, create.new_checkpoint)
+    rows = (("effect", found.said), ("differences", found.differences or None), ("checkpoint", found.checkpoint))
+    return Answer(("property", "value"), rows)
 
 
 def _alter(host: Host, alter: st.AlterQuery) -> Answer:

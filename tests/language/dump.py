@@ -116,7 +116,8 @@ def _registered(create: CreateQuery) -> list[str]:
     lines = [f"create query {create.name.text}{_flags(create)}"]
     lines += [f"  into: {create.sink.text}"] if create.sink else []
     lines += [f"  {key} = {value!r}" for key, value in create.options]
-    lines += [f"  from savepoint: {create.savepoint}"] if create.savepoint else []
+    lines += [f"  from savepoint: {create.savepoint.text}"] if create.savepoint else []
+    lines += ["  with a new checkpoint"] if create.new_checkpoint else []
     return [*lines, f"  text: {' '.join(create.sql.split())}", *_query(create.query)]
 
 

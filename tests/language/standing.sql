@@ -159,3 +159,19 @@ __match_0: SELECT * FROM stop
   pattern: PAUSE QUERY
   define QUERY: QUERY.insert = 1
 query: SELECT * FROM __match_0 AS cascade
+====
+CREATE OR REPLACE QUERY fraud INTO alerts WITH NEW CHECKPOINT AS WITH t AS (SELECT 1 AS a) SELECT a FROM t
+----
+create query fraud or replace
+  into: alerts
+  with a new checkpoint
+  text: WITH t AS (SELECT 1 AS a) SELECT a FROM t
+query: WITH t AS (SELECT 1 AS a) SELECT a FROM t
+====
+EXPLAIN REPLACE QUERY new WITH NEW CHECKPOINT AS SELECT new, checkpoint FROM replace
+----
+explain
+create query new or replace
+  with a new checkpoint
+  text: SELECT new, checkpoint FROM replace
+query: SELECT new, checkpoint FROM replace
