@@ -20,8 +20,8 @@ DEFINITIONS = [
     "CREATE SINK s (a INT, select STRING, PRIMARY KEY (select, a)) USING sqlite OPTIONS (path 'x.db')",
     "CREATE SINK s (PRIMARY KEY (id)) USING console",
     "CREATE QUERY s AS SELECT * FROM ticks",
-    "CREATE SINK out USING console; CREATE QUERY s INTO out OPTIONS (trigger '1 minute', cepsql.buckets 4, spark.sql.session.timeZone 'UTC') AS SELECT 1 "
-    "AS one, t.* FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS x PATTERN (A)) AS t",
+    "CREATE SINK out USING console; CREATE QUERY s INTO out OPTIONS (trigger '1 minute', cepsql.buckets 4, "
+    "spark.sql.session.timeZone 'UTC') AS SELECT 1 AS one, t.* FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS x PATTERN (A)) AS t",
 ]
 
 
