@@ -227,7 +227,9 @@ class StandingQuery:
             self._error = self._error or self._translated(exception)
 
     def _translated(self, exception: BaseException) -> Error:
-        cause = self._sink.error if isinstance(self._sink.error, Error) else exception
+        said = self._sink.error
+        # What Spark says of a batch quotes the whole account of it, with Python's.
+        cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
         return translate_failure(cause, self._options.secrets)
 
 
