@@ -214,6 +214,8 @@ def main() -> int:
         "--expected", type=Path, help="file that keeps what an undisturbed run writes, for further ones"
     )
     options = parser.parse_args()
+    # Servers and children are ended, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     chance, done, wrong = random.Random(options.seed), 0, 0
     with rounds() as (folder, server):
         begun = time.monotonic()
