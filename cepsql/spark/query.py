@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
+from cepsql.spark.checkpoint_files import explained
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.late_counts import count_left_out
@@ -230,7 +231,7 @@ class StandingQuery:
         said = self._sink.error
         # What Spark says of a batch quotes the whole account of it, with Python's.
         cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
-        return translate_failure(cause, self._options.secrets)
+        return explained(translate_failure(cause, self._options.secrets), self._checkpoint.folder)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:
