@@ -168,8 +168,9 @@ class StandingQuery:
                 end_input(self._checkpoint.control)
             self._start_spark()
         except Exception as exception:
+            error = self._translated(exception)
             discard(self._checkpoint)
-            raise self._translated(exception) from exception
+            raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
 
     def _run(self) -> None:
