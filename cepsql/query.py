@@ -10,12 +10,13 @@ from cepsql.catalog import Registered, Source
 from cepsql.errors import DataError, InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
+from cepsql.kafka.notices import start_notice
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
-from cepsql.secrets import is_secret
+from cepsql.secrets import secret_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +66,8 @@ class Query:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know before the query runs for long."""
-        return self.plan.notices
+        starts = [start_notice(origin) for origin in self.origins if isinstance(origin, Source)]
+        return (*filter(None, starts), *self.plan.notices)
 
     @property
     def patterns(self) -> str:
@@ -297,4 +299,4 @@ def _in_one_batch(origins: list[Source | Registered]) -> bool:
 
 def _secrets(origins: list[Source | Registered]) -> tuple[str, ...]:
     options = [option for origin in origins if isinstance(origin, Source) for option in origin.options]
-    return tuple(value for name, value in options if is_secret(name))
+    return tuple(secret_values(options))

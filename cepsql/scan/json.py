@@ -43,7 +43,7 @@ def read_json(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
 
 def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     """Halve a block until Arrow reads it or it is small."""
-    chunk = _by_arrow(block, layout, zone)
+    chunk = objects_by_arrow(block, layout, zone)
     if chunk is not None:
         yield chunk
         return
@@ -55,8 +55,9 @@ def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Iterator[Chunk]
     yield from _read_block(block[middle:], layout, zone)
 
 
-def _by_arrow(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
-    """Let Arrow read the block; None if it finds anything that it does not understand, or that may differ."""
+def objects_by_arrow(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
+    """Let Arrow read lines with an object each; None if it finds anything that it does not understand, or that may
+    differ."""
     lines = block.count(b"\n")
     if not _one_object_a_line(block, lines) or _DOUBT.search(block):
         return None

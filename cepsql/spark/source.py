@@ -12,8 +12,12 @@ from pyspark.sql import functions as F
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
-from cepsql.secrets import is_secret
+from cepsql.secrets import secret_values
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.kafka import kafka_records, takes_all_at_once
+from cepsql.spark.names import quoted
+from cepsql.spark.packages import KAFKA
+from cepsql.spark.record_values import decoded
 
 MALFORMED = "__malformed"
 """BOOLEAN column that marks rows that could not be read as declared."""
@@ -33,12 +37,13 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
 
     CSV and JSON also give the BOOLEAN column `__malformed`, unless OPTIONS name a `mode` or a corrupt-record column.
     A stream with LATE ROWS INTO gives the struct `__whole`; a table of late rows has no rows before it has a file.
-    Formats with a schema of their own (rate, kafka, socket ...) are cast to the declared columns.
+    So does Kafka, whose records are read as FORMAT and METADATA say.
+    Formats with a schema of their own (rate, socket ...) are cast to the declared columns.
     A source without declared columns has those that Spark finds in the files that are there.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
     """
     options = dict(source.options)
-    secrets = [value for name, value in options.items() if is_secret(name)]
+    secrets = secret_values(source.options)
     try:
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))
@@ -58,19 +63,31 @@ def malformed_known(source: Source) -> bool:
 
 
 def is_read_at_once(source: Source) -> bool:
-    """Tell whether a drained stream has all its rows in one micro-batch: files, whose number none limits."""
+    """Tell whether a drained stream has all its rows in one micro-batch: files or records whose number none limits."""
+    if is_kafka(source):
+        return takes_all_at_once(source)
     return source.format.lower() in _SCHEMA_ACCEPTED | {"text"} and not _LIMITS & {n.lower() for n, _ in source.options}
+
+
+def is_kafka(source: Source) -> bool:
+    """Tell whether a source reads records of Kafka."""
+    return source.format.lower() == "kafka"
 
 
 def _found_columns(spark: SparkSession, source: Source, options: dict[str, str]) -> tuple[ColumnDefinition, ...]:
     """Return the columns that the source has by itself; Spark infers those of files only from a bounded read."""
     files = source.format.lower() in _SCHEMA_ACCEPTED
+    if is_kafka(source):
+        frame = kafka_records(spark, source)
+        return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
     reader = spark.readStream if source.streaming and not files else spark.read
     frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
     return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
 def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
+    if is_kafka(source):
+        return decoded(source, kafka_records(spark, source), MALFORMED, _CORRUPT)
     reader = (spark.readStream if source.streaming else spark.read).format(source.format).options(**options)
     if source.format.lower() not in _SCHEMA_ACCEPTED:
         return reader.load()
@@ -90,9 +107,11 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
                 f"the {source.format} source of {source.name} has no column {column.name}",
                 hint=suggestion(column.name, frame.columns, "columns"),
             )
-    kept_types = source.format.lower() in _SCHEMA_ACCEPTED
+    kept_types = is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED
     selected = [_selected(column, kept_types) for column in source.columns]
-    if _CORRUPT in frame.columns:
+    if MALFORMED in frame.columns:
+        selected.append(MALFORMED)
+    elif _CORRUPT in frame.columns:
         selected.append(_malformed(source))
     if source.late_rows is None:
         return frame.selectExpr(*selected)
@@ -151,13 +170,11 @@ def _explained(source: Source, error: Error) -> Error:
     message = f"{source.name} cannot be read: {error.message}"
     if "find data source" not in error.message.lower():
         return type(error)(message, hint=error.hint, detail=error.detail)
+    if is_kafka(source):
+        hint = f"pip install 'cepsql[kafka]', or have the connector: spark.jars.packages={KAFKA}"
+        return OperationalError(message, hint=hint, detail=error.detail)
     hint = f"the {source.format} connector must be on Spark's class path, for example by spark.jars.packages"
     return OperationalError(message, hint=hint, detail=error.detail)
-
-
-def quoted(name: str) -> str:
-    """Return a name as a Spark SQL identifier."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def observe_source(frame: DataFrame, name: str) -> DataFrame:
