@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Source
-from cepsql.errors import DataError, InterfaceError
+from cepsql.errors import DataError, InterfaceError, NotSupportedError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.kafka.notices import start_notice
@@ -175,6 +175,8 @@ class Query:
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
 
+        if checkpoint is not None:
+            _check_replayable(self.origins)
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
         folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets())
         try:
@@ -287,6 +289,16 @@ def _late_folders(origins: list[Source | Registered]) -> list[str]:
     from cepsql.spark.late_rows import late_files
 
     return [files.folder for files in map(late_files, origins) if files is not None]
+
+
+def _check_replayable(origins: list[Source | Registered]) -> None:
+    """Refuse a checkpoint of what cannot be read again after a restart: rows would be lost."""
+    for origin in origins:
+        if isinstance(origin, Source) and origin.streaming and origin.format.lower() == "socket":
+            raise NotSupportedError(
+                f"a query over {origin.name} cannot have a checkpoint: what a socket has sent cannot be read again",
+                hint="start it without one, or send the rows through files or Kafka",
+            )
 
 
 def _in_one_batch(origins: list[Source | Registered]) -> bool:

@@ -9,6 +9,8 @@ from urllib.parse import urlparse
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.readwriter import DataFrameReader
+from pyspark.sql.streaming import DataStreamReader
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
@@ -25,6 +27,7 @@ MALFORMED = "__malformed"
 WHOLE = "__whole"
 """Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
 
+_TABLE = "table"
 _CORRUPT = "__corrupt"
 _RECORD = "__record"
 _SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
@@ -38,7 +41,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
     CSV and JSON also give the BOOLEAN column `__malformed`, unless OPTIONS name a `mode` or a corrupt-record column.
     A stream with LATE ROWS INTO gives the struct `__whole`; a table of late rows has no rows before it has a file.
     So does Kafka, whose records are read as FORMAT and METADATA say.
-    Formats with a schema of their own (rate, socket ...) are cast to the declared columns.
+    Formats with a schema of their own (rate, socket, `table` for one of Spark's) are cast to the declared columns.
     A source without declared columns has those that Spark finds in the files that are there.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
     """
@@ -81,13 +84,18 @@ def _found_columns(spark: SparkSession, source: Source, options: dict[str, str])
         frame = kafka_records(spark, source)
         return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
     reader = spark.readStream if source.streaming and not files else spark.read
-    frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
+    if source.format.lower() == _TABLE:
+        frame = _spark_table(reader, source, options)
+    else:
+        frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
     return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
 def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
     if is_kafka(source):
         return decoded(source, kafka_records(spark, source), MALFORMED, _CORRUPT)
+    if source.format.lower() == _TABLE:
+        return _spark_table(spark.readStream if source.streaming else spark.read, source, options)
     reader = (spark.readStream if source.streaming else spark.read).format(source.format).options(**options)
     if source.format.lower() not in _SCHEMA_ACCEPTED:
         return reader.load()
@@ -96,6 +104,14 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataF
         return reader.schema(", ".join(columns)).load()
     reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _CORRUPT)
     return reader.schema(", ".join([*columns, f"{_CORRUPT} STRING"])).load()
+
+
+def _spark_table(reader: DataFrameReader | DataStreamReader, source: Source, options: dict[str, str]) -> DataFrame:
+    """Return a table of Spark's catalog: the option `name`; all others are for its reader."""
+    names = [name for name in options if name.lower() == "name"]
+    if not names:
+        raise ProgrammingError(f"{source.name} does not say which table it reads", hint="OPTIONS (name 'a.b')")
+    return reader.options(**{key: value for key, value in options.items() if key not in names}).table(options[names[0]])
 
 
 def _declared(source: Source, frame: DataFrame) -> DataFrame:
