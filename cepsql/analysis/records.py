@@ -18,9 +18,11 @@ _METADATA = {
     "timestamp": ("timestamp",),
     "timestamp_type": ("int", "bigint"),
 }
+_PLAIN = {*_METADATA, "value", "timestamptype"} - {"timestamp_type"}
 _DEBEZIUM_METADATA = {"op": ("string",), "ts_ms": ("bigint",)}
 _ALIASES = {"integer": "int", "long": "bigint", "timestamp_ltz": "timestamp"}
 _ENCODED = re.compile(r"\b(timestamp|timestamp_ntz|timestamp_ltz|date|decimal|dec|numeric|binary|interval)\b", re.I)
+_AVRO_OPTIONS = ("schema", "schema_id")
 _START_OPTIONS = (
     "startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy",
 )  # fmt: skip
@@ -33,6 +35,7 @@ def defined_value(create: CreateSource) -> ValueFormat | None:
     """
     _check_metadata(create)
     if create.value is None:
+        _check_plain(create)
         return None
     name, span = create.value.format.text, create.value.format.span
     if create.format != "kafka":
@@ -81,6 +84,17 @@ def defined_options(create: CreateSource) -> tuple[tuple[str, str], ...]:
     return (*create.options, ("startingoffsets", start.position))
 
 
+def _check_plain(create: CreateSource) -> None:
+    """Refuse columns that no record has, where no FORMAT says how to find them in its value."""
+    for column in create.columns if create.format == "kafka" else ():
+        if column.expression is None and column.metadata is None and column.name.lower() not in _PLAIN:
+            raise ProgrammingError(
+                f"a record of Kafka has no {column.name}",
+                create.spans[column.name.lower()],
+                "FORMAT json, csv, avro or debezium behind OPTIONS says how columns are read out of the value",
+            )
+
+
 def _check_metadata(create: CreateSource) -> None:
     for column in create.columns:
         if column.metadata is None:
@@ -114,7 +128,15 @@ def _check_value_options(name: str, options: dict[str, str], span: Span) -> None
             raise NotSupportedError(
                 f"the option {option} is not supported here: what cannot be read as declared is malformed", span
             )
-    if name == "avro" and "schema" not in options:
+    if name != "avro":
+        return
+    wrong = next((option for option in options if option.lower() not in _AVRO_OPTIONS), None)
+    if wrong is not None:
+        raise ProgrammingError(f"FORMAT avro has no option {wrong}", span, suggestion(wrong, _AVRO_OPTIONS, "options"))
+    number = options.get("schema_id", "0")
+    if not (number.isdecimal() and int(number) < 2**31):
+        raise ProgrammingError(f"the schema_id {number} is no number of a schema", span)
+    if "schema" not in options:
         hint = "FORMAT avro OPTIONS (schema '{...}')"
         raise ProgrammingError("FORMAT avro needs the schema of the values", span, hint)
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
-from cepsql.errors import NotSupportedError
+from cepsql.errors import ProgrammingError
 from cepsql.spark.names import quoted
 
 RECORD_COLUMNS = {
@@ -103,14 +103,17 @@ def _parsed(value: ValueFormat, source: Source, text: Column) -> Column:
 
 
 def _avro(options: dict[str, str]) -> Column:
-    from pyspark.sql.avro.functions import from_avro
-
-    schema = options.pop("schema")
+    """Return what Spark's package for Avro reads; with a `schema_id` of values that begin with it."""
     try:
-        json.loads(schema)
+        json.loads(options["schema"])
     except ValueError:
-        raise NotSupportedError("the schema of FORMAT avro is no JSON") from None
-    return from_avro(F.col("value"), schema, options | {"mode": "PERMISSIVE"})
+        raise ProgrammingError("the schema of FORMAT avro is no JSON") from None
+    value = F.col("value")
+    if "schema_id" in options:
+        mark = F.lit(b"\0" + int(options["schema_id"]).to_bytes(4, "big"))
+        value = F.when(F.substring(value, 1, 5) == mark, F.expr("substring(value, 6)"))
+    mode = F.create_map(F.lit("mode"), F.lit("PERMISSIVE"))
+    return F.call_function("from_avro", value, F.lit(options["schema"]), mode)
 
 
 def _readable(value: ValueFormat, text: Column) -> Column:

@@ -18,7 +18,7 @@ from cepsql.secrets import secret_values
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
 from cepsql.spark.names import quoted
-from cepsql.spark.packages import KAFKA
+from cepsql.spark.packages import AVRO, KAFKA
 from cepsql.spark.record_values import decoded
 
 MALFORMED = "__malformed"
@@ -184,6 +184,9 @@ def local_path(path: str) -> str:
 def _explained(source: Source, error: Error) -> Error:
     """Name the source in the error, and say how a missing connector is added."""
     message = f"{source.name} cannot be read: {error.message}"
+    if "avro data source is not loaded" in error.message.lower():
+        hint = f"have Spark's package for Avro: spark.jars.packages={AVRO}"
+        return OperationalError(f"{source.name} cannot be read: Spark's package for Avro is missing", hint=hint)
     if "find data source" not in error.message.lower():
         return type(error)(message, hint=error.hint, detail=error.detail)
     if is_kafka(source):
