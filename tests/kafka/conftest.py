@@ -1,4 +1,4 @@
-"""A broker for the tests of this folder; without one they are skipped, unless CEPSQL_REQUIRE_SERVERS is set."""
+"""A broker for the tests of this folder; without one they are skipped, unless CEPSQL_TEST_SERVERS is "required"."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 
-from kafka import Unavailable, running_broker
+from kafka_broker import Unavailable, running_broker
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def broker():
         with running_broker() as address:
             yield address
     except Unavailable as reason:
-        if os.environ.get("CEPSQL_REQUIRE_SERVERS"):
+        if os.environ.get("CEPSQL_TEST_SERVERS") == "required":
             raise
         pytest.skip(str(reason))
 

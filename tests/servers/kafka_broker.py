@@ -1,13 +1,14 @@
 """A real Kafka broker for tests: fetched with Maven into the user's cache, one process in KRaft mode on loopback.
 
-`python tests/servers/kafka.py` fetches what is missing, starts a broker, says where it listens, and stops it at Ctrl-C;
-with `--fetch` it only fetches.
+`python tests/servers/kafka_broker.py` fetches what is missing, starts a broker, says where it listens, and stops it at
+Ctrl-C; with `--install` it only fetches, with Maven, which it installs by apt if it is not there.
 """
 
 import argparse
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -157,22 +158,25 @@ def _free_port() -> int:
         return bound.getsockname()[1]
 
 
-def main() -> None:
-    """Fetch, and unless `--fetch` is given run a broker until Ctrl-C."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fetch", action="store_true", help="only fetch the broker and Spark's connector")
-    if parser.parse_args().fetch:
-        fetched("kafka-broker", _BROKER, alone=False)
-        print(connector_jars())
-        return
-    with running_broker() as address, contextlib.suppress(KeyboardInterrupt):
-        print(address, flush=True)
-        while True:
-            time.sleep(1)
+def _install() -> None:
+    if shutil.which("mvn") is None:
+        sudo = [] if os.geteuid() == 0 else ["sudo"]
+        subprocess.run([*sudo, "apt-get", "update", "-qq"], check=True)
+        command = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "maven"]
+        subprocess.run([*sudo, *command], check=True)
+    print(fetched("kafka-broker", _BROKER, alone=False))
+    print(connector_jars())
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--install", action="store_true", help="only fetch the broker and Spark's connector")
     try:
-        main()
+        if parser.parse_args().install:
+            _install()
+        else:
+            with running_broker() as address, contextlib.suppress(KeyboardInterrupt):
+                print(address, flush=True)
+                signal.pause()
     except Unavailable as reason:
         sys.exit(f"no Kafka: {reason}")
