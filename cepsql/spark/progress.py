@@ -64,6 +64,8 @@ class Progress:
     attempts_given_up: rows from which the pattern took too many steps, so that they count as not matched.
     matches_null_time: matches without event time (empty ones), which a MATCH_RECOGNIZE over them left out.
     rows_out:        rows that the sink was given.
+    sink_retries:    how often the sink was tried again because it did not answer.
+    waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
@@ -85,6 +87,8 @@ class Progress:
     attempts_given_up: int = 0
     matches_null_time: int = 0
     rows_out: int = 0
+    sink_retries: int = 0
+    waiting: str | None = None
     watermark: int | None = None
     seconds: float = 0.0
     rows_per_second: float = 0.0
