@@ -14,6 +14,7 @@ from cepsql.kafka.notices import start_notice
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.identity import describe_plan
+from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
 from cepsql.secrets import secret_values
@@ -230,6 +231,9 @@ class Query:
 
         if sink is None:
             return RowQueue() if on_rows is None else RowSink(on_rows)
+        if sink.format.lower() == "kafka" and not sink.key:
+            match_id = match_id_column(self.plan.logical)
+            sink = replace(sink, key=(match_id,) if match_id else ())
         target = open_sink(sink, WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id))
         target.check(self.columns)
         return target

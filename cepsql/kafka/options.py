@@ -29,11 +29,15 @@ _CONNECTOR_ONLY = {
 
 _SAME = {
     "bootstrap.servers", "security.protocol", "sasl.mechanism", "sasl.username", "sasl.password", "client.id",
-    "client.rack", "group.id", "isolation.level", "ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
-    "ssl.key.password", "ssl.endpoint.identification.algorithm", "fetch.min.bytes", "fetch.max.bytes",
-    "max.partition.fetch.bytes", "metadata.max.age.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms",
+    "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password",
+    "ssl.endpoint.identification.algorithm", "metadata.max.age.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms",
 }  # fmt: skip
 """Settings that Kafka's Java client and librdkafka call the same, and those of librdkafka alone."""
+
+_CONSUMER = {
+    "client.rack", "group.id", "isolation.level", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes",
+}  # fmt: skip
+_PRODUCER = {"acks", "compression.type", "linger.ms", "batch.size", "message.max.bytes"}
 
 _JAAS = re.compile(r"\.(?:Plain|Scram)LoginModule\s+required\b(.*);\s*$", re.DOTALL)
 _JAAS_ENTRY = re.compile(r"""(\w+)\s*=\s*"((?:[^"\\]|\\.)*)\"""")
@@ -105,7 +109,7 @@ def kafka_options(source: str, options: Iterable[tuple[str, str]], streaming: bo
         end=_position("endingoffsets", given.get("endingoffsets", "latest")),
         limit=_count(_LIMIT, given[_LIMIT]) if _LIMIT in given else None,
         fail_on_loss=given.get("failondataloss", "true").lower() != "false",
-        client=_client({n.removeprefix("kafka."): v for n, v in given.items() if n.startswith("kafka.")}),
+        client=client_settings({n.removeprefix("kafka."): v for n, v in given.items() if n.startswith("kafka.")}),
     )
 
 
@@ -160,18 +164,24 @@ def _count(name: str, value: str) -> int:
     return int(value)
 
 
-def _client(settings: dict[str, str]) -> dict[str, str]:
-    """Translate settings of Kafka's Java client. Raises NotSupportedError for what librdkafka cannot do."""
-    client = {"isolation.level": "read_committed"}
+def client_settings(settings: Mapping[str, str], producing: bool = False) -> dict[str, str]:
+    """Translate settings of Kafka's Java client, for one that reads or that writes, into those of librdkafka.
+
+    Raises NotSupportedError for what librdkafka cannot do.
+    """
+    client = {} if producing else {"isolation.level": "read_committed"}
     for name, value in settings.items():
         if name == "sasl.jaas.config":
             client |= _login(value)
         elif name == "ssl.truststore.location" and settings.get("ssl.truststore.type", "").upper() == "PEM":
             client["ssl.ca.location"] = value
-        elif name in _SAME:
+        elif name in (_SAME | _PRODUCER if producing else _SAME | _CONSUMER):
             client[name] = value
+        elif producing and name == "max.request.size":
+            client["message.max.bytes"] = value
         elif name != "ssl.truststore.type":
-            raise NotSupportedError(f"the option kafka.{name} is for Spark's connector")
+            what = "is not supported for a sink" if producing else "is for Spark's connector"
+            raise NotSupportedError(f"the option kafka.{name} {what}")
     return client
 
 

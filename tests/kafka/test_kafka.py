@@ -2,15 +2,19 @@
 
 import json
 import random
+import time
 
 import pytest
+from conftest import Topics
+from kafka_broker import Broker
 
 import cepsql
+from cepsql.catalog import Sink
 
 MATCH = """
     SELECT * FROM ticks MATCH_RECOGNIZE (
       PARTITION BY symbol ORDER BY at
-      MEASURES TOP.id AS top, LAST(UP.id) AS up
+      MEASURES MATCH_ID() AS match, TOP.id AS top, LAST(UP.id) AS up
       PATTERN (TOP DOWN+ UP) WITHIN INTERVAL '1' HOUR
       DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
     ) AS m
@@ -215,3 +219,43 @@ def test_what_cannot_be_read_is_named(engine, topics):
     with pytest.raises(cepsql.OperationalError, match=r"no Kafka broker answers at 127\.0\.0\.1:1"):
         define(engine, topics, "nowhere")
         engine.sql("SELECT * FROM ticks").df  # noqa: B018
+
+
+def test_matches_go_to_a_topic_under_their_ids(engine, topics):
+    source, alerts = topics.new(), topics.new()
+    topics.put(source, *events(300))
+    define(engine, topics, source)
+    query = engine.sql(MATCH.replace("SELECT *", "SELECT match AS id, symbol, top"))
+    options = (("kafka.bootstrap.servers", topics.address), ("topic", alerts))
+    for _ in range(2):
+        standing = query.start(sink=Sink("alerts", (), "kafka", options), drain=True)
+        standing.await_()
+    engine.sql(f"""CREATE TABLE sent (id STRING, symbol STRING, top INT, key STRING METADATA)
+                   USING kafka {topics.options(alerts)} FORMAT json""")
+    counted = engine.sql("SELECT count(*) AS n, count_if(key = id) AS keyed, count(DISTINCT id) AS ids FROM sent")
+    matches = standing.progress.matches
+    assert matches > 5 and counted.collect() == [(2 * matches, 2 * matches, matches)]
+    assert engine.sql("SELECT count(*) AS n FROM sent WHERE symbol IS NULL OR top IS NULL").collect() == [(0,)]
+    nowhere = Sink("alerts", (), "kafka", (("kafka.bootstrap.servers", topics.address), ("topic", "nowhere")))
+    with pytest.raises(cepsql.OperationalError, match="has no topic nowhere"):
+        query.start(sink=nowhere)
+
+
+def test_a_broker_that_is_away_is_waited_for(engine, tmp_path):
+    broker = Broker(tmp_path)
+    broker.start()
+    topics = Topics(broker.address)
+    source, alerts = topics.new(), topics.new()
+    texts = events(200)
+    topics.put(source, *texts[:100])
+    define(engine, topics, source)
+    sink = Sink("alerts", (), "kafka", (("kafka.bootstrap.servers", topics.address), ("topic", alerts)))
+    with engine.sql(MATCH).start(sink=sink, checkpoint=str(tmp_path / "c")) as standing:
+        standing.process_available()
+        broker.stop()
+        time.sleep(3)
+        broker.start()
+        topics.put(source, *texts[100:])
+        standing.process_available()
+        assert standing.status == "running" and standing.progress.rows_read == 200
+    broker.stop()
