@@ -269,6 +269,7 @@ class Engine:
         rows = []
         for column in relation.columns:
             notes = [f"AS {column.expression}"] if column.expression else []
+            notes += [f"METADATA FROM '{column.metadata}'"] if column.metadata else []
             if mark is not None and mark.column.lower() == column.name.lower():
                 notes.append(f"event time, watermark {mark.delay / 1_000_000:g} seconds behind")
             rows.append((column.name, column.type.lower(), "; ".join(notes)))

@@ -18,11 +18,24 @@ _METADATA = {
     "timestamp": ("timestamp",),
     "timestamp_type": ("int", "bigint"),
 }
-_PLAIN = {*_METADATA, "value", "timestamptype"} - {"timestamp_type"}
+_PLAIN = _METADATA | {"value": _TEXT, "timestamptype": _METADATA["timestamp_type"]}
 _DEBEZIUM_METADATA = {"op": ("string",), "ts_ms": ("bigint",)}
 _ALIASES = {"integer": "int", "long": "bigint", "timestamp_ltz": "timestamp"}
 _ENCODED = re.compile(r"\b(timestamp|timestamp_ntz|timestamp_ltz|date|decimal|dec|numeric|binary|interval)\b", re.I)
-_AVRO_OPTIONS = ("schema", "schema_id")
+_TIME_OPTIONS = ("dateFormat", "timestampFormat", "timestampNTZFormat", "timeZone", "locale",
+                 "enableDateTimeParsingFallback")  # fmt: skip
+_JSON_OPTIONS = (
+    "allowBackslashEscapingAnyCharacter", "allowComments", "allowNonNumericNumbers", "allowNumericLeadingZeros",
+    "allowSingleQuotes", "allowUnquotedControlChars", "allowUnquotedFieldNames", *_TIME_OPTIONS,
+)  # fmt: skip
+_CSV_OPTIONS = (
+    "sep", "delimiter", "quote", "escape", "charToEscapeQuoteEscaping", "comment", "nullValue", "emptyValue",
+    "nanValue", "positiveInf", "negativeInf", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "maxColumns",
+    "maxCharsPerColumn", "unescapedQuoteHandling", *_TIME_OPTIONS,
+)  # fmt: skip
+_VALUE_OPTIONS = {
+    "json": _JSON_OPTIONS, "csv": _CSV_OPTIONS, "avro": ("schema", "schema_id"), "debezium": _JSON_OPTIONS,
+}  # fmt: skip
 _START_OPTIONS = (
     "startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy",
 )  # fmt: skip
@@ -87,12 +100,13 @@ def defined_options(create: CreateSource) -> tuple[tuple[str, str], ...]:
 def _check_plain(create: CreateSource) -> None:
     """Refuse columns that no record has, where no FORMAT says how to find them in its value."""
     for column in create.columns if create.format == "kafka" else ():
-        if column.expression is None and column.metadata is None and column.name.lower() not in _PLAIN:
-            raise ProgrammingError(
-                f"a record of Kafka has no {column.name}",
-                create.spans[column.name.lower()],
-                "FORMAT json, csv, avro or debezium behind OPTIONS says how columns are read out of the value",
-            )
+        if column.expression is not None or column.metadata is not None:
+            continue
+        name, span = column.name.lower(), create.spans[column.name.lower()]
+        if name not in _PLAIN:
+            hint = "FORMAT json, csv, avro or debezium behind OPTIONS says how columns are read out of the value"
+            raise ProgrammingError(f"a record of Kafka has no {column.name}", span, hint)
+        _check_type(column, name, _PLAIN[name], span)
 
 
 def _check_metadata(create: CreateSource) -> None:
@@ -108,14 +122,14 @@ def _check_metadata(create: CreateSource) -> None:
         if types is None:
             hint = suggestion(column.metadata, known, "metadata")
             raise ProgrammingError(f"there is no metadata {column.metadata}", span, hint)
-        _check_type(column, types, span)
+        _check_type(column, column.metadata, types, span)
 
 
-def _check_type(column: ColumnDefinition, types: tuple[str, ...], span: Span) -> None:
+def _check_type(column: ColumnDefinition, what: str, types: tuple[str, ...], span: Span) -> None:
     kind = _compact(column.type)
     if _ALIASES.get(kind, kind) not in map(_compact, types):
         hint = f"declare it {' or '.join(map(str.upper, types))}, and compute another type: x INT AS CAST(...)"
-        raise ProgrammingError(f"the metadata {column.metadata} is no {column.type.upper()}", span, hint)
+        raise ProgrammingError(f"the {what.lower()} of a record is no {column.type.upper()}", span, hint)
 
 
 def _compact(type: str) -> str:
@@ -123,16 +137,17 @@ def _compact(type: str) -> str:
 
 
 def _check_value_options(name: str, options: dict[str, str], span: Span) -> None:
+    known = _VALUE_OPTIONS[name]
     for option in options:
         if option.lower() in ("mode", "columnnameofcorruptrecord"):
             raise NotSupportedError(
                 f"the option {option} is not supported here: what cannot be read as declared is malformed", span
             )
+        if option.lower() not in map(str.lower, known):
+            hint = suggestion(option, known, "options")
+            raise ProgrammingError(f"FORMAT {name} has no option {option}", span, hint)
     if name != "avro":
         return
-    wrong = next((option for option in options if option.lower() not in _AVRO_OPTIONS), None)
-    if wrong is not None:
-        raise ProgrammingError(f"FORMAT avro has no option {wrong}", span, suggestion(wrong, _AVRO_OPTIONS, "options"))
     number = options.get("schema_id", "0")
     if not (number.isdecimal() and int(number) < 2**31):
         raise ProgrammingError(f"the schema_id {number} is no number of a schema", span)

@@ -4,6 +4,7 @@ import base64
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 from confluent_kafka import Message
@@ -87,8 +88,12 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, reading: Reading):
         self._reading = reading
-        self._cluster = Cluster(reading.options)
         self._target: Offsets | None = None
+
+    @cached_property
+    def _cluster(self) -> Cluster:
+        # Tasks get a copy of this object, and must not get a connection with it.
+        return Cluster(self._reading.options)
 
     def initialOffset(self) -> dict:
         start = self._cluster.positions(self._reading.options.start)

@@ -31,7 +31,7 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
     records:   the rows of Kafka, with the columns of Spark's connector.
     malformed: name of a BOOLEAN column that marks records that cannot be read as declared; of their values only some
                are there. Those without a value are among them, but for FORMAT debezium, where they are no changes.
-    text:      name of a STRING column with the value of a record, as far as it is UTF-8.
+    text:      name of a STRING column with the value of such a record, as far as it is UTF-8.
     """
     value = source.value
     if value is None:
@@ -43,14 +43,15 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
     wrong = ~_readable(value, F.col(_TEXT)) | _misfit(value, source)
     carried = [column for column in source.columns if column.metadata is not None]
     texts = [c for c in carried if RECORD_COLUMNS.get(_metadata(c)) == "key" and c.type.strip().upper() == "STRING"]
-    for _ in texts[:1]:
-        wrong = wrong | ~F.is_valid_utf8(F.col("key").cast("string"))
+    if texts:
+        wrong = wrong | F.coalesce(~F.is_valid_utf8(F.col("key").cast("string")), F.lit(False))
     selected = [
         (_value(value, c) if c.metadata is None else _carried(value, c)).alias(c.name)
         for c in source.columns
         if c.expression is None
     ]
-    return frame.select(*selected, F.coalesce(wrong, F.lit(True)).alias(malformed), F.col(_TEXT).alias(text))
+    wrong = F.coalesce(wrong, F.lit(True))
+    return frame.select(*selected, wrong.alias(malformed), _shown(wrong).alias(text))
 
 
 def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> DataFrame:
@@ -66,12 +67,12 @@ def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> Dat
             valid = F.is_valid_utf8(F.col(name).cast("string"))
             wrong = wrong | F.coalesce(~valid, F.lit(False))
         selected.append(read.alias(column.name))
-    shown = F.make_valid_utf8(F.col("value").cast("string"))
-    return records.select(*selected, wrong.alias(malformed), shown.alias(text))
+    return records.select(*selected, wrong.alias(malformed), _shown(wrong).alias(text))
 
 
-def _shown() -> Column:
-    return F.make_valid_utf8(F.col(_TEXT))
+def _shown(malformed: Column) -> Column:
+    """Return the value of a malformed record as text."""
+    return F.when(malformed, F.make_valid_utf8(F.col("value").cast("string")))
 
 
 def _metadata(column: ColumnDefinition) -> str:
@@ -123,7 +124,7 @@ def _readable(value: ValueFormat, text: Column) -> Column:
     valid = F.is_valid_utf8(text)
     if value.name != "csv":
         return valid
-    line = F.regexp_replace(text, "\r?\n$", "")
+    line = F.regexp_replace(text, r"\r?\n\z", "")
     return valid & (F.trim(line) != "") & ~line.contains("\n") & ~line.contains("\r")
 
 

@@ -144,7 +144,7 @@ def test_formats_and_metadata(engine, topics):
         (1, 2.5, "a", 0, 0, *metadata, 5.0), (2, 3.0, "b", 1, 0, *metadata, 6.0), (3, 1.0, "q,r", 2, 0, *metadata, 2.0),
     ]  # fmt: skip
     assert query.malformed == 6
-    raw = engine.sql(f"CREATE TABLE r (value STRING, offset INT) USING kafka {topics.options(topic)}")
+    raw = engine.sql(f"CREATE TABLE r (value STRING, offset BIGINT) USING kafka {topics.options(topic)}")
     assert raw.message == "table r created"
     query = engine.sql("SELECT value FROM r WHERE offset BETWEEN 5 AND 8 ORDER BY offset")
     assert [row.value for row in query.collect()] == ["", "1,2,c\n3,4,d", None] and query.malformed == 1
