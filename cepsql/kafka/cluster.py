@@ -17,18 +17,26 @@ PATIENCE_SECONDS = 120
 
 _ONE_TRY_SECONDS = 10
 _PAUSE_SECONDS = 1.0
-PASSING = (
+_SILENT = (
     KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE,
     KafkaError.REQUEST_TIMED_OUT, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.BROKER_NOT_AVAILABLE, KafkaError.NETWORK_EXCEPTION,
 )  # fmt: skip
-"""Codes of errors that pass when brokers answer again."""
+_ABSENT = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION,
+)  # fmt: skip
+PASSING = (*_SILENT, *_ABSENT)
+"""Codes of errors that pass when brokers answer again: just started, they do not know their topics yet."""
 
 Partition = tuple[str, int]
 Positions = dict[str, dict[str, int]]
 """A number for each partition, as text, of each topic."""
 
 _Answer = TypeVar("_Answer")
+
+
+class _Missing(Exception):
+    """There is no such topic, or it is not known yet."""
 
 
 class Cluster:
@@ -98,10 +106,11 @@ class Cluster:
         else:
             names = list(options.topics or ())
         for name in names:
-            if name not in known:
-                raise OperationalError(f"Kafka at {options.servers} has no topic {name}")
-            if known[name].error is not None:
-                raise KafkaException(known[name].error)
+            error = known[name].error if name in known else None
+            if name not in known or (error is not None and error.code() in _ABSENT):
+                raise _Missing(f"Kafka at {options.servers} has no topic {name}")
+            if error is not None:
+                raise KafkaException(error)
         return [(name, number) for name in sorted(names) for number in sorted(known[name].partitions)]
 
     def _offsets(self, asked: dict[Partition, OffsetSpec]) -> Positions:
@@ -123,12 +132,15 @@ class Cluster:
                 error = failure.args[0]
                 if error.code() not in PASSING or time.monotonic() + _PAUSE_SECONDS > deadline:
                     raise kafka_failure(error, self._options.servers) from failure
+            except _Missing as missing:
+                if time.monotonic() + _PAUSE_SECONDS > deadline:
+                    raise OperationalError(str(missing)) from missing
             time.sleep(_PAUSE_SECONDS)
 
 
 def kafka_failure(error: KafkaError, servers: str) -> OperationalError:
     """Return what an error of librdkafka's means."""
-    if error.code() in PASSING:
+    if error.code() in _SILENT:
         return OperationalError(f"no Kafka broker answers at {servers}", detail=str(error))
     return OperationalError(f"Kafka at {servers} says: {error.str()}", detail=str(error))
 

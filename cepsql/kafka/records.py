@@ -60,12 +60,11 @@ def _consumer(client: Mapping[str, str]) -> Consumer:
 def _read_range(
     consumer: Consumer, client: Mapping[str, str], part: Range, fail_on_loss: bool
 ) -> Iterator[list[Message]]:
-    position, heard = part.begin, time.monotonic()
+    servers = client["bootstrap.servers"]
+    position, heard, said = part.begin, time.monotonic(), OperationalError(f"no Kafka broker answers at {servers}")
     consumer.assign([TopicPartition(part.topic, part.partition, position)])
     while position < part.end:
         messages = consumer.consume(min(_AT_ONCE, part.end - position), _POLL_SECONDS)
-        if messages:
-            heard = time.monotonic()
         records = [message for message in messages if message.error() is None]
         if records:
             position = offset(records[-1]) + 1
@@ -73,11 +72,16 @@ def _read_range(
                 records = [record for record in records if offset(record) < part.end]
             if records:
                 yield records
-        for message in messages:
-            if message.error() is not None:
-                position = _after_event(consumer, client["bootstrap.servers"], part, position, message, fail_on_loss)
+            # Whoever takes the records may have taken long.
+            heard = time.monotonic()
+        for event in messages:
+            error = event.error()
+            if error is not None and error.code() in PASSING and not error.fatal():
+                said = kafka_failure(error, servers)
+            elif error is not None:
+                position = _after_event(consumer, servers, part, position, event, fail_on_loss)
         if time.monotonic() - heard > PATIENCE_SECONDS:
-            raise OperationalError(f"no Kafka broker answers at {client['bootstrap.servers']}")
+            raise said
 
 
 def _after_event(
@@ -98,9 +102,7 @@ def _after_event(
             return part.end
         consumer.assign([TopicPartition(part.topic, part.partition, first)])
         return first
-    if error.fatal() or error.code() not in PASSING:
-        raise kafka_failure(error, servers)
-    return position
+    raise kafka_failure(error, servers)
 
 
 def _lost(part: Range, begin: int, end: int) -> OperationalError:
