@@ -5,8 +5,8 @@ import random
 import time
 
 import pytest
-from conftest import Topics
 from kafka_broker import Broker
+from kafka_topics import Topics
 
 import cepsql
 from cepsql.catalog import Sink
