@@ -7,6 +7,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import (
@@ -139,8 +140,16 @@ def watch(spark: SparkSession, name: str, found: Watch) -> None:
         if spark not in _LISTENERS:
             _LISTENERS[spark] = _Listener()
             spark.streams.addListener(_LISTENERS[spark])
+            _remember_java_class("PythonSQLUtils")
     found.ended.clear()
     _LISTENERS[spark].expected[name] = found
+
+
+def _remember_java_class(name: str) -> None:
+    """Keep a class that pyspark names at every metric of every batch, and that Py4J would look for in all jars anew."""
+    jvm = SparkContext._jvm
+    if jvm is not None and name not in vars(jvm):
+        setattr(jvm, name, getattr(jvm, name))
 
 
 def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str] = frozenset()) -> Progress:

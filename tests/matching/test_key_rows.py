@@ -3,6 +3,7 @@
 import math
 
 import pyarrow as pa
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM
@@ -30,7 +31,7 @@ def in_order(rows: list[dict]) -> list[tuple]:
     return [(row["t"], row["o0"], row["v0"], row["m"]) for row in sorted(rows, key=place)]
 
 
-@settings(deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(0, 4))
 def test_the_watermark_tells_rows_apart(batches, delay):
     for row in (row for tasks in batches for task in tasks for row in task):
@@ -51,7 +52,7 @@ def test_the_watermark_tells_rows_apart(batches, delay):
     assert (found.scan, found.number) == (0, 0)
 
 
-@settings(deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(0, 4))
 def test_a_state_is_cut_down_to_a_key(batches, delay):
     for _, _, states in run(batches, delay):
