@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import Counts
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
@@ -69,6 +70,7 @@ class Progress:
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
+    records_behind:  how many records of Kafka were there after the last batch when it was planned; None without Kafka.
     counters:        what other operators than row patterns count, by name.
     inputs:          the counts of each input of operators that have several, by the names of their streams.
     """
@@ -91,6 +93,7 @@ class Progress:
     watermark: int | None = None
     seconds: float = 0.0
     rows_per_second: float = 0.0
+    records_behind: int | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, Counts] = field(default_factory=dict)
 
@@ -159,6 +162,8 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
+    behind = [records_behind(source.endOffset, source.latestOffset) for source in event.sources]
+    totals["records_behind"] = sum(filter(None, behind)) if any(lag is not None for lag in behind) else None
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
     matched = [values for name, values in everything.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:
