@@ -12,6 +12,7 @@ from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters, refuse_parameters
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.answer import Answer
@@ -22,6 +23,7 @@ from cepsql.catalog.references import resolved
 from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError, Span, suggestion
 from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
+from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
@@ -106,9 +108,11 @@ class Engine:
         """
         with self._lock:
             if self._spark is None:
+                from cepsql.spark.packages import with_packages
                 from cepsql.spark.session import session
 
-                self._spark = session(None, self._master, self._conf)
+                conf, needed = with_packages(self._conf, [r for r in self.catalog if isinstance(r, Source)])
+                self._spark = session(None, self._master, conf, needed)
             return self._spark
 
     @property
@@ -269,11 +273,14 @@ class Engine:
             create.name.text,
             create.columns,
             create.format,
-            create.options,
+            defined_options(create),
             create.streaming,
             defined_watermark(create),
             defined_late_rows(create),
+            value=defined_value(create),
         )
+        if source.format == "kafka":
+            source = _with_reader(source, create.name.span)
         if not source.columns:
             from cepsql.spark.frames import frame_columns
             from cepsql.spark.source import MALFORMED, read_source
@@ -369,6 +376,7 @@ class Engine:
         rows = []
         for column in relation.columns:
             notes = [f"AS {column.expression}"] if column.expression else []
+            notes += [f"METADATA FROM '{column.metadata}'"] if column.metadata else []
             if mark is not None and mark.column.lower() == column.name.lower():
                 notes.append(f"event time, watermark {mark.delay / 1_000_000:g} seconds behind")
             rows.append((column.name, column.type.lower(), "; ".join(notes)))
@@ -440,6 +448,14 @@ class Engine:
             self._spark_settings[key] = value
         except Exception as failure:
             raise translate_failure(failure) from None
+
+
+def _with_reader(source: Source, span: Span) -> Source:
+    try:
+        return replace(source, options=with_reader(source))
+    except Error as error:
+        error.span = error.span or span
+        raise
 
 
 def _shown(key: str, value: str | None) -> str | None:

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Sink, Source
 from cepsql.catalog.references import valued_sink
-from cepsql.errors import DataError, InterfaceError
+from cepsql.errors import DataError, InterfaceError, NotSupportedError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
+from cepsql.kafka.notices import start_notice
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.identity import describe_plan
+from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.planner import Plan
-from cepsql.plan.references import secret_values, with_values
+from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.scans import choose_scans, stage_obstacle
 
 if TYPE_CHECKING:
@@ -70,7 +72,8 @@ class Query:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know before the query runs for long."""
-        return self.plan.notices
+        starts = [start_notice(origin) for origin in self.origins if isinstance(origin, Source)]
+        return (*filter(None, starts), *self.plan.notices)
 
     @property
     def patterns(self) -> str:
@@ -194,6 +197,8 @@ class Query:
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import StartOptions, start
 
+        if checkpoint is not None:
+            _check_replayable(self.origins)
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
         folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch, upgrades)
         try:
@@ -237,6 +242,9 @@ class Query:
 
         if sink is None:
             return RowQueue() if on_rows is None else RowSink(on_rows)
+        if sink.format.lower() == "kafka" and not sink.key:
+            match_id = match_id_column(self.plan.logical)
+            sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer)
         target.check(self.columns)
@@ -351,6 +359,16 @@ def _late_folders(origins: list[Source | Registered]) -> list[str]:
     return [files.folder for files in map(late_files, origins) if files is not None]
 
 
+def _check_replayable(origins: list[Source | Registered]) -> None:
+    """Refuse a checkpoint of what cannot be read again after a restart: rows would be lost."""
+    for origin in origins:
+        if isinstance(origin, Source) and origin.streaming and origin.format.lower() == "socket":
+            raise NotSupportedError(
+                f"a query over {origin.name} cannot have a checkpoint: what a socket has sent cannot be read again",
+                hint="start it without one, or send the rows through files or Kafka",
+            )
+
+
 def _in_one_batch(origins: list[Source | Registered]) -> bool:
     """Tell whether all input that is there goes into one micro-batch."""
     from cepsql.spark.source import is_read_at_once
@@ -360,4 +378,4 @@ def _in_one_batch(origins: list[Source | Registered]) -> bool:
 
 
 def _secrets(origin: Source | Registered) -> list[str]:
-    return secret_values(origin) if isinstance(origin, Source) else []
+    return hidden_values(origin) if isinstance(origin, Source) else []

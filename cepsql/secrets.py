@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-_WORDS = "password|passwd|secret|token|credential|key"
+_WORDS = "password|passwd|secret|token|credential|key|jaas"
 _NAME = re.compile(_WORDS, re.IGNORECASE)
 _ASSIGNED = re.compile(
     r"""((?:password|passwd|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)\s*)"""
@@ -13,6 +13,7 @@ _ASSIGNED = re.compile(
 _KEYS = r"(access|account|api|auth|encryption|master|private|shared|signing|storage).?key"
 _CERTAIN = re.compile("password|passwd|secret|token$|credential|" + _KEYS, re.IGNORECASE)
 _IN_URL = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
+_ASSIGNED_VALUE = re.compile(r"""\b\w*(?:password|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;]+)""", re.IGNORECASE)
 _QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:{_WORDS})[\w.-]*[`'\"]?"
 _OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
 
@@ -29,6 +30,12 @@ def holds_secret(option: str, value: str) -> bool:
     (True, True, False)
     """
     return bool(_CERTAIN.search(option) or _ASSIGNED.search(value) or _IN_URL.search(value))
+
+
+def secret_values(options: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the values of options that must not be shown, and what they in turn name as a password."""
+    values = [value for name, value in options if is_secret(name)]
+    return values + [found[1].strip("\"'") for value in values for found in _ASSIGNED_VALUE.finditer(value)]
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:

@@ -28,6 +28,8 @@ def create_text(definition: Source | View | Sink | RegisteredQuery) -> str:
             kind = "STREAM" if definition.streaming else "TABLE"
             mark = [_watermark(definition.watermark)] if definition.watermark else []
             text = f"CREATE {kind} {name}{_columns(definition.columns, mark)}{_using(definition)}"
+            if definition.value is not None:
+                text += f" FORMAT {_quoted(definition.value.name)}{_options(definition.value.options)}"
             late = definition.late_rows
             return text if late is None else f"{text}\nLATE ROWS INTO {_qualified(late.name)}{_using(late)}"
         case View():
@@ -46,8 +48,10 @@ def _columns(columns: tuple[ColumnDefinition, ...], further: list[str]) -> str:
 
 
 def _column(column: ColumnDefinition) -> str:
-    computed = f" AS {column.expression}" if column.expression else ""
-    return f"{_quoted(column.name)} {column.type}{computed}"
+    origin = f" AS {column.expression}" if column.expression else ""
+    if column.metadata:
+        origin = f" METADATA FROM {_text(column.metadata)}"
+    return f"{_quoted(column.name)} {column.type}{origin}"
 
 
 def _watermark(mark: Watermark) -> str:

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import Counts
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
@@ -77,6 +78,7 @@ class Progress:
     state_rows, state_bytes: what the query keeps between batches, as of the last batch.
     partial_matches: keys of which a row pattern or another operator has something undecided, as of the last batch.
     counted_on:      whether the numbers go on from what the checkpoint has counted.
+    records_behind:  how many records of Kafka were there after the last batch when it was planned; None without Kafka.
     counters:        what other operators than row patterns count, by name.
     inputs:          the counts of each input of operators that have several, by the names of their streams.
     """
@@ -104,6 +106,7 @@ class Progress:
     state_bytes: int = 0
     partial_matches: int = 0
     counted_on: bool = False
+    records_behind: int | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, Counts] = field(default_factory=dict)
 
@@ -174,6 +177,8 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "batch_seconds": event.batchDuration / 1000,
         "counted_on": progress.counted_on or bool(fresh),
     }
+    behind = [records_behind(source.endOffset, source.latestOffset) for source in event.sources]
+    totals["records_behind"] = sum(filter(None, behind)) if any(lag is not None for lag in behind) else None
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
     matched = [values for name, values in everything.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:

@@ -21,12 +21,16 @@ from cepsql.spark.java import ensure_java
 
 
 def session(
-    spark: SparkSession | None = None, master: str | None = None, conf: dict[str, str] | None = None
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    conf: dict[str, str] | None = None,
+    fetched: str | None = None,
 ) -> SparkSession:
     """Return `spark`, else the active session, else a new one.
 
     master: Spark master URL of a new session; default CEPSQL_MASTER, then local[*].
     conf:   Spark settings of a new session; they win over cepsql's own.
+    fetched: what `spark.jars.packages` fetches, for the error if it cannot be had.
     A new session writes nothing to stdout or stderr (its log is a temporary file), leaves no files in the working
     folder, evaluates SQL without ANSI errors, takes its time zone from CEPSQL_TIMEZONE or the machine, and leaves
     Ctrl-C to the caller: pyspark's own handler would cancel the jobs of every query.
@@ -45,7 +49,7 @@ def session(
         logging.getLogger(name).disabled = True
     handler = signal.getsignal(signal.SIGINT)
     try:
-        return _start(_settings(master, folder) | (conf or {}), folder / "spark.log")
+        return _start(_settings(master, folder) | (conf or {}), folder / "spark.log", fetched)
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
@@ -85,7 +89,7 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
     return settings
 
 
-def _start(settings: dict[str, str], log: Path) -> SparkSession:
+def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSession:
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
         with log.open("wb") as output:
@@ -95,9 +99,11 @@ def _start(settings: dict[str, str], log: Path) -> SparkSession:
                 SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
             return SparkSession.builder.config(map=dict(settings)).getOrCreate()
     except PySparkException as exception:
-        raise SessionError(
-            "Spark did not start", hint=_last_complaint(log), detail=log.read_text(errors="replace")
-        ) from exception
+        detail = log.read_text(errors="replace")
+        if fetched is not None and "unresolved dependency" in detail.lower():
+            hint = "name the jars with spark.jars, or let spark.jars.ivySettings say where they are"
+            raise SessionError(f"{fetched} cannot be fetched", hint=hint, detail=detail) from exception
+        raise SessionError("Spark did not start", hint=_last_complaint(log), detail=detail) from exception
     except Exception as exception:
         failure = translate_failure(exception)
         raise SessionError(failure.message, hint=failure.hint, detail=failure.detail) from exception

@@ -15,13 +15,16 @@ DEFINITIONS = [
     "SECONDS) USING json OPTIONS (path 'a\\'b', 'Odd Name' '1\\n2', kafka.bootstrap.servers 'h:1', back 'a\\\\b') "
     "LATE ROWS INTO `late rows`.t USING parquet OPTIONS (path '/late')",
     "CREATE STREAM s (a ARRAY<STRUCT<x: INT>>, t TIMESTAMP, WATERMARK FOR t AS t) USING rate",
+    "CREATE STREAM s (a INT, at TIMESTAMP METADATA FROM 'timestamp', WATERMARK FOR at AS at) USING kafka OPTIONS "
+    "(kafka.bootstrap.servers 'h:1', subscribe 't') FORMAT csv OPTIONS (sep ';') FROM EARLIEST",
     "CREATE TABLE db.s (a DECIMAL(10, 2)) USING csv OPTIONS (header true)",
     "CREATE VIEW s AS SELECT * -- all\nFROM ticks WHERE sym <> 'a''b'",
     "CREATE SINK s (a INT, select STRING, PRIMARY KEY (select, a)) USING sqlite OPTIONS (path 'x.db')",
     "CREATE SINK s (PRIMARY KEY (id)) USING console",
     "CREATE QUERY s AS SELECT * FROM ticks",
     "CREATE SINK out USING console; CREATE QUERY s INTO out OPTIONS (trigger '1 minute', cepsql.buckets 4, "
-    "spark.sql.session.timeZone 'UTC') AS SELECT 1 AS one, t.* FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS x PATTERN (A)) AS t",
+    "spark.sql.session.timeZone 'UTC') AS "
+    "SELECT 1 AS one, t.* FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS x PATTERN (A)) AS t",
 ]
 
 
