@@ -92,7 +92,11 @@ def _leave(number: int, frame) -> None:
 
 
 def _abandon() -> int:
-    """End the process without waiting for queries; the JVM ends when the pipe to it closes."""
+    """End the process, and Java with it, without waiting for queries."""
     with suppress(OSError):
         sys.stdout.flush()
+    if "pyspark" in sys.modules:
+        from cepsql.spark.gateway import kill_java
+
+        kill_java()
     os._exit(ExitCode.INTERRUPT)

@@ -80,6 +80,14 @@ class SessionError(OperationalError):
     """Spark cannot be started."""
 
 
+class WorkerError(OperationalError):
+    """Spark's Python workers cannot run cepsql."""
+
+
+class JavaEndedError(OperationalError):
+    """The Java process in which Spark runs has ended by itself."""
+
+
 class InternalError(DatabaseError):
     """A defect of cepsql."""
 

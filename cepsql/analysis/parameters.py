@@ -1,14 +1,41 @@
-"""Values for the named parameters of a statement."""
+"""Values for the parameters of statements: `:name`, or `?` in the order of the text."""
 
 import datetime
 import decimal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 from sqlglot import exp
 
-from cepsql.errors import InterfaceError, ProgrammingError, suggestion
+from cepsql.errors import InterfaceError, ProgrammingError, Span, suggestion
+from cepsql.language.islands import PLACED
 from cepsql.scalar.decimals import exponent
+
+
+def named_values(statements: Sequence, args: Mapping[str, object] | Sequence) -> Mapping[str, object]:
+    """Return the values of the parameters of a text's statements by name.
+
+    args: values by name, or those of every `?` in order.
+    Raises InterfaceError for another number of values than there are `?`.
+    """
+    if isinstance(args, Mapping):
+        return args
+    if isinstance(args, str | bytes):
+        raise InterfaceError("the values of parameters are a mapping or a list")
+    places = sorted({place for node in _expressions(statements) for place in _places(node)})
+    if len(places) != len(args):
+        raise InterfaceError(
+            f"the text has {len(places)} parameters ?, and {len(args)} values were given",
+            hint="values for parameters :name are given as a mapping",
+        )
+    return {f"{PLACED}{place}": value for place, value in zip(places, args, strict=True)}
+
+
+def _places(expression: exp.Expr) -> Iterator[int]:
+    """Yield the characters at which a `?` stands."""
+    for node in expression.find_all(exp.Placeholder):
+        if node.name.startswith(PLACED):
+            yield int(node.name.removeprefix(PLACED))
 
 
 def bind_parameters(statement, args: Mapping[str, object]):
@@ -23,8 +50,10 @@ def bind_parameters(statement, args: Mapping[str, object]):
             if not isinstance(node, exp.Placeholder):
                 return node
             name = node.name
-            if name in ("", "?"):
-                raise ProgrammingError("a parameter has a name, like :limit")
+            if name not in literals and name.startswith(PLACED):
+                at = int(name.removeprefix(PLACED))
+                hint = 'values for ? are given as a list, those for :name as a mapping, such as {"limit": 5}'
+                raise ProgrammingError("no value was given for ?", Span(at, at + 1), hint)
             if name not in literals:
                 raise ProgrammingError(f"no value was given for :{name}", hint=suggestion(name, literals, "given"))
             return literals[name].copy()
@@ -65,6 +94,18 @@ def literal(value: object) -> exp.Expr:
         case list() | tuple():
             return exp.Array(expressions=[literal(item) for item in value])
     raise InterfaceError(f"a parameter cannot be a {type(value).__name__}")
+
+
+def _expressions(node) -> Iterator[exp.Expr]:
+    """Yield the sqlglot expressions in a tree of dataclasses and sequences."""
+    if isinstance(node, exp.Expr):
+        yield node
+    elif isinstance(node, tuple | list):
+        for item in node:
+            yield from _expressions(item)
+    elif is_dataclass(node) and not isinstance(node, type):
+        for part in fields(node):
+            yield from _expressions(getattr(node, part.name))
 
 
 def _map(node, change):

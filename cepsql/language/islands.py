@@ -14,6 +14,9 @@ KEPT_AGGREGATES = frozenset(
 )
 """Aggregates of Spark whose arguments sqlglot's own expressions for them lose or change."""
 
+PLACED = "__at_"
+"""What the names of parameters without name begin with, before the character of the text at which they stand."""
+
 _KEPT = "__KEPT_"
 _KEPT_FUNCTIONS = {"TO_CHAR", "PARSE_JSON"}
 
@@ -26,6 +29,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
     tokens = [_function_name(token, after) for token, after in zip(tokens, [*tokens[1:], None], strict=True)]
+    tokens = [named for token in tokens for named in _parameter(token)]
     try:
         with guarded(span):
             trees = parser.parse_into(into, tokens, text.sql) if into else parser.parse(tokens, text.sql)
@@ -65,6 +69,13 @@ def _function_name(token: Token, following: Token | None) -> Token:
     if token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS and token.token_type != TokenType.STRING:
         return kept_name(token)
     return token
+
+
+def _parameter(token: Token) -> list[Token]:
+    """Give a parameter without name, `?`, the place where it stands as name."""
+    if token.token_type != TokenType.PLACEHOLDER:
+        return [token]
+    return [made_token(TokenType.COLON, ":", token), made_token(TokenType.VAR, f"{PLACED}{token.start}", token)]
 
 
 def kept_name(token: Token) -> Token:

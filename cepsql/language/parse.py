@@ -159,6 +159,9 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
     if _begins_operator(text, at):
         raise text.error(f"{word} must follow a table in FROM or JOIN", at)
     for island in _ISLANDS:
+        if island == "RELATION" and "SQL" in choices and not _begins_operator(text, _relation_end(text, at)):
+            # A bracket after FROM holds a query, or a relation with an operator of its own.
+            continue
         if island in choices:
             end = _island_end(text, at, island, choices)
             if end > at:

@@ -226,6 +226,8 @@ class _Translator:
         if isinstance(part, Token):
             return self._tokens(part)
         match part.data:
+            case "nested" if (item := _only_item(part)) is not None:
+                return self._from_item_tokens(item)
             case "nested":
                 inner = self._query_tokens(part.children[0])
                 # The parentheses are filtered from the tree: they stand beside what they hold.
@@ -250,6 +252,9 @@ class _Translator:
             if isinstance(part, Tree) and part.data in ("match_recognize", "deduplicate"):
                 tokens = self._hoist(part, tokens)
             elif part is not None:
+                if tokens and _only_item(item.children[0]) is not None:
+                    # The alias of the bracket hides the one in it.
+                    tokens = tokens[:1]
                 tokens += self._part_tokens(part)
         return tokens
 
@@ -448,6 +453,13 @@ def _values(tree: Tree | None) -> list:
     if wanted:
         return [t for t in found if t is not None] + [None] * (wanted - sum(t is not None for t in found))
     return [t for t in found if t is not None] or ([None] if tree.data in ("set", "reset") else [])
+
+
+def _only_item(part: Tree | Token | None) -> Tree | None:
+    """Return the relation with operators that a bracket holds if nothing else is in it: (t MATCH_RECOGNIZE (...))."""
+    while isinstance(part, Tree) and part.data in ("nested", "query", "relation") and len(part.children) == 1:
+        part = part.children[0]
+    return part if isinstance(part, Tree) and part.data == "from_item" else None
 
 
 def _begin(token: Token | Tree) -> int:

@@ -12,6 +12,7 @@ class Settings:
     timeout: seconds after which a streaming SELECT ends, None for never.
     drain:   end a streaming SELECT once all input that is there is processed and decided.
     limit:   greatest number of rows to write of each result.
+    max_rows: greatest number of rows to write of a bounded result on a terminal, None for all.
     footer:  write the number of rows and the time after each bounded result.
     """
 
@@ -20,4 +21,5 @@ class Settings:
     timeout: float | None = None
     drain: bool = False
     limit: int | None = None
+    max_rows: int | None = 1000
     footer: bool = False

@@ -1,64 +1,136 @@
 """The shell's own commands, which begin with a backslash."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from cepsql.catalog import Relation, View
 from cepsql.render import FORMATS
 from cepsql.runner import Settings
 
-HELP = """\
-SQL statements end with ; and may have several lines.
-  \\d             list streams, tables and views
-  \\d NAME        describe one
-  \\format NAME   write rows as table, csv or json
-  \\errverbose    show technical details of errors, or no longer
-  \\?             this help
-  \\q             leave (also Ctrl-D)
-Keys: Enter runs a finished statement, Alt-Enter an unfinished one; Ctrl-C stops a streaming SELECT or clears the
-line; Ctrl-R searches the history; the right arrow takes the grey suggestion."""
+KEYS = """\
+Enter runs a finished statement, Alt-Enter an unfinished one. Ctrl-C stops a SELECT or clears the line; Ctrl-D leaves.
+Ctrl-R searches the history; the right arrow takes the grey suggestion."""
 
 NOTHING = "no stream, table or view is defined"
+
+_SWITCH = {"on": True, "off": False}
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a command asks for: new settings, SQL to execute, a message, or to leave."""
+    """What a command asks for: new settings, SQL to execute, a message, or to leave.
+
+    once: settings for `sql` alone, None for those that stay.
+    """
 
     settings: Settings
     verbose: bool
     sql: str = ""
+    once: Settings | None = None
     message: str = ""
     leave: bool = False
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: how it is written, what it does, and the function from its argument to a change."""
+
+    name: str
+    argument: str
+    help: str
+    run: Callable[[Change, str, Iterable[Relation]], Change]
 
 
 def command(line: str, settings: Settings, verbose: bool, catalog: Iterable[Relation]) -> Change:
     """Read a backslash command; `catalog` is what `\\d` lists."""
     same = Change(settings, verbose)
     name, _, argument = line.rstrip("; \t\n").partition(" ")
-    argument = argument.strip()
-    match name, argument:
-        case "\\?", "":
-            return replace(same, message=HELP)
-        case "\\q", "":
-            return replace(same, leave=True)
-        case "\\d", "":
-            kinds = dict.fromkeys(map(_kind, catalog))
-            return replace(same, sql="; ".join(f"SHOW {kind}" for kind in kinds), message="" if kinds else NOTHING)
-        case "\\d", _:
-            return replace(same, sql=f"DESCRIBE {argument}")
-        case "\\format", "":
-            return replace(same, message=f"format is {settings.format}")
-        case "\\format", _ if argument in FORMATS:
-            return replace(same, settings=replace(settings, format=argument), message=f"format is {argument}")
-        case "\\format", _:
-            return replace(same, message=f"there is no format {argument}; formats: {', '.join(FORMATS)}")
-        case "\\errverbose", "":
-            return replace(same, verbose=not verbose, message=f"details of errors are {'off' if verbose else 'on'}")
-    return replace(same, message=f"there is no command {line.strip()}; \\? lists them")
+    found = next((known for known in COMMANDS if known.name == name), None)
+    if found is None:
+        return replace(same, message=f"there is no command {name}; \\? lists them")
+    return found.run(same, argument.strip(), catalog)
+
+
+def _help(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    written = [(f"{known.name} {known.argument}".rstrip(), known.help) for known in COMMANDS]
+    width = max(len(form) for form, _ in written)
+    lines = [f"  {form.ljust(width)}  {does}" for form, does in written]
+    return replace(same, message="\n".join(["SQL statements end with ; and may have several lines.", *lines, KEYS]))
+
+
+def _leave(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    return replace(same, leave=True)
+
+
+def _describe(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    if argument:
+        return replace(same, sql=f"DESCRIBE {argument}")
+    kinds = dict.fromkeys(map(_kind, catalog))
+    return replace(same, sql="; ".join(f"SHOW {kind}" for kind in kinds), message="" if kinds else NOTHING)
 
 
 def _kind(relation: Relation) -> str:
     if isinstance(relation, View):
         return "VIEWS"
     return "STREAMS" if relation.streaming else "TABLES"
+
+
+def _format(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    if not argument:
+        return replace(same, message=f"format is {same.settings.format}")
+    if argument not in FORMATS:
+        return replace(same, message=f"there is no format {argument}; formats: {', '.join(FORMATS)}")
+    return replace(same, settings=replace(same.settings, format=argument), message=f"format is {argument}")
+
+
+def _max_rows(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    settings = same.settings
+    if argument:
+        if argument != "all" and not argument.isdecimal():
+            return replace(same, message="\\maxrows takes a number of rows, or all")
+        settings = replace(settings, max_rows=None if argument == "all" else int(argument))
+    most = "all rows" if settings.max_rows is None else f"at most {settings.max_rows} rows"
+    return replace(same, settings=settings, message=f"a bounded result shows {most}")
+
+
+def _drain(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    if argument and argument not in _SWITCH:
+        return replace(same, sql=argument, once=replace(same.settings, drain=True))
+    settings = replace(same.settings, drain=_SWITCH[argument] if argument else not same.settings.drain)
+    does = "ends once its input is processed and decided" if settings.drain else "goes on until it is stopped"
+    return replace(same, settings=settings, message=f"a SELECT over a stream {does}")
+
+
+def _timeout(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    settings = same.settings
+    if argument:
+        if argument != "off" and not argument.replace(".", "", 1).isdecimal():
+            return replace(same, message="\\timeout takes a number of seconds, or off")
+        settings = replace(settings, timeout=None if argument == "off" else float(argument))
+    ends = "never ends by time" if settings.timeout is None else f"ends after {settings.timeout:g} s"
+    return replace(same, settings=settings, message=f"a SELECT over a stream {ends}")
+
+
+def _timing(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    if argument and argument not in _SWITCH:
+        return replace(same, message="\\timing takes on or off")
+    footer = _SWITCH[argument] if argument else not same.settings.footer
+    said = f"numbers of rows and times are {'shown' if footer else 'not shown'}"
+    return replace(same, settings=replace(same.settings, footer=footer), message=said)
+
+
+def _verbose(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+    return replace(same, verbose=not same.verbose, message=f"details of errors are {'off' if same.verbose else 'on'}")
+
+
+COMMANDS = (
+    Command("\\d", "[NAME]", "list streams, tables and views, or describe one", _describe),
+    Command("\\drain", "[on|off|SELECT ...]", "end streams, or this one, when their input is decided", _drain),
+    Command("\\errverbose", "", "show technical details of errors, or no longer", _verbose),
+    Command("\\format", "[NAME]", f"write rows as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}", _format),
+    Command("\\maxrows", "[N|all]", "how many rows of a bounded result are shown", _max_rows),
+    Command("\\timeout", "[SECONDS|off]", "end streams after so long", _timeout),
+    Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
+    Command("\\?", "", "this help", _help),
+    Command("\\q", "", "leave (also exit, quit, Ctrl-D)", _leave),
+)

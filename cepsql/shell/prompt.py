@@ -16,6 +16,9 @@ from prompt_toolkit.output import Output
 from cepsql.language.parse import is_complete
 from cepsql.shell.highlight import STYLE, SqlLexer
 
+WORDS = {"exit": "\\q", "quit": "\\q", "help": "\\?", "?": "\\?"}
+"""What may be typed alone, as in other shells, and the command that it means."""
+
 PROMPT, CONTINUATION = "cepsql> ", "   ...> "
 
 
@@ -51,9 +54,9 @@ def file_history() -> History:
 
 
 def is_finished(text: str) -> bool:
-    """Tell whether Enter hands the text over: nothing, a backslash command, or finished statements."""
+    """Tell whether Enter hands the text over: nothing, a command of the shell, or finished statements."""
     text = text.strip()
-    return not text or text.startswith("\\") or is_complete(text)
+    return not text or text.startswith("\\") or text.lower() in WORDS or is_complete(text)
 
 
 def _keys() -> KeyBindings:

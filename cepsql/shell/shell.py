@@ -11,7 +11,7 @@ from cepsql.engine import Engine
 from cepsql.errors import ExitCode
 from cepsql.runner import Console, Settings, execute, interruptible, report
 from cepsql.shell.commands import command
-from cepsql.shell.prompt import prompt_session
+from cepsql.shell.prompt import WORDS, prompt_session
 
 
 def run(
@@ -33,6 +33,8 @@ def run(
             continue
         except EOFError:
             return ExitCode.OK
+        once = settings
+        text = WORDS.get(text.rstrip("; ").lower(), text)
         if text.startswith("\\"):
             change = command(text, settings, verbose, engine.catalog)
             if change.leave:
@@ -40,8 +42,9 @@ def run(
             if change.message:
                 console.say(change.message)
             settings, verbose, text = change.settings, change.verbose, change.sql
+            once = change.once or settings
         if text:
-            _execute(engine, text, settings, console, verbose)
+            _execute(engine, text, once, console, verbose)
 
 
 def _start_spark(engine: Engine) -> None:

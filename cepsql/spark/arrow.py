@@ -11,14 +11,23 @@ def to_arrow(frame: DataFrame) -> pa.Table:
 
     Arrow does not get INTERVAL YEAR TO MONTH from Spark: such columns are text, as Spark writes it.
     """
+    return localized(arrow_frame(frame).toArrow(), frame)
+
+
+def arrow_frame(frame: DataFrame) -> DataFrame:
+    """Return the frame with text in place of what Spark does not give Arrow."""
     fields = frame.schema.fields
-    if any(isinstance(field.dataType, YearMonthIntervalType) for field in fields):
-        columns = [F.col(f"__{i}") for i in range(len(fields))]
-        texts = [isinstance(field.dataType, YearMonthIntervalType) for field in fields]
-        numbered = frame.toDF(*(f"__{i}" for i in range(len(fields))))
-        written = [c.cast("string") if text else c for c, text in zip(columns, texts, strict=True)]
-        frame = numbered.select(*written).toDF(*frame.columns)
-    table = frame.toArrow()
+    texts = [isinstance(field.dataType, YearMonthIntervalType) for field in fields]
+    if not any(texts):
+        return frame
+    numbered = frame.toDF(*(f"__{i}" for i in range(len(fields))))
+    columns = [F.col(name) for name in numbered.columns]
+    written = [c.cast("string") if text else c for c, text in zip(columns, texts, strict=True)]
+    return numbered.select(*written).toDF(*frame.columns)
+
+
+def localized(table: pa.Table, frame: DataFrame) -> pa.Table:
+    """Return rows that Spark gave with times in the session's time zone."""
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
     for i, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type) and field.type.tz is not None:

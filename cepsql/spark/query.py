@@ -2,6 +2,8 @@
 
 import contextlib
 import threading
+import time
+import traceback
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from cepsql.errors import Error, InterfaceError
+from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import translate_failure
@@ -27,6 +29,9 @@ from cepsql.spark.sink import RowSink
 
 if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
+
+
+_COMMIT_SECONDS, _POLL = 10.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ class StandingQuery:
         self._frame, self._late_bound = count_left_out(frame)
         self._sink, self._checkpoint, self._options = sink, checkpoint, options
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
+        self._enough = threading.Event()
+        sink.enough = self._end_early
         self._error: Error | None = None
         self._query: StreamingQuery
         self._watch = Watch(options.patterns)
@@ -165,6 +172,8 @@ class StandingQuery:
         try:
             if self._options.drain and self._options.in_one_batch:
                 end_input(self._checkpoint.control)
+            if self._sink.limit is not None and self._sink.limit.reached:
+                self._enough.set()
             self._start_spark()
         except Exception as exception:
             discard(self._checkpoint)
@@ -175,14 +184,14 @@ class StandingQuery:
         """Follow the query to its end, in a thread of its own."""
         try:
             self._follow()
-            if self._options.drain and not self._options.in_one_batch and not self._stopping.is_set():
+            if self._options.drain and not self._options.in_one_batch and not self._is_ending():
                 end_input(self._checkpoint.control)
                 self._start_spark()
                 self._follow()
-            if self._options.drain and not self._stopping.is_set():
+            if self._options.drain and not self._is_ending():
                 finish(self._checkpoint)
         except Exception as exception:
-            if not self._stopping.is_set():
+            if not self._is_ending():
                 self._error = self._translated(exception)
         finally:
             discard(self._checkpoint)
@@ -198,13 +207,34 @@ class StandingQuery:
         with self._lock, stage_settings(self._frame.sparkSession, unchecked=_is_unchecked(self._frame)):
             self._query = writer.trigger(**timing).start()
 
+    def _is_ending(self) -> bool:
+        return self._stopping.is_set() or self._enough.is_set()
+
+    def _end_early(self) -> None:
+        """End the query, whose LIMIT is reached; called from within a batch, which must not wait for its own end."""
+        if not self._enough.is_set():
+            self._enough.set()
+            threading.Thread(target=self._stop_after_batch, daemon=True).start()
+
+    def _stop_after_batch(self) -> None:
+        """Stop once the batch that runs now is committed, if that does not take long."""
+        deadline = time.monotonic() + _COMMIT_SECONDS
+        with contextlib.suppress(PySparkException, Py4JError):
+            before = self._query.lastProgress
+            while self._query.isActive and time.monotonic() < deadline:
+                now = self._query.lastProgress
+                if now is not None and (before is None or now.batchId > before.batchId):
+                    break
+                time.sleep(_POLL)
+        self._stop_spark()
+
     def _after_batch(self, batch: int | None = None) -> None:
         if self._late_bound is not None:
             self._late_bound.set_after(self._checkpoint.spark, batch)
 
     def _follow(self) -> None:
         """Wait until Spark's query has ended, and complete the progress; raise what it failed with."""
-        if self._stopping.is_set():
+        if self._is_ending():
             self._stop_spark()
         try:
             self._query.awaitTermination()
@@ -222,8 +252,13 @@ class StandingQuery:
             self._error = self._error or self._translated(exception)
 
     def _translated(self, exception: BaseException) -> Error:
-        cause = self._sink.error if isinstance(self._sink.error, Error) else exception
-        return translate_failure(cause, self._options.secrets)
+        cause = self._sink.error
+        if cause is None or isinstance(cause, Error):
+            return translate_failure(cause or exception, self._options.secrets)
+        account = "".join(traceback.format_exception(cause))
+        error = OperationalError(f"on_rows raised {type(cause).__name__}: {cause}", detail=account)
+        error.__cause__ = cause
+        return error
 
 
 def _is_unchecked(frame: DataFrame) -> bool:

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from cepsql.errors import SessionError
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.gateway import forget_java, java_ended, logs_to
 from cepsql.spark.java import ensure_java
 
 
@@ -32,7 +33,7 @@ def session(
     Ctrl-C to the caller: pyspark's own handler would cancel the jobs of every query.
     Raises SessionError if there is no Java, or Spark does not start.
     """
-    found = spark or SparkSession.getActiveSession()
+    found = spark or active_session()
     if found is not None:
         return found
     ensure_java()
@@ -40,8 +41,8 @@ def session(
     _name_python(master)
     folder = Path(tempfile.mkdtemp(prefix="cepsql-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # pyspark prints every error as JSON with its Java trace; ours are raised.
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    # pyspark prints every error as JSON with its Java trace, and py4j a Python trace when Java ends; ours are raised.
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j.clientserver", "py4j.java_gateway"):
         logging.getLogger(name).disabled = True
     handler = signal.getsignal(signal.SIGINT)
     try:
@@ -49,6 +50,13 @@ def session(
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
+
+
+def active_session() -> SparkSession | None:
+    """Return the session that is active in this process, None if there is none or its Java has ended."""
+    if java_ended():
+        forget_java()
+    return SparkSession.getActiveSession()
 
 
 def _name_python(master: str) -> None:
@@ -86,6 +94,7 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
 
 
 def _start(settings: dict[str, str], log: Path) -> SparkSession:
+    logs_to(log)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
         with log.open("wb") as output:
@@ -93,7 +102,10 @@ def _start(settings: dict[str, str], log: Path) -> SparkSession:
             channels = {"stdout": output, "stderr": output, "start_new_session": True}
             if SparkContext._gateway is None:
                 SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
-            return SparkSession.builder.config(map=dict(settings)).getOrCreate()
+            started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
+        # It would print a trace when Java ends.
+        started.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+        return started
     except PySparkException as exception:
         raise SessionError(
             "Spark did not start", hint=_last_complaint(log), detail=log.read_text(errors="replace")

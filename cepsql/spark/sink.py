@@ -7,20 +7,25 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.spark.arrow import to_arrow
+from cepsql.spark.row_limit import RowLimit
 
 
 class RowSink:
     """Calls `on_rows(table, batch_id)` in this process for each batch that has rows; a batch may come again after a
     failure, with the same id and the same rows.
 
-    rows:  how many rows were handed over.
-    error: what `on_rows` raised, None if nothing.
+    rows:   how many rows were handed over.
+    error:  what `on_rows` raised, None if nothing.
+    limit:  how many rows are handed over at most, None for all.
+    enough: called once no further row is handed over.
     """
 
     def __init__(self, on_rows: Callable[[pa.Table, int], None]):
         self._on_rows = on_rows
         self.rows = 0
         self.error: Exception | None = None
+        self.limit: RowLimit | None = None
+        self.enough: Callable[[], None] = lambda: None
 
     def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
         """Return the writer with this sink set; `after` is called with the id of each batch after its rows."""
@@ -34,6 +39,8 @@ class RowSink:
     def _take(self, frame: DataFrame, batch_id: int) -> None:
         # One action and no more: the stage below runs once for each, and counts its rows each time.
         table = to_arrow(frame)
+        if self.limit is not None:
+            table = self.limit.cut(table, batch_id)
         if table.num_rows == 0:
             return
         try:
@@ -42,3 +49,7 @@ class RowSink:
             self.error = error
             raise
         self.rows += table.num_rows
+        if self.limit is not None:
+            self.limit.save()
+            if self.limit.reached:
+                self.enough()
