@@ -7,8 +7,10 @@ from dataclasses import fields, is_dataclass, replace
 
 from sqlglot import exp
 
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.errors import InterfaceError, ProgrammingError, Span, suggestion
 from cepsql.language.islands import PLACED
+from cepsql.language.statements import Query
 from cepsql.scalar.decimals import exponent
 
 
@@ -60,7 +62,7 @@ def bind_parameters(statement, args: Mapping[str, object]):
 
         return expression.transform(value) if expression.find(exp.Placeholder) else expression
 
-    return _map(statement, bind)
+    return _map(statement, bind, {name: sql_of(value) for name, value in literals.items()})
 
 
 def literal(value: object) -> exp.Expr:
@@ -108,14 +110,16 @@ def _expressions(node) -> Iterator[exp.Expr]:
             yield from _expressions(getattr(node, part.name))
 
 
-def _map(node, change):
-    """Apply `change` to every sqlglot expression in a tree of dataclasses and tuples."""
+def _map(node, change, values: Mapping[str, str]):
+    """Apply `change` to every sqlglot expression in a tree of dataclasses and tuples, and note the values' SQL."""
     if isinstance(node, exp.Expr):
         return change(node)
     if isinstance(node, tuple):
-        return tuple(_map(item, change) for item in node)
+        return tuple(_map(item, change, values) for item in node)
     if is_dataclass(node) and not isinstance(node, type):
-        changed = {f.name: _map(getattr(node, f.name), change) for f in fields(node)}
+        changed = {f.name: _map(getattr(node, f.name), change, values) for f in fields(node)}
+        if isinstance(node, Query) and node.parameters:
+            changed["values"] = values
         different = {name: value for name, value in changed.items() if value is not getattr(node, name)}
         return replace(node, **different) if different else node
     return node

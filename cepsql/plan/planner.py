@@ -14,6 +14,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import catalog_tables, table_name, used_ctes, visible_ctes
 from cepsql.analysis.subqueries import with_hidden_columns
+from cepsql.analysis.written import Written, without_limit, written_input, written_query
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
@@ -106,21 +107,25 @@ class _Planner:
         for clause in query.operators:
             if isinstance(clause, MatchClause):
                 clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
-            below = self._over(used_ctes(_with_ctes(clause, query)), matches)
+            given = used_ctes(_with_ctes(clause, query))
+            below = self._over(given, matches, written_input(query, clause, given))
             if isinstance(clause, MatchClause):
                 matches[clause.name] = self._match(replace(clause, input=below.query), below)
             else:
                 matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
-        root, limit = self._over(used_ctes(query.expression), matches), None
+        given = used_ctes(query.expression)
+        root, limit = self._over(given, matches, written_query(query, given)), None
         if root.properties.streaming:
             refuse_on_streams(root)
             expression, limit = _take_limit(root.query)
-            root = replace(root, query=expression)
+            if limit is not None:
+                root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
 
-    def _over(self, query: exp.Query, matches: dict[str, Node]) -> Sql:
+    def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
         names = {table_name(table): table for table in catalog_tables(query)}
-        return Sql(query, {name: matches.get(name) or self._node(table) for name, table in names.items()})
+        nodes = {name: matches.get(name) or self._node(table) for name, table in names.items()}
+        return Sql(query, nodes, text=text)
 
     def _node(self, table: exp.Table) -> Node:
         name = table_name(table)

@@ -59,7 +59,7 @@ _EXPLANATIONS = (
     ),
     Explanation(
         "UNRESOLVED_ROUTINE",
-        r"`?(?:TUMBLE|HOP|SESSION|TUMBLE_START|TUMBLE_END|HOP_START|HOP_END)`?",
+        r"routine `(?:TUMBLE|HOP|SESSION)(?:_START|_END|_ROWTIME)?`",
         ProgrammingError,
         "windows of event time are written with Spark's function window",
         "GROUP BY window(ts, '10 minutes', '5 minutes') hops; window.start and window.end are its bounds",
