@@ -162,6 +162,39 @@ class Engine:
                 error.text = error.text or text
                 raise
 
+    def check(self, text: str, args: Args = None) -> None:
+        """Read and analyse the statements of a text, but run none; definitions take effect. Spark is not started.
+
+        Raises what executing them would raise before anything runs.
+        """
+        parsed = statements(text)
+        values = named_values(parsed, {} if args is None else args)
+        for statement in parsed:
+            try:
+                self._check(bind_parameters(statement, values))
+            except Error as error:
+                error.text = error.text or text
+                raise
+
+    def _check(self, statement: st.Statement) -> None:
+        match statement:
+            case st.Query() as query:
+                plan_query(query, self._lookup)
+            case st.Explain(query) | st.ExplainMatch(query):
+                plan_query(query, self._lookup)
+            case st.CreateSource(columns=()):
+                raise NotSupportedError(
+                    f"{statement.name.text} names no columns, and only Spark can read them",
+                    statement.name.span,
+                    "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
+                )
+            case st.SetOption(key) if key is not None and not key.startswith("cepsql."):
+                pass
+            case st.ResetOption(key) if key is not None and not key.startswith("cepsql."):
+                pass
+            case _:
+                self._execute(statement)
+
     def register(self, name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> None:
         """Give a DataFrame a name that statements can use; an existing name is replaced.
 

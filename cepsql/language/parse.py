@@ -109,12 +109,18 @@ def split(text: str) -> list[tuple[int, str]]:
 
 
 def is_complete(text: str) -> bool:
-    """Tell whether the text is one or more statements, the last of them ended by a semicolon."""
+    """Tell whether the text is one or more statements, the last of them ended by a semicolon that no bracket holds."""
     try:
-        whole = Text(text)
+        whole = Text(text, unfinished=True)
     except Error:
         return False
-    return len(whole) > 0 and whole.tokens[-1].token_type == TokenType.SEMICOLON
+    if not len(whole) or whole.tokens[-1].token_type != TokenType.SEMICOLON:
+        return False
+    try:
+        return all(end < len(whole) for end in whole.closing.values())
+    except Error:
+        # A bracket that closes none is told when the text is executed.
+        return True
 
 
 def expected(text: str) -> set[str]:

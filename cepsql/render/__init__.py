@@ -1,4 +1,4 @@
-"""Result rows as text: an aligned table, CSV, or JSON lines. Knows Arrow, not Spark and not the terminal."""
+"""Result rows as text: tables, CSV, JSON lines. Knows Arrow, not Spark and not the terminal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepsql.errors import InterfaceError
+from cepsql.formats import FORMATS
 from cepsql.render.cells import cells
 from cepsql.render.delimited import delimited_header, delimited_rows
 from cepsql.render.jsonlines import json_rows
+from cepsql.render.markdown import markdown_header, markdown_rows
 from cepsql.render.scalars import canonical_zone
 from cepsql.render.table import Column, data_widths, table_header, table_rows, type_widths
+from cepsql.render.vertical import vertical_rows
 
-__all__ = ["FORMATS", "Renderer", "canonical_zone", "cells", "renderer"]
-
-FORMATS = ("table", "csv", "json")
+__all__ = ["Renderer", "canonical_zone", "cells", "renderer"]
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,15 @@ def renderer(
         laid = tuple(Column(name, kind) for name, kind in columns)
         widths = type_widths(laid) if result is None else data_widths(laid, result, zone)
         return Renderer(table_header(laid, widths), lambda rows: table_rows(rows, laid, widths, zone))
+    names = [name for name, _ in columns]
+    if format == "vertical":
+        return Renderer((), vertical_rows(names, zone))
+    if format == "markdown":
+        return Renderer(
+            markdown_header([Column(name, kind) for name, kind in columns]), lambda rows: markdown_rows(rows, zone)
+        )
     if format == "csv":
-        names = [name for name, _ in columns]
         return Renderer((delimited_header(names),), lambda rows: delimited_rows(rows, zone))
     if format == "json":
-        names = [name for name, _ in columns]
         return Renderer((), lambda rows: json_rows(rows, names, zone))
     raise InterfaceError(f"there is no output format {format}", hint=f"formats: {', '.join(FORMATS)}")

@@ -34,7 +34,7 @@ def write_bounded(query: Query, zone: str, settings: Settings, console: Console,
                     break
                 shown = rows if most is None else rows.slice(0, most - written)
                 if form is None:
-                    form = renderer(settings.format, query.columns, zone, shown)
+                    form = _renderer(query.columns, zone, shown, settings, console)
                     console.rows(form.header)
                 console.rows(form.rows(shown))
                 written += shown.num_rows
@@ -53,6 +53,15 @@ def write_bounded(query: Query, zone: str, settings: Settings, console: Console,
         console.say(f"the first {counted(written, 'row')}; \\maxrows N shows more, \\maxrows all shows all")
     if settings.footer:
         console.say(f"{counted(written, 'row')}, {seconds:.1f} s")
+
+
+def _renderer(
+    columns: list[tuple[str, str]], zone: str, rows: pa.Table, settings: Settings, console: Console
+) -> Renderer:
+    """Choose the form of the rows; a table that is wider than the screen has a line for each column instead."""
+    form = renderer(settings.format, columns, zone, rows)
+    wide = settings.format == "table" and console.columns is not None and len(form.header[1]) > console.columns
+    return renderer("vertical", columns, zone) if wide else form
 
 
 def _most(settings: Settings, console: Console) -> tuple[int | None, bool]:

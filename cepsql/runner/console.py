@@ -26,6 +26,16 @@ class Console:
         return self.live and not os.environ.get("NO_COLOR")
 
     @property
+    def columns(self) -> int | None:
+        """How many cells a line of rows has on the screen, None if they are not shown on one."""
+        if not self.out.isatty():
+            return None
+        try:
+            return os.get_terminal_size(self.out.fileno()).columns
+        except OSError:
+            return None
+
+    @property
     def live(self) -> bool:
         """Whether a status line can be rewritten in place."""
         return self.err.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -36,7 +36,7 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
         console.say("stopped before it started")
         return
     rows = _Rows(form, query.limit, settings, console)
-    running = query.start(rows.write, drain=settings.drain)
+    running = query.start(rows.write, drain=settings.drain, checkpoint=settings.checkpoint)
     try:
         end = _wait(query, running, rows, zone, settings, console, stop)
         if stop.is_set():

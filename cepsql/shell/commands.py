@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from cepsql.catalog import Relation, View
-from cepsql.render import FORMATS
+from cepsql.formats import FORMATS
 from cepsql.runner import Settings
 
 KEYS = """\

@@ -14,6 +14,7 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import Output
 
 from cepsql.language.parse import is_complete
+from cepsql.secrets import without_secret_options
 from cepsql.shell.highlight import STYLE, SqlLexer
 
 WORDS = {"exit": "\\q", "quit": "\\q", "help": "\\?", "?": "\\?"}
@@ -23,9 +24,9 @@ PROMPT, CONTINUATION = "cepsql> ", "   ...> "
 
 
 def prompt_session(
-    input: Input | None = None, output: Output | None = None, history: History | None = None
+    input: Input | None = None, output: Output | None = None, history: History | None = None, vi: bool = False
 ) -> PromptSession:
-    """Make the editor; input and output are the terminal unless given."""
+    """Make the editor; input and output are the terminal unless given. `vi`: its keys in place of those of Emacs."""
     return PromptSession(
         PROMPT,
         multiline=True,
@@ -36,6 +37,7 @@ def prompt_session(
         auto_suggest=AutoSuggestFromHistory(),
         input_processors=[HighlightMatchingBracketProcessor(chars="()[]{}")],
         key_bindings=_keys(),
+        vi_mode=vi,
         input=input,
         output=output,
     )
@@ -50,7 +52,15 @@ def file_history() -> History:
         os.close(os.open(path, os.O_CREAT | os.O_APPEND, 0o600))
     except OSError:
         return InMemoryHistory()
-    return FileHistory(path)
+    return _SecretFree(path)
+
+
+class _SecretFree(FileHistory):
+    """The history in a file, which a statement with a password or the like never reaches."""
+
+    def store_string(self, string: str) -> None:
+        if without_secret_options(string) == string:
+            super().store_string(string)
 
 
 def is_finished(text: str) -> bool:

@@ -1,10 +1,12 @@
 """Read, execute, print, again."""
 
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.history import InMemoryHistory
 
 from cepsql import __version__
 from cepsql.engine import Engine
@@ -15,14 +17,20 @@ from cepsql.shell.prompt import WORDS, prompt_session
 
 
 def run(
-    engine: Engine, settings: Settings, console: Console, verbose: bool = False, session: PromptSession | None = None
+    engine: Engine,
+    settings: Settings,
+    console: Console,
+    verbose: bool = False,
+    session: PromptSession | None = None,
+    values: Mapping[str, object] | None = None,
 ) -> int:
     """Prompt for statements and execute them until Ctrl-D or \\q; return the exit code.
 
     settings, verbose: at the start; the shell's commands change them.
     session:           the editor, one on the terminal if it is not given.
+    values:            settings of the editor (`cepsql.configuration`).
     """
-    session = session or prompt_session()
+    session = session or prompt_session(**_editor(values or {}))
     settings = replace(settings, footer=True)
     console.say(f"cepsql {__version__} · \\? help")
     threading.Thread(target=_start_spark, args=[engine], daemon=True).start()
@@ -45,6 +53,12 @@ def run(
             once = change.once or settings
         if text:
             _execute(engine, text, once, console, verbose)
+
+
+def _editor(values: Mapping[str, object]) -> dict:
+    """Return what the user's settings say of the editor."""
+    history = InMemoryHistory() if values.get("history") is False else None
+    return {"history": history, "vi": values.get("editing_mode") == "vi"}
 
 
 def _start_spark(engine: Engine) -> None:

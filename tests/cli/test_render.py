@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepsql.errors import InterfaceError
+from cepsql.formats import FORMATS
 from cepsql.render import renderer
 from cepsql.render.table import cell_width
 
@@ -53,7 +54,7 @@ def render(format, columns, rows, zone="UTC", fit=True) -> str:
 def test_values_of_each_type(name, update):
     kind, values = VALUES[name]
     rows = pa.table({name: values})
-    text = "\n".join(f"-- {f}\n{render(f, [(name, kind)], rows, 'Europe/Paris')}" for f in ("table", "csv", "json"))
+    text = "\n".join(f"-- {f}\n{render(f, [(name, kind)], rows, 'Europe/Paris')}" for f in FORMATS)
     path = DATA / f"{name}.txt"
     if update:
         path.write_text(text)

@@ -1,6 +1,8 @@
 """The shell, driven by typed keys, against an engine without Spark."""
 
 import io
+import re
+from pathlib import Path
 
 import pytest
 from fake_engine import FakeEngine, FakeQuery, message, numbers, stream
@@ -12,6 +14,7 @@ from cepsql.catalog import Source, View
 from cepsql.errors import ProgrammingError, Span
 from cepsql.runner import Console, Settings
 from cepsql.shell import run
+from cepsql.shell.commands import command
 from cepsql.shell.highlight import highlight
 from cepsql.shell.prompt import file_history, is_finished, prompt_session
 
@@ -79,7 +82,7 @@ def test_keys_and_the_statements_they_execute(keys, seen):
         (f"\\?{ENTER}", "\\errverbose"),
         (f"\\wat now{ENTER}", "there is no command \\wat; \\? lists them"),
         (f"\\format{ENTER}", "format is csv"),
-        (f"\\format xml{ENTER}", "there is no format xml; formats: table, csv, json"),
+        (f"\\format xml{ENTER}", "there is no format xml; formats: table, vertical, csv, json, markdown"),
         (f"help{ENTER}", "\\maxrows [N|all]"),
         (f"?{ENTER}", "\\maxrows [N|all]"),
         (f"\\maxrows 5{ENTER}", "a bounded result shows at most 5 rows"),
@@ -136,6 +139,7 @@ def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path, monkeypatc
     [
         ("", True), ("  \n", True), ("\\d", True), ("select 1;", True), ("select 1", False), ("select ';", False),
         ("select ';'", False), ("/* ;", False), ("-- ;", False), ("select 1; -- x", True), ("select 1; select", False),
+        ("select (1;", False), ("select 1);", True), ("exit", True), ("?", True), ("helpme", False),
     ],
 )  # fmt: skip
 def test_when_enter_executes(text, finished):
@@ -158,3 +162,22 @@ def test_colours(text, styled):
     pieces = highlight(text)
     assert "".join(piece for _, piece in pieces) == text
     assert [f"{style.removeprefix('class:')}:{piece}" for style, piece in pieces if style] == styled
+
+
+def test_the_documentation_shows_the_help(update):
+    page = Path(__file__).parents[2] / "docs" / "shell.md"
+    text = page.read_text()
+    block = re.search(r"<!-- The block below is what `\\\?` writes[^\n]+\n```text\n(.*?)```", text, re.DOTALL)
+    shown = command("\\?", Settings(), False, []).message
+    if update:
+        page.write_text(text[: block.start(1)] + shown + "\n" + text[block.end(1) :])
+        return
+    assert block[1] == shown + "\n"
+
+
+def test_a_statement_with_a_secret_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    history = file_history()
+    history.store_string("CREATE TABLE t (a INT) USING jdbc OPTIONS (password 'hush')")
+    history.store_string("SELECT 1;")
+    assert list(history.load_history_strings()) == ["SELECT 1;"]
