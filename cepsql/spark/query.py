@@ -24,7 +24,7 @@ from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.list_aggregates import has_list_aggregates
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
-from cepsql.spark.settings import is_chain, setting, stage_settings
+from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import RowSink
 
 if TYPE_CHECKING:
@@ -204,7 +204,9 @@ class StandingQuery:
         writer = self._frame.writeStream.queryName(name).outputMode("append")
         writer = self._sink.attach(writer, self._after_batch).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
-        with self._lock, stage_settings(self._frame.sparkSession, unchecked=_is_unchecked(self._frame)):
+        spark = self._frame.sparkSession
+        settings = local_checkpoint_settings(spark)
+        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings):
             self._query = writer.trigger(**timing).start()
 
     def _is_ending(self) -> bool:
