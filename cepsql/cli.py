@@ -59,8 +59,8 @@ def _run(options: argparse.Namespace) -> int:
     if values["timezone"]:
         os.environ["CEPSQL_TIMEZONE"] = str(values["timezone"])
 
-    from cepsql.engine import connect
-    from cepsql.runner import Console, Settings
+    from cepsql.runner.console import Console
+    from cepsql.runner.settings import Settings
 
     console = Console(_output(options.output), sys.stderr)
     settings = Settings(
@@ -74,16 +74,20 @@ def _run(options: argparse.Namespace) -> int:
     )
     try:
         conf = spark_conf() | dict(options.conf)
-        with closing(connect(master=values["master"], conf=conf, ansi=values["ansi"])) as engine:
+
+        def make():
+            from cepsql.engine import connect
+
+            return connect(master=values["master"], conf=conf, ansi=values["ansi"])
+
+        if not scripts:
+            return _shell(make, settings, console, options, values)
+        with closing(make()) as engine:
             for text, file in scripts:
                 code = _execute(engine, text, file, settings, console, options.errverbose)
                 if code != ExitCode.OK or console.closed.is_set():
                     return code
-            if shell:
-                from cepsql.shell import run as prompt
-
-                return prompt(engine, settings, console, options.errverbose, values=values)
-            return ExitCode.OK
+            return _shell(lambda: engine, settings, console, options, values) if shell else ExitCode.OK
     finally:
         if console.closed.is_set():
             # The interpreter flushes standard output when it ends, which would fail once more.
@@ -92,8 +96,18 @@ def _run(options: argparse.Namespace) -> int:
             console.out.close()
 
 
+def _shell(make, settings, console, options: argparse.Namespace, values: dict[str, Any]) -> int:
+    from cepsql.shell.opening import OpeningEngine
+    from cepsql.shell.shell import run
+
+    with closing(OpeningEngine(make)) as engine:
+        return run(engine, settings, console, options.errverbose, values=values)
+
+
 def _execute(engine, text: str, file: str | None, settings, console, verbose: bool) -> int:
-    from cepsql.runner import execute, exit_code, interruptible, report
+    from cepsql.runner.interrupt import interruptible
+    from cepsql.runner.report import exit_code, report
+    from cepsql.runner.statements import execute
 
     try:
         interrupted = interruptible(lambda stop: execute(engine, text, settings, console, stop), engine.cancel)

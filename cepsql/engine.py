@@ -110,6 +110,12 @@ class Engine:
                 self._started = found is None
             return self._spark
 
+    def warm(self) -> None:
+        """Start Spark and its Python workers now, so that the first query need not wait for them."""
+        from cepsql.spark.warm import warm
+
+        warm(self.spark)
+
     def _forget_lost(self) -> None:
         """Forget a session whose Java has ended, and with it the DataFrames that were registered."""
         from cepsql.spark.gateway import is_lost

@@ -5,13 +5,16 @@ from dataclasses import dataclass, replace
 
 from cepsql.catalog import Relation, View
 from cepsql.formats import FORMATS
-from cepsql.runner import Settings
+from cepsql.runner.settings import Settings
 
 KEYS = """\
 Enter runs a finished statement, Alt-Enter an unfinished one. Ctrl-C stops a SELECT or clears the line; Ctrl-D leaves.
 Ctrl-R searches the history; the right arrow takes the grey suggestion."""
 
 NOTHING = "no stream, table or view is defined"
+
+Catalog = Callable[[], Iterable[Relation]]
+"""Gives the relations that are defined; asked only where they matter, for it waits for the engine."""
 
 _SWITCH = {"on": True, "off": False}
 
@@ -38,11 +41,11 @@ class Command:
     name: str
     argument: str
     help: str
-    run: Callable[[Change, str, Iterable[Relation]], Change]
+    run: Callable[[Change, str, Catalog], Change]
 
 
-def command(line: str, settings: Settings, verbose: bool, catalog: Iterable[Relation]) -> Change:
-    """Read a backslash command; `catalog` is what `\\d` lists."""
+def command(line: str, settings: Settings, verbose: bool, catalog: Catalog) -> Change:
+    """Read a backslash command; `catalog` gives what `\\d` lists."""
     same = Change(settings, verbose)
     name, _, argument = line.rstrip("; \t\n").partition(" ")
     found = next((known for known in COMMANDS if known.name == name), None)
@@ -51,21 +54,21 @@ def command(line: str, settings: Settings, verbose: bool, catalog: Iterable[Rela
     return found.run(same, argument.strip(), catalog)
 
 
-def _help(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _help(same: Change, argument: str, catalog: Catalog) -> Change:
     written = [(f"{known.name} {known.argument}".rstrip(), known.help) for known in COMMANDS]
     width = max(len(form) for form, _ in written)
     lines = [f"  {form.ljust(width)}  {does}" for form, does in written]
     return replace(same, message="\n".join(["SQL statements end with ; and may have several lines.", *lines, KEYS]))
 
 
-def _leave(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _leave(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, leave=True)
 
 
-def _describe(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _describe(same: Change, argument: str, catalog: Catalog) -> Change:
     if argument:
         return replace(same, sql=f"DESCRIBE {argument}")
-    kinds = dict.fromkeys(map(_kind, catalog))
+    kinds = dict.fromkeys(map(_kind, catalog()))
     return replace(same, sql="; ".join(f"SHOW {kind}" for kind in kinds), message="" if kinds else NOTHING)
 
 
@@ -75,7 +78,7 @@ def _kind(relation: Relation) -> str:
     return "STREAMS" if relation.streaming else "TABLES"
 
 
-def _format(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _format(same: Change, argument: str, catalog: Catalog) -> Change:
     if not argument:
         return replace(same, message=f"format is {same.settings.format}")
     if argument not in FORMATS:
@@ -83,7 +86,7 @@ def _format(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
     return replace(same, settings=replace(same.settings, format=argument), message=f"format is {argument}")
 
 
-def _max_rows(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _max_rows(same: Change, argument: str, catalog: Catalog) -> Change:
     settings = same.settings
     if argument:
         if argument != "all" and not argument.isdecimal():
@@ -93,7 +96,7 @@ def _max_rows(same: Change, argument: str, catalog: Iterable[Relation]) -> Chang
     return replace(same, settings=settings, message=f"a bounded result shows {most}")
 
 
-def _drain(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _drain(same: Change, argument: str, catalog: Catalog) -> Change:
     if argument and argument not in _SWITCH:
         return replace(same, sql=argument, once=replace(same.settings, drain=True))
     settings = replace(same.settings, drain=_SWITCH[argument] if argument else not same.settings.drain)
@@ -101,7 +104,7 @@ def _drain(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
     return replace(same, settings=settings, message=f"a SELECT over a stream {does}")
 
 
-def _timeout(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _timeout(same: Change, argument: str, catalog: Catalog) -> Change:
     settings = same.settings
     if argument:
         if argument != "off" and not argument.replace(".", "", 1).isdecimal():
@@ -111,7 +114,7 @@ def _timeout(same: Change, argument: str, catalog: Iterable[Relation]) -> Change
     return replace(same, settings=settings, message=f"a SELECT over a stream {ends}")
 
 
-def _timing(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _timing(same: Change, argument: str, catalog: Catalog) -> Change:
     if argument and argument not in _SWITCH:
         return replace(same, message="\\timing takes on or off")
     footer = _SWITCH[argument] if argument else not same.settings.footer
@@ -119,7 +122,7 @@ def _timing(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
     return replace(same, settings=replace(same.settings, footer=footer), message=said)
 
 
-def _verbose(same: Change, argument: str, catalog: Iterable[Relation]) -> Change:
+def _verbose(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, verbose=not same.verbose, message=f"details of errors are {'off' if same.verbose else 'on'}")
 
 

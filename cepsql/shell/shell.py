@@ -2,22 +2,24 @@
 
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import InMemoryHistory
 
 from cepsql import __version__
-from cepsql.engine import Engine
 from cepsql.errors import ExitCode
-from cepsql.runner import Console, Settings, execute, interruptible, report
+from cepsql.runner.console import Console
+from cepsql.runner.interrupt import interruptible
+from cepsql.runner.report import report
+from cepsql.runner.settings import Settings
 from cepsql.shell.commands import command
+from cepsql.shell.opening import OpeningEngine
 from cepsql.shell.prompt import WORDS, prompt_session
 
 
 def run(
-    engine: Engine,
+    engine: OpeningEngine,
     settings: Settings,
     console: Console,
     verbose: bool = False,
@@ -33,7 +35,6 @@ def run(
     session = session or prompt_session(**_editor(values or {}))
     settings = replace(settings, footer=True)
     console.say(f"cepsql {__version__} · \\? help")
-    threading.Thread(target=_start_spark, args=[engine], daemon=True).start()
     while True:
         try:
             text = session.prompt().strip()
@@ -44,7 +45,7 @@ def run(
         once = settings
         text = WORDS.get(text.rstrip("; ").lower(), text)
         if text.startswith("\\"):
-            change = command(text, settings, verbose, engine.catalog)
+            change = command(text, settings, verbose, lambda: engine.get().catalog)
             if change.leave:
                 return ExitCode.OK
             if change.message:
@@ -61,15 +62,14 @@ def _editor(values: Mapping[str, object]) -> dict:
     return {"history": history, "vi": values.get("editing_mode") == "vi"}
 
 
-def _start_spark(engine: Engine) -> None:
-    """Start Spark while the user types; if that fails, the first statement that needs it says so."""
-    with suppress(Exception):
-        _ = engine.spark
+def _execute(engine: OpeningEngine, text: str, settings: Settings, console: Console, verbose: bool) -> None:
+    def work(stop: threading.Event) -> None:
+        from cepsql.runner.statements import execute
 
+        execute(engine.get(), text, settings, console, stop)
 
-def _execute(engine: Engine, text: str, settings: Settings, console: Console, verbose: bool) -> None:
     try:
-        interruptible(lambda stop: execute(engine, text, settings, console, stop), engine.cancel)
+        interruptible(work, engine.cancel)
     except KeyboardInterrupt:
         console.say("abandoned: the query may run on until the shell ends")
     except Exception as error:

@@ -21,7 +21,9 @@ def check(argv: Sequence[str]) -> int:
     chosen = options.parse_args(argv)
 
     from cepsql.engine import connect
-    from cepsql.runner import Console, checked, report
+    from cepsql.runner.check import checked
+    from cepsql.runner.console import Console
+    from cepsql.runner.report import report
 
     console, engine, found = Console(sys.stdout, sys.stderr), connect(), 0
     for text, file in chosen.files:

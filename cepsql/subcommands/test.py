@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cepsql.errors import Error, ExitCode
 
 if TYPE_CHECKING:
-    from cepsql.stream_test import StreamTest
+    from cepsql.stream_script import StreamScript
 
 
 def test(argv: Sequence[str]) -> int:
@@ -40,10 +40,10 @@ def test(argv: Sequence[str]) -> int:
 
 
 def _run(path: Path, update: bool, engine) -> Iterator[str]:
-    from cepsql.stream_test import read_stream_test
+    from cepsql.stream_script import read_stream_script
 
     try:
-        read = read_stream_test(path)
+        read = read_stream_script(path)
         straight = read.run(spark=engine.spark)
         restarted = read.run(restart=True, spark=engine.spark)
     except Error as error:
@@ -59,7 +59,7 @@ def _run(path: Path, update: bool, engine) -> Iterator[str]:
     yield from differing
 
 
-def _differences(test: "StreamTest", seen: list[list[str]], how: str) -> Iterator[str]:
+def _differences(test: "StreamScript", seen: list[list[str]], how: str) -> Iterator[str]:
     """Yield what differs between the rows expected and those that came, step by step."""
     for number, (step, rows) in enumerate(zip(test.steps, seen, strict=True), 1):
         if rows != step.expected:

@@ -99,6 +99,9 @@ class FakeEngine:
             raise item
         yield item
 
+    def warm(self):
+        pass
+
     def cancel(self):
         self.cancelled.set()
 

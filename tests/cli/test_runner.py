@@ -11,9 +11,12 @@ from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
 
 from cepsql.engine import Answer
 from cepsql.errors import DataError, ProgrammingError, Span
-from cepsql.runner import Console, Settings, execute, interruptible
 from cepsql.runner import view as view_module
+from cepsql.runner.console import Console
+from cepsql.runner.interrupt import interruptible
 from cepsql.runner.notices import noticed
+from cepsql.runner.settings import Settings
+from cepsql.runner.statements import execute
 
 
 def play(prepared, text, **settings):

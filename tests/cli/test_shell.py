@@ -12,11 +12,13 @@ from prompt_toolkit.output import DummyOutput
 
 from cepsql.catalog import Source, View
 from cepsql.errors import ProgrammingError, Span
-from cepsql.runner import Console, Settings
-from cepsql.shell import run
+from cepsql.runner.console import Console
+from cepsql.runner.settings import Settings
 from cepsql.shell.commands import command
 from cepsql.shell.highlight import highlight
+from cepsql.shell.opening import OpeningEngine
 from cepsql.shell.prompt import file_history, is_finished, prompt_session
+from cepsql.shell.shell import run
 
 ENTER, FORCE, CTRL_C, CTRL_D, CTRL_R = "\r", "\x1b\r", "\x03", "\x04", "\x12"
 
@@ -46,7 +48,7 @@ def type_in(keys: str, history=None, relations=(STREAM, VIEW)):
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
         session = prompt_session(pipe, DummyOutput(), history or InMemoryHistory())
-        code = run(engine, Settings(format="csv"), console, session=session)
+        code = run(OpeningEngine(lambda: engine), Settings(format="csv"), console, session=session)
     return code, console.out.getvalue(), console.err.getvalue(), engine.seen
 
 
@@ -168,7 +170,7 @@ def test_the_documentation_shows_the_help(update):
     page = Path(__file__).parents[2] / "docs" / "shell.md"
     text = page.read_text()
     block = re.search(r"<!-- The block below is what `\\\?` writes[^\n]+\n```text\n(.*?)```", text, re.DOTALL)
-    shown = command("\\?", Settings(), False, []).message
+    shown = command("\\?", Settings(), False, list).message
     if update:
         page.write_text(text[: block.start(1)] + shown + "\n" + text[block.end(1) :])
         return

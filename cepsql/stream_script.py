@@ -41,7 +41,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class StreamTest:
+class StreamScript:
     """A test: its head as it is written, the SQL that this stands for, and its steps."""
 
     head: str
@@ -67,7 +67,7 @@ class StreamTest:
         return self.head + "\n\n".join(blocks) + "\n"
 
 
-def read_stream_test(path: Path) -> StreamTest:
+def read_stream_script(path: Path) -> StreamScript:
     """Read a test from a file.
 
     Raises InterfaceError for a file that is none.
@@ -79,7 +79,7 @@ def read_stream_test(path: Path) -> StreamTest:
     head, steps = text[: begin.start()], list(_steps(text[begin.start() :]))
     if [step.name for step in steps if step.name != "batch"] not in (["end"], ["end", "late"]):
         raise InterfaceError(f"{path} must have its batches, then end, and late at most once after it")
-    return StreamTest(head, _included(head, path.parent), tuple(steps))
+    return StreamScript(head, _included(head, path.parent), tuple(steps))
 
 
 def _included(head: str, folder: Path) -> str:
