@@ -4,6 +4,8 @@ Every token of the text is offered to the LALR parser, which says what it accept
 a keyword or a name, and where an island of plain SQL begins, so no word but MATCH_RECOGNIZE is reserved.
 """
 
+import hashlib
+import os
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -67,7 +69,23 @@ def grammar_text(name: str) -> str:
 
 @cache
 def _lark() -> Lark:
-    return Lark(grammar_text("cepsql.lark"), parser="lalr", start="script", maybe_placeholders=True)
+    text = grammar_text("cepsql.lark")
+    tables = _tables_file(text)
+    return Lark(text, parser="lalr", start="script", maybe_placeholders=True, cache=tables or False)
+
+
+def _tables_file(grammar: str) -> str | None:
+    """Return where the parser's tables are kept, which take half a second to make; None if nothing can be."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cepsql"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return (
+        str(folder / f"grammar-{hashlib.sha256(grammar.encode()).hexdigest()[:12]}.tables")
+        if os.access(folder, os.W_OK)
+        else None
+    )
 
 
 def parse(text: Text) -> Tree:

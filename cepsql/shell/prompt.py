@@ -13,7 +13,6 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import Output
 
-from cepsql.language.parse import is_complete
 from cepsql.secrets import without_secret_options
 from cepsql.shell.highlight import STYLE, SqlLexer
 
@@ -66,7 +65,12 @@ class _SecretFree(FileHistory):
 def is_finished(text: str) -> bool:
     """Tell whether Enter hands the text over: nothing, a command of the shell, or finished statements."""
     text = text.strip()
-    return not text or text.startswith("\\") or text.lower() in WORDS or is_complete(text)
+    if not text or text.startswith("\\") or text.lower() in WORDS:
+        return True
+    # Imported while the user types the first statement.
+    from cepsql.language.parse import is_complete
+
+    return is_complete(text)
 
 
 def _keys() -> KeyBindings:

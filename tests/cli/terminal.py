@@ -11,6 +11,9 @@ import threading
 import time
 from collections.abc import Sequence
 
+_PLAIN = {"TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+"""The terminal does not tell where its cursor is."""
+
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b[=>]|\r")
 
 
@@ -22,7 +25,7 @@ class Terminal:
         self.resize(rows, columns)
         # A session of its own, whose terminal this is: Ctrl-C then makes a signal as it does for a user.
         self.process = subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", **(env or {})},
+            command, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, **_PLAIN, **(env or {})},
             start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(slave)

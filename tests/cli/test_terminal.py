@@ -22,7 +22,7 @@ ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE hash(id) = id % 7;"
 def shell(tmp_path_factory):
     state = tmp_path_factory.mktemp("state")
     with Terminal(SHELL, env={"XDG_STATE_HOME": str(state)}) as terminal:
-        terminal.expect("cepsql> ")
+        terminal.expect("cepsql>")
         yield terminal
 
 
@@ -60,7 +60,7 @@ def test_a_stream_is_stopped(shell):
     shell.expect(r"-+\s+0\s+1\s")
     shell.type(CTRL_C)
     shell.expect(r"stopped: \d+ rows, \d+ batch(es)?, \d+ s")
-    shell.expect("cepsql> ")
+    shell.expect("cepsql>")
 
 
 def test_a_silent_stream_says_why(shell, tmp_path):
@@ -69,7 +69,7 @@ def test_a_silent_stream_says_why(shell, tmp_path):
     shell.expect("s no rows · read 0 · watermark none yet")
     shell.type(CTRL_C)
     shell.expect("stopped: 0 rows")
-    shell.expect("cepsql> ")
+    shell.expect("cepsql>")
 
 
 def test_java_dies_and_starts_again(shell):
