@@ -10,7 +10,6 @@ from contextlib import closing, suppress
 from importlib import import_module
 from typing import Any, TextIO
 
-from cepsql import __version__
 from cepsql.configuration import choose, spark_conf
 from cepsql.errors import Error, ExitCode, InterfaceError
 from cepsql.options import SUBCOMMANDS, parser, read_script
@@ -48,6 +47,8 @@ def _subcommand(name: str):
 
 def _run(options: argparse.Namespace) -> int:
     if options.version:
+        from cepsql import __version__
+
         print(f"cepsql {__version__}")
         return ExitCode.OK
     chosen = choose({name: getattr(options, name) for name in _CHOSEN if hasattr(options, name)})

@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "test": "[--update] FILE...",
     "init": "[FOLDER]",
     "config": "",
+    "prepare": "",
 }
 """What may stand in place of options, and what follows it."""
 
@@ -28,8 +29,8 @@ def parser() -> argparse.ArgumentParser:
         description="Streaming SQL with MATCH_RECOGNIZE on Apache Spark.",
         epilog="Without -c and -f, SQL is read from standard input; on a terminal the shell opens. "
         "`cepsql demo` plays an example, `check` reads scripts without running them, `test` runs tests of streams, "
-        "`init` makes a project, `config` shows settings. Exit codes: 0 done, 1 a statement failed, 2 wrong usage, "
-        "3 Spark cannot start, 130 interrupted.",
+        "`init` makes a project, `config` shows settings, `prepare` lets Spark start faster. Exit codes: 0 done, "
+        "1 a statement failed, 2 wrong usage, 3 Spark cannot start, 130 interrupted.",
         usage="cepsql [options]\n       "
         + "\n       ".join(f"cepsql {name} {more}".rstrip() for name, more in SUBCOMMANDS.items()),
         formatter_class=_Help,

@@ -81,11 +81,8 @@ def _tables_file(grammar: str) -> str | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
         return None
-    return (
-        str(folder / f"grammar-{hashlib.sha256(grammar.encode()).hexdigest()[:12]}.tables")
-        if os.access(folder, os.W_OK)
-        else None
-    )
+    version = hashlib.sha256(grammar.encode()).hexdigest()[:12]
+    return str(folder / f"grammar-{version}.tables") if os.access(folder, os.W_OK) else None
 
 
 def parse(text: Text) -> Tree:

@@ -16,9 +16,12 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cepsql.errors import SessionError
+from cepsql.spark.class_archive import archive_options
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.gateway import forget_java, java_ended, logs_to
 from cepsql.spark.java import ensure_java
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 def session(
@@ -46,7 +49,7 @@ def session(
         logging.getLogger(name).disabled = True
     handler = signal.getsignal(signal.SIGINT)
     try:
-        return _start(_settings(master, folder) | (conf or {}), folder / "spark.log")
+        return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log")
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
@@ -91,6 +94,14 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
     if zone := os.environ.get("CEPSQL_TIMEZONE"):
         settings["spark.sql.session.timeZone"] = zone
     return settings
+
+
+def _with_archive(settings: dict[str, str]) -> dict[str, str]:
+    """Let Java use the archive of classes, if `cepsql prepare` has made one."""
+    given = settings.get(_JAVA_OPTIONS, "")
+    if "ArchiveClassesAtExit" in given or "SharedArchiveFile" in given or not archive_options():
+        return settings
+    return settings | {_JAVA_OPTIONS: f"{archive_options()} {given}".strip()}
 
 
 def _start(settings: dict[str, str], log: Path) -> SparkSession:
