@@ -9,7 +9,7 @@ from cepsql.runner.settings import Settings
 
 KEYS = """\
 Enter runs a finished statement, Alt-Enter an unfinished one. Ctrl-C stops a SELECT or clears the line; Ctrl-D leaves.
-Ctrl-R searches the history; the right arrow takes the grey suggestion."""
+Tab completes; Ctrl-R searches the history; the right arrow takes the grey suggestion."""
 
 NOTHING = "no stream, table or view is defined"
 

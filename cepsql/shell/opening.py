@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cepsql.catalog import Relation
     from cepsql.engine import Engine
 
 
@@ -29,6 +30,10 @@ class OpeningEngine:
             raise self._failure
         assert self._engine is not None
         return self._engine
+
+    def relations(self) -> "list[Relation]":
+        """Return the relations that are defined; none while the engine is not made."""
+        return [] if self._engine is None else list(self._engine.catalog)
 
     def cancel(self) -> None:
         """Cancel what runs in the engine, if it has been made."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import has_focus, is_searching
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
@@ -23,9 +24,17 @@ PROMPT, CONTINUATION = "cepsql> ", "   ...> "
 
 
 def prompt_session(
-    input: Input | None = None, output: Output | None = None, history: History | None = None, vi: bool = False
+    input: Input | None = None,
+    output: Output | None = None,
+    history: History | None = None,
+    vi: bool = False,
+    completer: Completer | None = None,
 ) -> PromptSession:
-    """Make the editor; input and output are the terminal unless given. `vi`: its keys in place of those of Emacs."""
+    """Make the editor; input and output are the terminal unless given.
+
+    vi:        its keys in place of those of Emacs.
+    completer: what Tab asks.
+    """
     return PromptSession(
         PROMPT,
         multiline=True,
@@ -37,6 +46,9 @@ def prompt_session(
         input_processors=[HighlightMatchingBracketProcessor(chars="()[]{}")],
         key_bindings=_keys(),
         vi_mode=vi,
+        completer=completer,
+        complete_in_thread=True,
+        complete_while_typing=False,
         input=input,
         output=output,
     )

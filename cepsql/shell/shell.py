@@ -14,6 +14,7 @@ from cepsql.runner.interrupt import interruptible
 from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
 from cepsql.shell.commands import command
+from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.opening import OpeningEngine
 from cepsql.shell.prompt import WORDS, prompt_session
 
@@ -32,7 +33,7 @@ def run(
     session:           the editor, one on the terminal if it is not given.
     values:            settings of the editor (`cepsql.configuration`).
     """
-    session = session or prompt_session(**_editor(values or {}))
+    session = session or prompt_session(**_editor(values or {}), completer=SqlCompleter(engine.relations))
     settings = replace(settings, footer=True)
     console.say(f"cepsql {__version__} · \\? help")
     while True:
