@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from cepsql.configuration import choose, spark_conf
-from cepsql.errors import Error, ExitCode, InterfaceError
+from cepsql.errors import Error, ExitCode
 from cepsql.options import SUBCOMMANDS, parser, read_script
 
 _CHOSEN = ("format", "max_rows", "ansi", "master")
@@ -124,7 +124,9 @@ def _output(file: str | None) -> TextIO:
     Raises InterfaceError if the file cannot be written.
     """
     if file is not None:
-        return _open(file)
+        from cepsql.runner.console import open_output
+
+        return open_output(file)
     if not isinstance(sys.stdout, io.TextIOWrapper):
         return sys.stdout
     if sys.stdout.isatty():
@@ -132,17 +134,6 @@ def _output(file: str | None) -> TextIO:
     else:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     return sys.stdout
-
-
-def _open(file: str) -> TextIO:
-    """Open a file for rows.
-
-    Raises InterfaceError if it cannot be written.
-    """
-    try:
-        return open(file, "w", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InterfaceError(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _leave(number: int, frame) -> None:

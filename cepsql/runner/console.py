@@ -5,7 +5,20 @@ import threading
 from collections.abc import Iterable
 from typing import TextIO
 
+from cepsql.errors import InterfaceError
+
 _CLEAR = "\r\x1b[K"
+
+
+def open_output(file: str) -> TextIO:
+    """Open a file for rows.
+
+    Raises InterfaceError if it cannot be written.
+    """
+    try:
+        return open(os.path.expanduser(file), "w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InterfaceError(f"{file} cannot be written: {error.strerror}") from error
 
 
 class Console:
@@ -16,9 +29,20 @@ class Console:
 
     def __init__(self, out: TextIO, err: TextIO):
         self.out, self.err = out, err
+        self._first = out
         self.closed = threading.Event()
         self._lock = threading.RLock()
         self._status = ""
+
+    def write_to(self, file: str) -> None:
+        """Let rows go to a file from now on, or to standard output for "".
+
+        Raises InterfaceError if the file cannot be written.
+        """
+        opened = open_output(file) if file else self._first
+        if self.out is not self._first:
+            self.out.close()
+        self.out = opened
 
     @property
     def color(self) -> bool:

@@ -40,16 +40,32 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
         console.say(f"notice: {notice}")
     if console.live:
         console.status("waiting for Spark")
-    if item.streaming:
-        view(item, _zone(engine), settings, console, stop)
-    else:
-        write_bounded(item, _zone(engine), settings, console, stop)
-
-
-def _zone(engine: Engine) -> str:
+    _start_spark(engine, stop)
+    if stop.is_set():
+        console.echoed()
+        console.say("stopped before it started")
+        return
     zone = engine.spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None
-    return zone
+    (view if item.streaming else write_bounded)(item, zone, settings, console, stop)
+
+
+def _start_spark(engine: Engine, stop: threading.Event) -> None:
+    """Wait until Spark has started, or `stop` is set; Spark then goes on starting. Raises Error if it does not start."""
+    failed: list[Exception] = []
+
+    def start() -> None:
+        try:
+            _ = engine.spark
+        except Exception as error:
+            failed.append(error)
+
+    starting = threading.Thread(target=start, name="cepsql-start", daemon=True)
+    starting.start()
+    while starting.is_alive() and not stop.is_set():
+        starting.join(0.1)
+    if failed:
+        raise failed[0]
 
 
 def _answer(answer: Answer, settings: Settings, console: Console) -> None:

@@ -31,10 +31,6 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     """
     begin = time.monotonic()
     form = renderer(settings.format, query.columns, zone)
-    if stop.is_set():
-        console.echoed()
-        console.say("stopped before it started")
-        return
     rows = _Rows(form, query.limit, settings, console)
     running = query.start(rows.write, drain=settings.drain, checkpoint=settings.checkpoint)
     try:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from cepsql.catalog import Relation, View
 from cepsql.formats import FORMATS
 from cepsql.runner.settings import Settings
+from cepsql.shell.statement_help import statement_help
 
 KEYS = """\
 Enter runs a finished statement, Alt-Enter an unfinished one. Ctrl-C stops a SELECT or clears the line; Ctrl-D leaves.
@@ -23,7 +25,11 @@ _SWITCH = {"on": True, "off": False}
 class Change:
     """What a command asks for: new settings, SQL to execute, a message, or to leave.
 
-    once: settings for `sql` alone, None for those that stay.
+    once:   settings for `sql` alone, None for those that stay.
+    file:   where `sql` stands, None if it was typed.
+    output: the file that rows go to from now on, "" for the screen.
+    edit:   open the editor on the last statement.
+    watch:  execute the last statement again and again, with so many seconds between.
     """
 
     settings: Settings
@@ -32,6 +38,10 @@ class Change:
     once: Settings | None = None
     message: str = ""
     leave: bool = False
+    file: str | None = None
+    output: str | None = None
+    edit: bool = False
+    watch: float | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,39 @@ def _format(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, settings=replace(same.settings, format=argument), message=f"format is {argument}")
 
 
+def _vertical(same: Change, argument: str, catalog: Catalog) -> Change:
+    if argument and argument not in _SWITCH:
+        return replace(same, message="\\x takes on or off")
+    vertical = _SWITCH[argument] if argument else same.settings.format != "vertical"
+    return _format(same, "vertical" if vertical else "table", catalog)
+
+
+def _include(same: Change, argument: str, catalog: Catalog) -> Change:
+    try:
+        return replace(same, sql=Path(argument).expanduser().read_text("utf-8-sig"), file=argument)
+    except (OSError, UnicodeDecodeError) as error:
+        return replace(same, message=f"cannot read {argument}: {getattr(error, 'strerror', None) or error}")
+
+
+def _output(same: Change, argument: str, catalog: Catalog) -> Change:
+    said = f"rows go to {argument}" if argument else "rows go to the screen"
+    return replace(same, output=argument, message=said)
+
+
+def _edit(same: Change, argument: str, catalog: Catalog) -> Change:
+    return replace(same, edit=True)
+
+
+def _watch(same: Change, argument: str, catalog: Catalog) -> Change:
+    if argument and not argument.replace(".", "", 1).isdecimal():
+        return replace(same, message="\\watch takes a number of seconds")
+    return replace(same, watch=float(argument or 2))
+
+
+def _statement(same: Change, argument: str, catalog: Catalog) -> Change:
+    return replace(same, message=statement_help(argument))
+
+
 def _max_rows(same: Change, argument: str, catalog: Catalog) -> Change:
     settings = same.settings
     if argument:
@@ -129,11 +172,17 @@ def _verbose(same: Change, argument: str, catalog: Catalog) -> Change:
 COMMANDS = (
     Command("\\d", "[NAME]", "list streams, tables and views, or describe one", _describe),
     Command("\\drain", "[on|off|SELECT ...]", "end streams, or this one, when their input is decided", _drain),
+    Command("\\e", "", "edit the last statement in $EDITOR", _edit),
     Command("\\errverbose", "", "show technical details of errors, or no longer", _verbose),
     Command("\\format", "[NAME]", f"write rows as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}", _format),
+    Command("\\h", "[STATEMENT]", "the form of a statement, with an example", _statement),
+    Command("\\i", "FILE", "execute a file", _include),
     Command("\\maxrows", "[N|all]", "how many rows of a bounded result are shown", _max_rows),
+    Command("\\o", "[FILE]", "write rows to a file, or to the screen again", _output),
     Command("\\timeout", "[SECONDS|off]", "end streams after so long", _timeout),
     Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
+    Command("\\watch", "[SECONDS]", "execute the last statement again and again", _watch),
+    Command("\\x", "[on|off]", "write a line for each column, or a table again; also \\G in place of ;", _vertical),
     Command("\\?", "", "this help", _help),
     Command("\\q", "", "leave (also exit, quit, Ctrl-D)", _leave),
 )

@@ -1,6 +1,9 @@
 """The line editor: several lines, history, suggestions, keys."""
 
 import os
+import shlex
+import subprocess
+import tempfile
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -14,11 +17,15 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import Output
 
+from cepsql.runner.console import Console
 from cepsql.secrets import without_secret_options
 from cepsql.shell.highlight import STYLE, SqlLexer
 
 WORDS = {"exit": "\\q", "quit": "\\q", "help": "\\?", "?": "\\?"}
 """What may be typed alone, as in other shells, and the command that it means."""
+
+VERTICAL = "\\G"
+"""Ends a statement whose rows are to be written with a line for each column."""
 
 PROMPT, CONTINUATION = "cepsql> ", "   ...> "
 
@@ -77,12 +84,26 @@ class _SecretFree(FileHistory):
 def is_finished(text: str) -> bool:
     """Tell whether Enter hands the text over: nothing, a command of the shell, or finished statements."""
     text = text.strip()
-    if not text or text.startswith("\\") or text.lower() in WORDS:
+    if not text or text.startswith("\\") or text.lower() in WORDS or text.endswith(VERTICAL):
         return True
     # Imported while the user types the first statement.
     from cepsql.language.parse import is_complete
 
     return is_complete(text)
+
+
+def edited(text: str, console: Console) -> str:
+    """Let the user change a text in $VISUAL, $EDITOR or vi; return it, the text as it was if that fails."""
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    with tempfile.NamedTemporaryFile("w+", suffix=".sql", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        try:
+            subprocess.run([*editor, file.name], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            console.say(f"{editor[0]} failed: {error}")
+            return text
+        return Path(file.name).read_text("utf-8").rstrip("\n")
 
 
 def _keys() -> KeyBindings:

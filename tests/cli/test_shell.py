@@ -12,6 +12,7 @@ from prompt_toolkit.output import DummyOutput
 
 from cepsql.catalog import Source, View
 from cepsql.errors import ProgrammingError, Span
+from cepsql.language.translate import statements
 from cepsql.runner.console import Console
 from cepsql.runner.settings import Settings
 from cepsql.shell.commands import command
@@ -19,8 +20,21 @@ from cepsql.shell.highlight import highlight
 from cepsql.shell.opening import OpeningEngine
 from cepsql.shell.prompt import file_history, is_finished, prompt_session
 from cepsql.shell.shell import run
+from cepsql.shell.statement_help import HELP
 
 ENTER, FORCE, CTRL_C, CTRL_D, CTRL_R = "\r", "\x1b\r", "\x03", "\x04", "\x12"
+
+
+SCRIPT = Path(__file__).parent / "script.sql"
+
+
+@pytest.fixture(autouse=True)
+def editor(tmp_path, monkeypatch):
+    """An editor that breaks lines at blanks."""
+    path = tmp_path / "editor"
+    path.write_text("#!/bin/sh\nsed -i 's/ /\\n/' $1\n")
+    path.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(path))
 
 
 def bad(text):
@@ -71,6 +85,9 @@ def type_in(keys: str, history=None, relations=(STREAM, VIEW)):
         (f"exit{ENTER}select 1;{ENTER}", []),
         (f"QUIT;{ENTER}select 1;{ENTER}", []),
         (f"\\drain select 1;{ENTER}", ["select 1"]),
+        (f"\\i {SCRIPT}{ENTER}", ["select 1", "stream"]),
+        (f"select 1\\G{ENTER}", ["select 1"]),
+        (f"select 1;{ENTER}\\e{ENTER}{ENTER}", ["select 1", "select\n1"]),
     ],
 )
 def test_keys_and_the_statements_they_execute(keys, seen):
@@ -82,6 +99,13 @@ def test_keys_and_the_statements_they_execute(keys, seen):
     ("keys", "said"),
     [
         (f"\\?{ENTER}", "\\errverbose"),
+        (f"\\h create view{ENTER}", "CREATE VIEW dear AS SELECT"),
+        (f"\\h nothing{ENTER}", "there is help for SELECT, MATCH_RECOGNIZE"),
+        (f"\\i nothing.sql{ENTER}", "cannot read nothing.sql: No such file or directory"),
+        (f"\\o /no/such/place{ENTER}", "error: /no/such/place cannot be written: No such file or directory"),
+        (f"\\watch{ENTER}", "there is no statement to execute again"),
+        (f"select y;{ENTER}\\watch 1{ENTER}", "error: no column y"),
+        (f"\\x{ENTER}\\x{ENTER}", "format is vertical\nformat is table"),
         (f"\\wat now{ENTER}", "there is no command \\wat; \\? lists them"),
         (f"\\format{ENTER}", "format is csv"),
         (f"\\format xml{ENTER}", "there is no format xml; formats: table, vertical, csv, json, markdown"),
@@ -183,3 +207,14 @@ def test_a_statement_with_a_secret_is_not_kept(tmp_path, monkeypatch):
     history.store_string("CREATE TABLE t (a INT) USING jdbc OPTIONS (password 'hush')")
     history.store_string("SELECT 1;")
     assert list(history.load_history_strings()) == ["SELECT 1;"]
+
+
+def test_rows_go_to_a_file_and_back(tmp_path):
+    file = tmp_path / "rows.csv"
+    out = type_in(f"\\o {file}{ENTER}select 1;{ENTER}\\o{ENTER}select 1;{ENTER}{CTRL_D}")[1]
+    assert (file.read_text(), out) == ("n\n1\n", "n\n1\n")
+
+
+@pytest.mark.parametrize("name", HELP)
+def test_the_examples_of_the_help_are_statements(name):
+    assert statements(HELP[name][1])

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -31,14 +32,19 @@ def say(shell, text: str) -> None:
 
 
 def test_a_bounded_query_is_stopped(shell):
+    # Spark has not started yet.
     say(shell, ENDLESS)
     shell.expect("waiting for Spark")
-    say(shell, "")
-    # Spark has begun when the next statement's status line would be gone; any moment must do.
     shell.type(CTRL_C)
-    shell.expect(r"stopped: 0 rows, \d+ s")
+    shell.expect(r"stopped")
+    shell.expect("cepsql>")
     say(shell, "SELECT 41 + 1 AS answer;")
     shell.expect(r" answer\s+-+\s+42")
+    say(shell, ENDLESS)
+    time.sleep(3)
+    shell.type(CTRL_C)
+    shell.expect(r"stopped: 0 rows, \d+ s")
+    shell.expect("cepsql>")
 
 
 def test_millions_of_rows_are_cut_and_can_be_stopped(shell):
