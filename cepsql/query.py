@@ -18,6 +18,8 @@ from cepsql.plan.scans import choose_scans, stage_obstacle
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -144,6 +146,23 @@ class Query:
         from cepsql.spark.arrow import to_arrow
 
         return self._run(lambda: to_arrow(self.df))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return all rows of a bounded query as a pandas DataFrame; errors as for `collect`."""
+        return self.arrow().to_pandas()
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return all rows of a bounded query as a Polars DataFrame; errors as for `collect`.
+
+        Raises InterfaceError where Polars is not installed.
+        """
+        try:
+            import polars
+        except ImportError as error:
+            raise InterfaceError("Polars is not installed", hint="pip install polars") from error
+        found = polars.from_arrow(self.arrow())
+        assert isinstance(found, polars.DataFrame)
+        return found
 
     def pieces(self, limit: int | None = None) -> "Generator[pa.Table, None, None]":
         """Yield the rows of a bounded query in tables as they are found, at least one, however many rows there are.

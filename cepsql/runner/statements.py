@@ -51,7 +51,10 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
 
 
 def _start_spark(engine: Engine, stop: threading.Event) -> None:
-    """Wait until Spark has started, or `stop` is set; Spark then goes on starting. Raises Error if it does not start."""
+    """Wait until Spark has started, or `stop` is set; Spark then goes on starting.
+
+    Raises Error if it does not start.
+    """
     failed: list[Exception] = []
 
     def start() -> None:
