@@ -15,7 +15,7 @@ Two batches of different streams that belong to one micro-batch stand without --
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,10 +48,11 @@ class StreamScript:
     sql: str
     steps: tuple[Step, ...]
 
-    def run(self, restart: bool = False, spark: "SparkSession | None" = None) -> list[list[str]]:
+    def run(self, restart: bool | Collection[int] = False, spark: "SparkSession | None" = None) -> list[list[str]]:
         """Return the rows that come out of each step.
 
-        restart: stop the query after every batch, and start it again from its checkpoint.
+        restart: stop the query after every batch, or those with these numbers from 0 on, and start it again from its
+                 checkpoint.
         Raises what the statements raise.
         """
         batches = [_batch(step.lines) for step in self.steps if step.name == "batch"]

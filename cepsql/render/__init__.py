@@ -12,6 +12,7 @@ from cepsql.render.delimited import delimited_header, delimited_rows
 from cepsql.render.jsonlines import json_rows
 from cepsql.render.markdown import markdown_header, markdown_rows
 from cepsql.render.scalars import canonical_zone
+from cepsql.render.sound_text import sound_text
 from cepsql.render.table import Column, data_widths, table_header, table_rows, type_widths
 from cepsql.render.vertical import vertical_rows
 
@@ -42,17 +43,17 @@ def renderer(
     zone = canonical_zone(zone)
     if format == "table":
         laid = tuple(Column(name, kind) for name, kind in columns)
-        widths = type_widths(laid) if result is None else data_widths(laid, result, zone)
-        return Renderer(table_header(laid, widths), lambda rows: table_rows(rows, laid, widths, zone))
+        widths = type_widths(laid) if result is None else data_widths(laid, sound_text(result), zone)
+        return Renderer(table_header(laid, widths), lambda rows: table_rows(sound_text(rows), laid, widths, zone))
     names = [name for name, _ in columns]
     if format == "vertical":
-        return Renderer((), vertical_rows(names, zone))
+        write = vertical_rows(names, zone)
+        return Renderer((), lambda rows: write(sound_text(rows)))
     if format == "markdown":
-        return Renderer(
-            markdown_header([Column(name, kind) for name, kind in columns]), lambda rows: markdown_rows(rows, zone)
-        )
+        header = markdown_header([Column(name, kind) for name, kind in columns])
+        return Renderer(header, lambda rows: markdown_rows(sound_text(rows), zone))
     if format == "csv":
-        return Renderer((delimited_header(names),), lambda rows: delimited_rows(rows, zone))
+        return Renderer((delimited_header(names),), lambda rows: delimited_rows(sound_text(rows), zone))
     if format == "json":
-        return Renderer((), lambda rows: json_rows(rows, names, zone))
+        return Renderer((), lambda rows: json_rows(sound_text(rows), names, zone))
     raise InterfaceError(f"there is no output format {format}", hint=f"formats: {', '.join(FORMATS)}")

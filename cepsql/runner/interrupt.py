@@ -12,8 +12,8 @@ _POLL, _AGAIN = 0.1, 0.3
 def interruptible(work: Callable[[threading.Event], None], cancel: Callable[[], None]) -> bool:
     """Run `work` to its end in a thread of its own while this thread owns SIGINT; tell whether it was interrupted.
 
-    The first Ctrl-C sets the event that `work` was given, then calls `cancel`, again and again until the work
-    has ended, to end what blocks. A second one within two seconds abandons the work and raises KeyboardInterrupt. What `work`
+    The first Ctrl-C sets the event that `work` was given, then calls `cancel` to end what blocks, again and again until
+    the work has ended. A second one within two seconds abandons the work and raises KeyboardInterrupt. What `work`
     raises is raised here. The work has a thread of its own, because a signal that breaks off a call to the JVM would
     leave the connection in an unknown state.
     """

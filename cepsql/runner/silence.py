@@ -25,8 +25,8 @@ def standing(progress: "Progress", zone: str) -> str:
         "null time": progress.rows_null_time,
     }
     parts += [f"{name} {number}" for name, number in left_out.items() if number]
-    if progress.waiting:
-        parts.append(f"waiting {progress.waiting}")
+    if progress.rows_waiting:
+        parts.append(f"waiting {progress.rows_waiting}")
     parts.append(f"watermark {shown_time(progress.watermark, zone) or 'none yet'}")
     if progress.open:
         until = shown_time(progress.deadline, zone)
@@ -42,15 +42,17 @@ def reason(progress: "Progress", origins: Iterable[Source | Registered], zone: s
     dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time
     if dropped >= progress.rows_read:
         return f"none of {counted(progress.rows_read, 'row')} could be used: late, malformed or without event time"
-    if progress.watermark is None and progress.waiting:
-        return f"{counted(progress.waiting, 'row')} wait for a watermark: one of the streams has shown no row yet"
-    waits = []
+    if progress.watermark is None and progress.rows_waiting:
+        return f"{counted(progress.rows_waiting, 'row')} wait for a watermark: one of the streams has shown no row yet"
     if progress.waiting:
+        return progress.waiting
+    waits = []
+    if progress.rows_waiting:
         mark = shown_time(progress.watermark, zone)
         rows = (
             "1 row newer than the watermark waits"
-            if progress.waiting == 1
-            else f"{progress.waiting} rows newer than the watermark wait"
+            if progress.rows_waiting == 1
+            else f"{progress.rows_waiting} rows newer than the watermark wait"
         )
         waits.append(f"{rows} until later rows move it past {mark}")
     if progress.open:

@@ -11,23 +11,23 @@ def to_arrow(frame: DataFrame) -> pa.Table:
 
     Arrow does not get INTERVAL YEAR TO MONTH from Spark: such columns are text, as Spark writes it.
     """
-    return localized(arrow_frame(frame).toArrow(), frame)
+    return in_zone(arrow_columns(frame).toArrow(), frame)
 
 
-def arrow_frame(frame: DataFrame) -> DataFrame:
-    """Return the frame with text in place of what Spark does not give Arrow."""
+def arrow_columns(frame: DataFrame) -> DataFrame:
+    """Return the frame with INTERVAL YEAR TO MONTH as text."""
     fields = frame.schema.fields
-    texts = [isinstance(field.dataType, YearMonthIntervalType) for field in fields]
-    if not any(texts):
+    if not any(isinstance(field.dataType, YearMonthIntervalType) for field in fields):
         return frame
+    columns = [F.col(f"__{i}") for i in range(len(fields))]
+    texts = [isinstance(field.dataType, YearMonthIntervalType) for field in fields]
     numbered = frame.toDF(*(f"__{i}" for i in range(len(fields))))
-    columns = [F.col(name) for name in numbered.columns]
     written = [c.cast("string") if text else c for c, text in zip(columns, texts, strict=True)]
     return numbered.select(*written).toDF(*frame.columns)
 
 
-def localized(table: pa.Table, frame: DataFrame) -> pa.Table:
-    """Return rows that Spark gave with times in the session's time zone."""
+def in_zone(table: pa.Table, frame: DataFrame) -> pa.Table:
+    """Return the table with its times in the time zone of the frame's session."""
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
     for i, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type) and field.type.tz is not None:

@@ -1,73 +1,101 @@
-"""The rows of a bounded DataFrame piece by piece, in their order, in memory that does not grow with their number.
+"""The rows of a micro-batch, brought to this process in pieces by one action, in bounded memory.
 
-Spark itself hands over whole partitions. Here each task sends its rows to this process as it makes them; those of later
-partitions wait in their sockets, or in a file, until it is their turn.
+A few rows come along with the result of their task. What is more the tasks write to files, so that neither the JVM nor
+this process ever holds all rows.
 """
 
-import threading
+import shutil
+import tempfile
+import uuid
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.arrow import arrow_frame, localized, to_arrow
-from cepsql.spark.receiver import Receiver, sender
-from cepsql.spark.runs import Run
-from cepsql.spark.settings import stage_settings
+from cepsql.spark.arrow import arrow_columns, in_zone
+from cepsql.spark.worker import settle
 
-_FEW = 10_000
-"""Rows that are simply collected."""
+PIECE_BYTES = 4 * 2**20
+"""Bytes of rows that come along with the result of a task."""
 
 
-class RowPieces:
-    """The rows of a bounded frame as tables, at least one; times are in the session's time zone.
+class Pieces:
+    """The rows of a frame, which `collect_pieces` gives: tables of some rows, in order, as often as they are asked for.
 
-    run:      how it is cancelled.
-    executed: the frame that Spark runs, for what is observed in it.
-    Iterating raises what Spark raises. Closing the iterator ends Spark's jobs.
+    As a context manager it removes its files at the end.
     """
 
-    def __init__(self, frame: DataFrame, run: Run):
-        self.executed = frame
-        self._frame, self._run = frame, run
+    def __init__(self, frame: DataFrame, handed: pa.Table, folder: Path | None):
+        self._frame, self._handed, self._folder = frame, handed, folder
+        self.rows: int = sum(handed["rows"].to_pylist())
+
+    def __enter__(self) -> "Pieces":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        if not hasattr(self._frame, "_jdf") or _is_small(self._frame):
-            yield to_arrow(self._frame)
-            return
-        with Receiver.of(self._frame.sparkSession) as receiver:
-            yield from self._received(receiver)
-
-    def _received(self, receiver: Receiver) -> Iterator[pa.Table]:
-        frame = arrow_frame(self._frame)
-        self.executed = frame.mapInArrow(sender(receiver), "done BOOLEAN")
-        job = threading.Thread(target=self._work, args=[receiver], name="cepsql-rows", daemon=True)
-        job.start()
-        empty = True
-        try:
-            for batch in receiver.batches():
-                empty = False
-                yield localized(pa.Table.from_batches([batch]), frame)
-        finally:
-            if not receiver.done:
-                self._run.cancel()
-                receiver.close()
-            job.join()
-        if empty:
-            yield to_arrow(self._frame.limit(0))
-
-    def _work(self, receiver: Receiver) -> None:
-        spark = self._frame.sparkSession
-        try:
-            with self._run.tagged(), stage_settings(spark):
-                self.executed.collect()
-        except Exception as failure:
-            receiver.end(failure)
-        else:
-            receiver.end()
+        for data, file in zip(self._handed["data"], self._handed["file"], strict=True):
+            source = pa.memory_map(file.as_py()) if file.is_valid else data.as_buffer()
+            with pa.ipc.open_stream(source) as reader:
+                for batch in reader:
+                    if batch.num_rows:
+                        yield in_zone(pa.Table.from_batches([batch]), self._frame)
 
 
-def _is_small(frame: DataFrame) -> bool:
-    """Tell whether the plan says that there are few rows."""
-    most = frame._jdf.queryExecution().optimizedPlan().maxRows()
-    return most.isDefined() and int(str(most.get())) <= _FEW
+def collect_pieces(frame: DataFrame) -> Pieces:
+    """Run a frame once and return its rows; columns as `cepsql.spark.arrow.to_arrow` gives them.
+
+    Only where the workers share this machine's files can much be brought: on a cluster all rows are held in memory.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="cepsql-rows-")) if _is_local(frame) else None
+    try:
+        hand = partial(_hand_over, None if folder is None else str(folder))
+        ddl = "rows BIGINT, data BINARY, file STRING"
+        return Pieces(frame, arrow_columns(frame).mapInArrow(hand, ddl).toArrow(), folder)
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _is_local(frame: DataFrame) -> bool:
+    return str(frame.sparkSession.sparkContext.master).startswith("local")
+
+
+def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Give the rows of a task: Arrow streams of the first ones, then the name of a file with the others."""
+    settle()
+    room, writer, rows = PIECE_BYTES, None, 0
+    path = None if folder is None else f"{folder}/{uuid.uuid4().hex}"
+    try:
+        for batch in batches:
+            if folder is None or batch.nbytes <= room:
+                room -= batch.nbytes
+                yield _handed(batch.num_rows, _serialized(batch), None)
+                continue
+            if writer is None:
+                room, writer = 0, pa.ipc.new_stream(path, batch.schema)
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is not None:
+        yield _handed(rows, None, path)
+
+
+def _serialized(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def _handed(rows: int, data: bytes | None, file: str | None) -> pa.RecordBatch:
+    columns = [pa.array([rows], pa.int64()), pa.array([data], pa.binary()), pa.array([file], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, ["rows", "data", "file"])

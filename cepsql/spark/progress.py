@@ -8,6 +8,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import (
@@ -69,9 +70,11 @@ class Progress:
     attempts_given_up: rows from which the pattern took too many steps, so that they count as not matched.
     matches_null_time: matches without event time (empty ones), which a MATCH_RECOGNIZE over them left out.
     rows_out:        rows that the sink was given.
+    sink_retries:    how often the sink was tried again because it did not answer.
+    waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
     bound:           event time in microseconds up to which rows were released, None until there is one; `watermark` is
                      the same as a time. Neither changes when the input ends, which `ended` tells.
-    waiting:         rows above the watermark, which wait for it.
+    rows_waiting:    rows above the watermark, which wait for it.
     open:            partitions with something undecided, such as an open match.
     next_deadline:   event time in microseconds at which the first of them is decided without a new row, None where none
                      is; `deadline` is the same as a time.
@@ -94,9 +97,11 @@ class Progress:
     attempts_given_up: int = 0
     matches_null_time: int = 0
     rows_out: int = 0
+    sink_retries: int = 0
+    waiting: str | None = None
     bound: int | None = None
     ended: bool = False
-    waiting: int = 0
+    rows_waiting: int = 0
     open: int = 0
     next_deadline: int | None = None
     seconds: float = 0.0
@@ -164,8 +169,16 @@ def watch(spark: SparkSession, name: str, found: Watch) -> None:
         if spark not in _LISTENERS:
             _LISTENERS[spark] = _Listener()
             spark.streams.addListener(_LISTENERS[spark])
+            _remember_java_class("PythonSQLUtils")
     found.ended.clear()
     _LISTENERS[spark].expected[name] = found
+
+
+def _remember_java_class(name: str) -> None:
+    """Keep a class that pyspark names at every metric of every batch, and that Py4J would look for in all jars anew."""
+    jvm = SparkContext._jvm
+    if jvm is not None and name not in vars(jvm):
+        setattr(jvm, name, getattr(jvm, name))
 
 
 def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str] = frozenset()) -> Progress:
@@ -218,7 +231,7 @@ def _standing(progress: Progress, event: StreamingQueryProgress, everything: Map
     return {
         "bound": max(times, default=progress.bound),
         "ended": END_OF_TIME in bounds,
-        "waiting": sum(values.get("waiting") or 0 for values in stages),
+        "rows_waiting": sum(values.get("waiting") or 0 for values in stages),
         "open": sum(values.get("open") or 0 for values in stages),
         "next_deadline": min(deadlines, default=None),
     }

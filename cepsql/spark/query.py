@@ -25,7 +25,7 @@ from cepsql.spark.list_aggregates import has_list_aggregates
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
-from cepsql.spark.sink import RowSink
+from cepsql.spark.sink import BatchSink
 
 if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
@@ -55,7 +55,7 @@ class StartOptions:
 
 
 def start(
-    frame: DataFrame, sink: RowSink, checkpoint: Checkpoint, options: StartOptions = StartOptions()
+    frame: DataFrame, sink: BatchSink, checkpoint: Checkpoint, options: StartOptions = StartOptions()
 ) -> "StandingQuery":
     """Start a streaming frame.
 
@@ -72,7 +72,7 @@ class StandingQuery:
     As a context manager it is stopped at the end of the block.
     """
 
-    def __init__(self, frame: DataFrame, sink: RowSink, checkpoint: Checkpoint, options: StartOptions):
+    def __init__(self, frame: DataFrame, sink: BatchSink, checkpoint: Checkpoint, options: StartOptions):
         self._frame, self._late_bound = count_left_out(frame)
         self._sink, self._checkpoint, self._options = sink, checkpoint, options
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
@@ -110,7 +110,8 @@ class StandingQuery:
     @property
     def progress(self) -> Progress:
         """Totals so far; complete once the query has ended."""
-        return replace(self._watch.progress, rows_out=self._sink.rows)
+        sink = self._sink
+        return replace(self._watch.progress, rows_out=sink.rows, sink_retries=sink.retries, waiting=sink.waiting)
 
     def rows(self, timeout: float | None = None) -> Iterator[pa.Table]:
         """Yield the rows of each batch that has some, until the query has ended or none came for `timeout` seconds.
@@ -161,8 +162,7 @@ class StandingQuery:
 
         Spark is called from another thread, for the handler may have interrupted a call of this one.
         """
-        if isinstance(self._sink, RowQueue):
-            self._sink.close()
+        self._sink.close()
         if not self._done.is_set():
             self._stopping.set()
             threading.Thread(target=self._stop_spark, daemon=True).start()
@@ -194,6 +194,7 @@ class StandingQuery:
             if not self._is_ending():
                 self._error = self._translated(exception)
         finally:
+            self._sink.close()
             discard(self._checkpoint)
             self._done.set()
 
@@ -231,6 +232,8 @@ class StandingQuery:
         self._stop_spark()
 
     def _after_batch(self, batch: int | None = None) -> None:
+        if self._checkpoint.lock is not None:
+            self._checkpoint.lock.check()
         if self._late_bound is not None:
             self._late_bound.set_after(self._checkpoint.spark, batch)
 
@@ -254,9 +257,10 @@ class StandingQuery:
             self._error = self._error or self._translated(exception)
 
     def _translated(self, exception: BaseException) -> Error:
-        cause = self._sink.error
+        cause = self._sink.raised
         if cause is None or isinstance(cause, Error):
-            return translate_failure(cause or exception, self._options.secrets)
+            known = self._sink.error if isinstance(self._sink.error, Error) else None
+            return translate_failure(cause or known or exception, self._options.secrets)
         account = "".join(traceback.format_exception(cause))
         error = OperationalError(f"on_rows raised {type(cause).__name__}: {cause}", detail=account)
         error.__cause__ = cause

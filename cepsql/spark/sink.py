@@ -10,46 +10,71 @@ from cepsql.spark.arrow import to_arrow
 from cepsql.spark.row_limit import RowLimit
 
 
-class RowSink:
-    """Calls `on_rows(table, batch_id)` in this process for each batch that has rows; a batch may come again after a
-    failure, with the same id and the same rows.
+class BatchSink:
+    """Gets each micro-batch in this process. One may come again after a failure, with the same number and rows.
 
-    rows:   how many rows were handed over.
-    error:  what `on_rows` raised, None if nothing.
-    limit:  how many rows are handed over at most, None for all.
-    enough: called once no further row is handed over.
+    rows:    how many rows were handed over.
+    error:   what handing over raised, None if nothing.
+    waiting: what it waits for before it goes on, None if nothing.
+    retries: how often handing over was tried again.
+    raised:  what a function of the user's raised, None if nothing.
+    limit:   how many rows are handed over at most, None for all.
+    enough:  called once no further row is handed over.
     """
 
-    def __init__(self, on_rows: Callable[[pa.Table, int], None]):
-        self._on_rows = on_rows
+    def __init__(self) -> None:
         self.rows = 0
         self.error: Exception | None = None
+        self.waiting: str | None = None
+        self.retries = 0
+        self.raised: Exception | None = None
         self.limit: RowLimit | None = None
         self.enough: Callable[[], None] = lambda: None
 
     def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
-        """Return the writer with this sink set; `after` is called with the id of each batch after its rows."""
+        """Return the writer with this sink set; `after` is called with the number of each batch after its rows."""
 
         def take(frame: DataFrame, batch: int) -> None:
-            self._take(frame, batch)
+            try:
+                self.rows += self.accept(frame, batch)
+            except Exception as error:
+                self.error = error
+                raise
             after(batch)
 
         return writer.foreachBatch(take)
 
-    def _take(self, frame: DataFrame, batch_id: int) -> None:
-        # One action and no more: the stage below runs once for each, and counts its rows each time.
+    def accept(self, frame: DataFrame, batch: int) -> int:
+        """Hand a micro-batch over and return how many rows that were.
+
+        It needs one action and no more: the stage below runs once for each, and counts its rows each time.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let a batch that waits go on or fail: the query is being stopped."""
+
+
+class RowSink(BatchSink):
+    """Calls `on_rows(table, batch)` for each micro-batch that has rows."""
+
+    def __init__(self, on_rows: Callable[[pa.Table, int], None]):
+        super().__init__()
+        self._on_rows = on_rows
+
+    def accept(self, frame: DataFrame, batch: int) -> int:
+        """Collect the rows and hand them over."""
         table = to_arrow(frame)
         if self.limit is not None:
-            table = self.limit.cut(table, batch_id)
-        if table.num_rows == 0:
-            return
-        try:
-            self._on_rows(table, batch_id)
-        except Exception as error:
-            self.error = error
-            raise
-        self.rows += table.num_rows
+            table = self.limit.cut(table, batch)
+        if table.num_rows:
+            try:
+                self._on_rows(table, batch)
+            except Exception as error:
+                self.raised = error
+                raise
         if self.limit is not None:
             self.limit.save()
             if self.limit.reached:
                 self.enough()
+        return table.num_rows

@@ -22,7 +22,8 @@ class Progress:
     rows_null_key: int = 0
     matches: int = 0
     watermark: object = None
-    waiting: int = 0
+    waiting: str | None = None
+    rows_waiting: int = 0
     open: int = 0
     deadline: object = None
 

@@ -7,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from terminal import Terminal
 
 SHELL = [sys.executable, "-m", "cepsql", "--master", "local[2]"]
@@ -19,19 +18,26 @@ BEATS = (
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE hash(id) = id % 7;"
 
 
-@pytest.fixture(scope="module")
-def shell(tmp_path_factory):
-    state = tmp_path_factory.mktemp("state")
-    with Terminal(SHELL, env={"XDG_STATE_HOME": str(state)}) as terminal:
-        terminal.expect("cepsql>")
-        yield terminal
+def test_a_session(tmp_path):
+    """One session for all, for its start is what takes long."""
+    with Terminal(
+        SHELL, env={"XDG_STATE_HOME": str(tmp_path / "state"), "CEPSQL_CONFIG": str(tmp_path / "none")}
+    ) as shell:
+        shell.expect("cepsql>")
+        bounded_queries_are_stopped(shell)
+        millions_of_rows_are_cut_and_can_be_stopped(shell)
+        a_stream_is_stopped(shell)
+        a_silent_stream_says_why(shell, tmp_path / "in")
+        java_dies_and_starts_again(shell)
+        say(shell, "exit")
+        assert shell.process.wait(60) == 0
 
 
 def say(shell, text: str) -> None:
     shell.type(f"{text}\r")
 
 
-def test_a_bounded_query_is_stopped(shell):
+def bounded_queries_are_stopped(shell) -> None:
     # Spark has not started yet.
     say(shell, ENDLESS)
     shell.expect("waiting for Spark")
@@ -47,7 +53,7 @@ def test_a_bounded_query_is_stopped(shell):
     shell.expect("cepsql>")
 
 
-def test_millions_of_rows_are_cut_and_can_be_stopped(shell):
+def millions_of_rows_are_cut_and_can_be_stopped(shell) -> None:
     say(shell, "SELECT id FROM range(1000000000);")
     shell.expect(r" 999\s+the first 1000 rows; \\maxrows N shows more")
     say(shell, "\\maxrows all")
@@ -59,7 +65,7 @@ def test_millions_of_rows_are_cut_and_can_be_stopped(shell):
     shell.expect("at most 10 rows")
 
 
-def test_a_stream_is_stopped(shell):
+def a_stream_is_stopped(shell) -> None:
     say(shell, BEATS)
     shell.expect("stream beats created")
     say(shell, "SELECT value FROM beats;")
@@ -69,8 +75,9 @@ def test_a_stream_is_stopped(shell):
     shell.expect("cepsql>")
 
 
-def test_a_silent_stream_says_why(shell, tmp_path):
-    say(shell, f"CREATE STREAM quiet (a INT, t TIMESTAMP) USING json OPTIONS (path '{tmp_path}'); SELECT * FROM quiet;")
+def a_silent_stream_says_why(shell, folder: Path) -> None:
+    folder.mkdir()
+    say(shell, f"CREATE STREAM quiet (a INT, t TIMESTAMP) USING json OPTIONS (path '{folder}'); SELECT * FROM quiet;")
     shell.expect("no rows for 1[0-9] s: .*, which quiet reads, has no files yet; Ctrl-C stops, and")
     shell.expect("s no rows · read 0 · watermark none yet")
     shell.type(CTRL_C)
@@ -78,17 +85,12 @@ def test_a_silent_stream_says_why(shell, tmp_path):
     shell.expect("cepsql>")
 
 
-def test_java_dies_and_starts_again(shell):
+def java_dies_and_starts_again(shell) -> None:
     os.kill(java_below(shell.process.pid), signal.SIGKILL)
     say(shell, "SELECT 1 AS one;")
     shell.expect(r"(?s)Java.*(one\s+-+\s+1|starts again)")
     say(shell, "SHOW STREAMS; SELECT 2 AS two;")
     shell.expect(r"(?s)beats.* two\s+-+\s+2")
-
-
-def test_leaving(shell):
-    say(shell, "exit")
-    assert shell.process.wait(60) == 0
 
 
 def java_below(parent: int) -> int:

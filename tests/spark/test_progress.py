@@ -145,4 +145,4 @@ def test_what_waits_is_that_of_the_last_batch():
         held = {"waiting": waiting, "open": 1, "deadline": deadline}
         watch.add(event(watch.progress.batches, m=stage(nothing, nothing) | held, n=stage(nothing, nothing)))
     found = watch.progress
-    assert (found.waiting, found.open, found.deadline) == (2, 1, None)
+    assert (found.rows_waiting, found.open, found.deadline) == (2, 1, None)
