@@ -103,9 +103,10 @@ class _Shell:
             text, settings = text.rstrip().removesuffix(VERTICAL), replace(settings, format="vertical")
 
         def work(stop: threading.Event) -> None:
+            engine = self._engine.get()
             from cepsql.runner.statements import execute
 
-            execute(self._engine.get(), text, settings, self._console, stop)
+            execute(engine, text, settings, self._console, stop)
 
         try:
             return not interruptible(work, self._engine.cancel)
