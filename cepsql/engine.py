@@ -35,6 +35,9 @@ LOGGER = logging.getLogger("cepsql")
 ANSI = "spark.sql.ansi.enabled"
 """Spark's setting that makes 1/0, overflows and casts that fail errors."""
 
+_FAILING = (exp.Div, exp.IntDiv, exp.Mod, exp.Cast, exp.TryCast)
+"""Expressions that ANSI mode lets fail."""
+
 SETTINGS = {
     "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
     "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
@@ -90,6 +93,7 @@ class Engine:
         self._spark = spark
         self._started = False
         self._spark_settings: dict[str, str] = {}
+        self._told_ansi = False
         self._lock = threading.Lock()
         self._standing: list[StandingQuery] = []
 
@@ -219,6 +223,16 @@ class Engine:
                 raise ProgrammingError(f"{name} has no column {column}", hint=known)
             mark = Watermark(column, interval_micros(exp.Interval(this=exp.Literal.string(delay))))
         self.catalog.add(Registered(name, columns, frame, frame.isStreaming, mark), replace=True)
+
+    def notices(self, query: Query) -> tuple[str, ...]:
+        """Return what a user at a terminal should know of this engine before a query runs, each thing once."""
+        given = ANSI in self._conf or ANSI in self._spark_settings or self._given is not None
+        if given or self._told_ansi or query.plan.query.expression.find(*_FAILING) is None:
+            return ()
+        self._told_ansi = True
+        return (
+            "1/0, overflows and casts that fail give NULL here; SET spark.sql.ansi.enabled = true makes them errors",
+        )
 
     def keep(self, standing: "StandingQuery") -> None:
         """Remember a standing query, to stop it when the engine is closed."""

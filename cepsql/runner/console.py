@@ -10,6 +10,15 @@ from cepsql.errors import InterfaceError
 _CLEAR = "\r\x1b[K"
 
 
+def _columns(stream: TextIO) -> int | None:
+    if not stream.isatty():
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None
+
+
 def open_output(file: str) -> TextIO:
     """Open a file for rows.
 
@@ -52,12 +61,12 @@ class Console:
     @property
     def columns(self) -> int | None:
         """How many cells a line of rows has on the screen, None if they are not shown on one."""
-        if not self.out.isatty():
-            return None
-        try:
-            return os.get_terminal_size(self.out.fileno()).columns
-        except OSError:
-            return None
+        return _columns(self.out)
+
+    @property
+    def width(self) -> int | None:
+        """How many cells a line of a message has on the screen, None if they are not shown on one."""
+        return _columns(self.err)
 
     @property
     def live(self) -> bool:

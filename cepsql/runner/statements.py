@@ -36,7 +36,7 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
     if isinstance(item, Answer):
         _answer(item, settings, console)
         return
-    for notice in item.notices:
+    for notice in (*item.notices, *(engine.notices(item) if settings.footer else ())):
         console.say(f"notice: {notice}")
     if console.live:
         console.status("waiting for Spark")

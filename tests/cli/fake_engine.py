@@ -100,6 +100,9 @@ class FakeEngine:
             raise item
         yield item
 
+    def notices(self, query):
+        return ()
+
     def warm(self):
         pass
 
