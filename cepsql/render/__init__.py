@@ -13,7 +13,7 @@ from cepsql.render.jsonlines import json_rows
 from cepsql.render.markdown import markdown_header, markdown_rows
 from cepsql.render.scalars import canonical_zone
 from cepsql.render.sound_text import sound_text
-from cepsql.render.table import Column, data_widths, table_header, table_rows, type_widths
+from cepsql.render.table import Column, data_widths, fitted, table_header, table_rows, type_widths
 from cepsql.render.vertical import vertical_rows
 
 __all__ = ["Renderer", "canonical_zone", "cells", "renderer"]
@@ -28,7 +28,11 @@ class Renderer:
 
 
 def renderer(
-    format: str, columns: Sequence[tuple[str, str]], zone: str = "UTC", result: pa.Table | None = None
+    format: str,
+    columns: Sequence[tuple[str, str]],
+    zone: str = "UTC",
+    result: pa.Table | None = None,
+    room: int | None = None,
 ) -> Renderer:
     """Choose the text form of a result.
 
@@ -37,6 +41,7 @@ def renderer(
     zone:    the session time zone in which TIMESTAMP values are shown.
     result:  the whole result where it is at hand: a table's column widths then fit it. Without it (a stream) they
              follow from the types and names, so that rows stand aligned before data is known.
+    room:    cells of the screen to which the lines of a table are cut; None: values are shown whole.
 
     Raises InterfaceError for an unknown format.
     """
@@ -44,7 +49,10 @@ def renderer(
     if format == "table":
         laid = tuple(Column(name, kind) for name, kind in columns)
         widths = type_widths(laid) if result is None else data_widths(laid, sound_text(result), zone)
-        return Renderer(table_header(laid, widths), lambda rows: table_rows(sound_text(rows), laid, widths, zone))
+        if room is not None:
+            widths = fitted(laid, widths, room)
+        cut = room is not None
+        return Renderer(table_header(laid, widths), lambda rows: table_rows(sound_text(rows), laid, widths, zone, cut))
     names = [name for name, _ in columns]
     if format == "vertical":
         write = vertical_rows(names, zone)

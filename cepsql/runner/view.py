@@ -30,7 +30,7 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     Raises Error if the query fails.
     """
     begin = time.monotonic()
-    form = renderer(settings.format, query.columns, zone)
+    form = renderer(settings.format, query.columns, zone, room=console.columns)
     rows = _Rows(form, query.limit, settings, console)
     running = query.start(rows.write, drain=settings.drain, checkpoint=settings.checkpoint)
     try:

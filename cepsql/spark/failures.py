@@ -15,6 +15,7 @@ from pyspark.errors import (
     SparkRuntimeException,
     StreamingQueryException,
 )
+from pyspark.errors.exceptions.captured import convert_exception
 
 from cepsql import errors
 from cepsql.errors import (
@@ -52,6 +53,10 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
         return exception
     if lost_java(exception):
         return _java_ended(_trace(exception))
+    if isinstance(exception, py4j.protocol.Py4JJavaError):
+        # The causes are known to Java only; without it, what there is must do.
+        with contextlib.suppress(py4j.protocol.Py4JError):
+            exception = convert_exception(exception.java_exception)
     chain = list(_causes(exception))
     texts = [_description(link) for link in chain]
     for text in texts:
@@ -126,8 +131,6 @@ def _causes(exception: BaseException) -> Iterator[BaseException]:
 
 def _description(exception: BaseException) -> str:
     """Return what an exception says, without a Java trace where that can be told apart."""
-    if isinstance(exception, py4j.protocol.Py4JJavaError):
-        return str(exception.java_exception)
     if isinstance(exception, PySparkException):
         return getattr(exception, "_desc", None) or str(exception)
     return str(exception)

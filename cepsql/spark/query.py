@@ -18,6 +18,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
+from cepsql.spark.checkpoint_files import explained
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.late_counts import count_left_out
@@ -176,8 +177,9 @@ class StandingQuery:
                 self._enough.set()
             self._start_spark()
         except Exception as exception:
+            error = self._translated(exception)
             discard(self._checkpoint)
-            raise self._translated(exception) from exception
+            raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
 
     def _run(self) -> None:
@@ -257,14 +259,16 @@ class StandingQuery:
             self._error = self._error or self._translated(exception)
 
     def _translated(self, exception: BaseException) -> Error:
-        cause = self._sink.raised
-        if cause is None or isinstance(cause, Error):
-            known = self._sink.error if isinstance(self._sink.error, Error) else None
-            return translate_failure(cause or known or exception, self._options.secrets)
-        account = "".join(traceback.format_exception(cause))
-        error = OperationalError(f"on_rows raised {type(cause).__name__}: {cause}", detail=account)
-        error.__cause__ = cause
-        return error
+        raised = self._sink.raised
+        if raised is not None and not isinstance(raised, Error):
+            account = "".join(traceback.format_exception(raised))
+            error = OperationalError(f"on_rows raised {type(raised).__name__}: {raised}", detail=account)
+            error.__cause__ = raised
+            return error
+        said = self._sink.error
+        # What Spark says of a batch quotes the whole account of it, with Python's.
+        cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
+        return explained(translate_failure(cause, self._options.secrets), self._checkpoint.folder)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:

@@ -165,3 +165,15 @@ def test_bars_stand_below_each_other(rows):
         cell_width(line[: line.index(mark)]) for line, mark in zip(lines, ["|", "+", *"|" * len(rows)], strict=True)
     }
     assert len(bars) == 1
+
+
+def test_a_line_is_cut_to_the_screen():
+    columns = [("name", "string"), ("n", "bigint"), ("日本", "string")]
+    rows = pa.table({"name": ["a" * 40, "b"], "n": [1, 2**60], "日本": ["日本" * 9, None]})
+    for room in (30, 40, 60):
+        form = renderer("table", columns, result=None, room=room)
+        lines = [*form.header, *form.rows(rows)]
+        assert max(map(cell_width, lines)) <= room, lines
+    assert "…" in lines[2]
+    whole = renderer("table", columns, result=rows, room=200)
+    assert "…" not in "".join(whole.rows(rows))
