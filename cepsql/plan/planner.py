@@ -30,6 +30,13 @@ Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
 
 
+_COMPARISONS = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_ENDLESS_JOIN = (
+    "the join keeps every row of its streams for ever, since a partner may come at any time: bound it by a condition "
+    "such as b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
+)
+
+
 @dataclass(frozen=True)
 class Plan:
     """A query with all names known.
@@ -77,7 +84,14 @@ class Plan:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the query."""
-        return tuple(notice for match in self.matches for notice in match.notices)
+        found = [notice for match in self.matches for notice in match.notices]
+        return (*found, *([_ENDLESS_JOIN] if self._joins_without_bound() else []))
+
+    def _joins_without_bound(self) -> bool:
+        """Tell whether Spark joins streams under no condition that compares times, or anything, by less or greater."""
+        query, inputs = self.logical.query, self.logical.inputs
+        streams = [table for table in catalog_tables(query) if inputs[table_name(table)].properties.streaming]
+        return len(streams) > 1 and query.find(exp.Join) is not None and query.find(*_COMPARISONS) is None
 
 
 def plan_query(query: Query, lookup: Lookup) -> Plan:
