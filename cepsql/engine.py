@@ -1,8 +1,9 @@
 """The front door: statements in, lazy queries and answers out. Shell, command line and programs use this alone."""
 
+import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from sqlglot import exp
 
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
-from cepsql.analysis.parameters import bind_parameters, refuse_parameters
+from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.resolve import table_name
@@ -29,7 +30,7 @@ from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.references import valued_source
-from cepsql.query import JOB_TAG, Query, limited
+from cepsql.query import Query, limited
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -40,6 +41,14 @@ if TYPE_CHECKING:
     from cepsql.standing.home import Home
     from cepsql.standing.queries import Queries
 
+LOGGER = logging.getLogger("cepsql")
+
+ANSI = "spark.sql.ansi.enabled"
+"""Spark's setting that makes 1/0, overflows and casts that fail errors."""
+
+_FAILING = (exp.Div, exp.IntDiv, exp.Mod, exp.Cast, exp.TryCast)
+"""Expressions that ANSI mode lets fail."""
+
 SETTINGS = {
     "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
     "cepsql.scan": "auto: Arrow reads the files of a stream where it gives the same rows as Spark; spark: Spark does",
@@ -49,10 +58,15 @@ SETTINGS = {
 """Settings of cepsql itself, with what they mean; SET passes all others to Spark."""
 
 
+Args = Mapping[str, object] | Sequence[object] | None
+"""Values of parameters: by name, or in order."""
+
+
 def connect(
     spark: "SparkSession | None" = None,
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
+    ansi: bool | None = None,
     catalog: str | None = None,
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
@@ -60,19 +74,27 @@ def connect(
     spark:   the session to use, whose tables and views can be queried too; None for one of our own.
     master:  where our own session runs, such as "local[2]" or "spark://host:7077".
     conf:    Spark settings for our own session.
+    ansi:    whether 1/0, an overflow or a cast that fails is an error (True) or gives NULL (False). None: as the given
+             session says; NULL in one of our own, so that one such value does not end a standing query.
     catalog: where definitions are kept, and shared with other processes: the path of a file, which is made if it is
-             missing, or a URL such as postgresql://host/database; default CEPSQL_CATALOG. None: in this process.
+             missing, or a URL such as postgresql://host/database; default CEPSQL_CATALOG. "": in this process.
     Raises OperationalError if the catalog cannot be used.
     """
-    return Engine(spark, master, dict(conf or {}), opened_catalog(catalog or os.environ.get("CEPSQL_CATALOG")))
+    given = dict(conf or {})
+    if ansi is not None:
+        given[ANSI] = str(ansi).lower()
+        if spark is not None:
+            spark.conf.set(ANSI, given[ANSI])
+    location = os.environ.get("CEPSQL_CATALOG") if catalog is None else catalog
+    return Engine(spark, master, given, opened_catalog(location))
 
 
 def opened_catalog(location: str | None) -> Catalog:
-    """Return the catalog at a location, None for one of this process.
+    """Return the catalog at a location, None or "" for one of this process.
 
     Raises OperationalError if it cannot be used.
     """
-    if location is None:
+    if not location:
         return Catalog()
     from cepsql.catalog.database import Database
     from cepsql.catalog.store import Store
@@ -97,22 +119,30 @@ class Engine:
         self._inserting: StandingQuery | None = None
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
+        self._started = False
+        self._told_ansi = False
         self._lock = threading.Lock()
         self._standing: list[StandingQuery] = []
 
     @property
     def spark(self) -> "SparkSession":
-        """The Spark session, started when first asked for.
+        """The Spark session, started when first asked for, and again where the Java of one that we started has ended.
 
         Raises OperationalError if Java or Spark cannot be started.
         """
         with self._lock:
+            if self._spark is not None and self._given is None:
+                self._forget_lost()
             if self._spark is None:
                 from cepsql.spark.packages import with_packages
-                from cepsql.spark.session import session
+                from cepsql.spark.session import active_session, session
 
-                conf, needed = with_packages(self._conf, [r for r in self.catalog if isinstance(r, Source)])
-                self._spark = session(None, self._master, conf, needed)
+                found = active_session()
+                if found is None:
+                    sources = [relation for relation in self.catalog if isinstance(relation, Source)]
+                    conf, needed = with_packages(self._conf | self._spark_settings, sources)
+                    found, self._started = session(None, self._master, conf, needed), True
+                self._spark = found
             return self._spark
 
     @property
@@ -139,10 +169,44 @@ class Engine:
         self._home = Home(self.catalog, self._start_owned, adopts, lease or LEASE_SECONDS)
         return self._home
 
-    def sql(self, text: str, args: Mapping[str, object] | None = None) -> Query | Answer:
+    def warm(self) -> None:
+        """Start Spark and its Python workers now, so that the first query need not wait for them."""
+        from cepsql.spark.warm import warm
+
+        warm(self.spark)
+
+    def _forget_lost(self) -> None:
+        """Forget a session whose Java has ended, and with it the DataFrames that were registered."""
+        from cepsql.spark.gateway import is_lost
+
+        assert self._spark is not None
+        if not is_lost(self._spark):
+            return
+        LOGGER.warning("Java has ended; Spark starts again, and all definitions are kept")
+        self._spark = None
+        lost = [relation.name for relation in self.catalog if isinstance(relation, Registered)]
+        for name in lost:
+            self.catalog.drop(self.catalog.get(name), cascade=True)
+        if lost:
+            LOGGER.warning("these DataFrames are gone with Java and must be registered again: %s", ", ".join(lost))
+
+    def query(self, text: str, args: Args = None) -> Query:
+        """Return the query that a text is; it is lazy.
+
+        args: as for `sql`.
+        Raises InterfaceError if the text is no single query, and what `sql` raises.
+        """
+        parsed = statements(text)
+        if len(parsed) != 1 or not isinstance(parsed[0], st.Query):
+            raise InterfaceError("query() takes a single query", hint="sql() executes any statements", text=text)
+        found = self.sql(text, args)
+        assert isinstance(found, Query)
+        return found
+
+    def sql(self, text: str, args: Args = None) -> Query | Answer:
         """Execute all statements of a text; return what the last one gives.
 
-        args: values for named parameters `:name`.
+        args: values for the parameters `:name` by name, or a list of those for every `?`.
         Definitions act at once; a query is lazy. Raises Error.
         """
         result: Query | Answer | None = None
@@ -152,16 +216,56 @@ class Engine:
             raise InterfaceError("the text has no statement", text=text)
         return result
 
-    def execute(self, text: str, args: Mapping[str, object] | None = None) -> Iterator[Query | Answer]:
+    def execute(self, text: str, args: Args = None) -> Iterator[Query | Answer]:
         """Execute the statements of a text one by one; give what each says, before the next is executed."""
-        for statement in statements(text):
+        parsed = statements(text)
+        values = named_values(parsed, {} if args is None else args)
+        for statement in parsed:
             try:
                 if isinstance(statement, st.CreateView | st.CreateQuery):
                     refuse_parameters(statement, "a text that is kept", statement.name.span)
-                yield self._execute(bind_parameters(statement, args or {}))
+                yield self._execute(bind_parameters(statement, values))
             except Error as error:
                 error.text = error.text or text
                 raise
+
+    def check(self, text: str, args: Args = None) -> None:
+        """Read and analyse the statements of a text, but run none; definitions take effect. Spark is not started.
+
+        Raises what executing them would raise before anything runs.
+        """
+        parsed = statements(text)
+        values = named_values(parsed, {} if args is None else args)
+        for statement in parsed:
+            try:
+                self._check(bind_parameters(statement, values))
+            except Error as error:
+                error.text = error.text or text
+                raise
+
+    def _check(self, statement: st.Statement) -> None:
+        match statement:
+            case st.Query() as query:
+                plan_query(query, self._lookup)
+            case st.Explain(query) | st.ExplainMatch(query):
+                plan_query(query, self._lookup)
+            case st.Insert(sink, query):
+                self.catalog.sink(sink.text, sink.span)
+                self.plan(query)
+            case st.ControlQuery(_, name) | st.ShowHistory(name) | st.DescribeQuery(name):
+                self.catalog.query(name.text, name.span)
+            case st.CreateSource(columns=()):
+                raise NotSupportedError(
+                    f"{statement.name.text} names no columns, and only Spark can read them",
+                    statement.name.span,
+                    "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
+                )
+            case st.SetOption(key) if key is not None and not key.startswith("cepsql."):
+                pass
+            case st.ResetOption(key) if key is not None and not key.startswith("cepsql."):
+                pass
+            case _:
+                self._execute(statement)
 
     def register(self, name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> None:
         """Give a DataFrame a name that statements can use; an existing name is replaced.
@@ -182,6 +286,16 @@ class Engine:
             mark = Watermark(column, interval_micros(exp.Interval(this=exp.Literal.string(delay))))
         self.catalog.add(Registered(name, columns, frame, frame.isStreaming, mark), replace=True)
 
+    def notices(self, query: Query) -> tuple[str, ...]:
+        """Return what a user at a terminal should know of this engine before a query runs, each thing once."""
+        given = ANSI in self._conf or ANSI in self._spark_settings or self._given is not None
+        if given or self._told_ansi or query.plan.query.expression.find(*_FAILING) is None:
+            return ()
+        self._told_ansi = True
+        return (
+            "1/0, overflows and casts that fail give NULL here; SET spark.sql.ansi.enabled = true makes them errors",
+        )
+
     def keep(self, standing: "StandingQuery") -> None:
         """Remember a standing query, to stop it when the engine is closed."""
         self._standing.append(standing)
@@ -191,10 +305,9 @@ class Engine:
         if self._inserting is not None:
             self._inserting.stop()
         if self._spark is not None:
-            from cepsql.spark.run_once import cancel_runs
+            from cepsql.spark.runs import cancel
 
-            self._spark.interruptTag(JOB_TAG)
-            cancel_runs(self._spark)
+            cancel(self._spark)
 
     def close(self) -> None:
         """Stop the standing queries of this engine, and Spark if the engine started it."""
@@ -204,8 +317,12 @@ class Engine:
         for standing in self._standing:
             standing.stop()
         self._standing.clear()
-        if self._spark is not None and self._given is None:
-            self._spark.stop()
+        if self._spark is not None and self._started:
+            from cepsql.spark.gateway import is_lost
+
+            if not is_lost(self._spark):
+                self._spark.stop()
+        if self._given is None:
             self._spark = None
 
     def __enter__(self) -> "Engine":

@@ -1,5 +1,6 @@
 """Statements as frozen data: the dialect's shape is ours, plain SQL inside is sqlglot expressions with positions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -90,17 +91,30 @@ class DeduplicateClause:
     span: Span = field(compare=False)
 
 
+Clause = MatchClause | DeduplicateClause
+"""An ordered operator as it is written."""
+
+
 @dataclass(frozen=True)
 class Query:
     """A query in which every MATCH_RECOGNIZE and DEDUPLICATE is a placeholder table.
 
     operators: these clauses, inner ones first.
+    text:      where its text stands in `sql`; `inputs` says the same of what each operator reads, and `operator_places`
+               of each operator with what it reads, without its alias.
+    parameters: the parameters in the text; an empty one stands for those whose place is not known.
+    values:    SQL of the parameters' values, once they are bound.
     """
 
     expression: exp.Query
-    operators: tuple[MatchClause | DeduplicateClause, ...]
+    operators: tuple[Clause, ...]
     sql: str
     span: Span
+    text: Span | None = field(default=None, compare=False)
+    inputs: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    operator_places: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    parameters: tuple[Name, ...] = field(default=(), compare=False)
+    values: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)

@@ -48,13 +48,6 @@ def has_key(held: OrderedRows, keys: Sequence[str], others: Sequence[pa.Table]) 
     return found
 
 
-def pending_partitions(held: pa.Table) -> int:
-    """Return in how many partitions of kept rows something is undecided, and not all is context."""
-    first, pending = integers(held[FIRST]) > 0, integers(held[CONTEXT]) == 0
-    follows_context = np.append(True, ~pending[:-1])
-    return int(np.count_nonzero(pending & (first | follows_context)))
-
-
 def divide(held: OrderedRows, chosen: np.ndarray) -> tuple[pa.Table | None, pa.Table | None]:
     """Split kept rows into those of the chosen partitions, without FIRST, and the others as they are kept."""
     if chosen.all():

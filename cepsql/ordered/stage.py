@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import check_types
 from cepsql.ordered.counts import Counts, Tally
-from cepsql.ordered.held import pending_partitions
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.rejected import rejected_rows, without_whole
 from cepsql.ordered.release import release, where_time
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.ordered.standing import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
 
 
@@ -48,15 +48,6 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class StateSize:
-    """How much a bucket keeps: rows, bytes, and partitions in which something is undecided, such as a partial match."""
-
-    rows: int
-    bytes: int
-    pending: int
-
-
-@dataclass(frozen=True)
 class Advanced:
     """What a micro-batch gave.
 
@@ -66,7 +57,7 @@ class Advanced:
     counts:   this batch's counts.
     bound:    rows at or below this event time were released (BEGINNING: none yet).
     total:    the counts since the query began.
-    size:     of the new state.
+    standing: what the bucket holds now.
     rejected: for each input the rows that were not used, as `cepsql.ordered.rejected` has them; None if there are none,
               or if they do not travel whole.
     """
@@ -77,7 +68,7 @@ class Advanced:
     counts: Tally
     bound: int
     total: Tally
-    size: StateSize
+    standing: Standing
     rejected: tuple[pa.Table | None, ...]
 
 
@@ -105,14 +96,8 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
     after = State(bound, came.greatest, before.tally + tally, kept)
     written = encode(after, operator, stage.identity)
-    size = _size(after, written)
-    return Advanced(step.output, step.changes, written, tally, bound, after.tally, size, came.rejected)
-
-
-def _size(state: State, written: bytes) -> StateSize:
-    rows = [table for table in (*state.kept.held, *state.kept.waiting) if table is not None]
-    held = [table for table in state.kept.held if table is not None]
-    return StateSize(sum(table.num_rows for table in rows), len(written), sum(map(pending_partitions, held)))
+    holds = standing(operator, kept)
+    return Advanced(step.output, step.changes, written, tally, bound, after.tally, holds, came.rejected)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ _COUNTERS = (
 _GAUGES = (
     ("last_batch_seconds", "batch_seconds", "Seconds that the last micro-batch took"),
     ("rows_per_second", "rows_per_second", "Input rows a second of the last micro-batch"),
-    ("partial_matches", "partial_matches", "Keys of which something is undecided"),
+    ("records_behind", "records_behind", "Records of Kafka that were not yet read"),
+    ("partial_matches", "open", "Keys of which something is undecided"),
     ("state_rows", "state_rows", "Rows in the state"),
     ("state_bytes", "state_bytes", "Bytes of the state"),
 )

@@ -1,5 +1,6 @@
 """What a standing query has done so far, gathered from Spark's progress events so that none is lost."""
 
+import datetime
 import re
 import threading
 import weakref
@@ -20,6 +21,7 @@ from pyspark.sql.streaming.listener import (
 
 from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import Counts
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
 
@@ -43,15 +45,15 @@ _COUNTED = {
 INPUT_COUNTS = "input"
 """What the names of an operator's counts of a single input begin with; its number and name follow."""
 
-STATE_SIZES = ("state_rows", "state_bytes", "partial_matches")
-"""How much the stages of a query keep after a batch: rows, bytes, and keys of which something is undecided."""
-
 _INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
-_OUR_OPERATOR = "applyInPandasWithState"
+STANDING = ("deadline", "rows", "waiting", "open", "bytes")
+"""What a stage observes of what it holds (`cepsql.ordered.standing.Standing`), and the bytes of its state."""
+
 _LAST_EVENTS_SECONDS = 10
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,18 @@ class Progress:
     rows_out:        rows that the sink was given.
     sink_retries:    how often the sink was tried again because it did not answer.
     waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
-    watermark:       event time in microseconds up to which rows were released, None until there is one.
+    bound:           event time in microseconds up to which rows were released, None until there is one; `watermark` is
+                     the same as a time. Neither changes when the input ends, which `ended` tells.
+    batch_seconds:   how long the last batch took.
+    state_rows, state_bytes: what the query keeps between batches, as of the last batch; of a query without an ordered
+                     operator what Spark says.
+    counted_on:      whether the numbers go on from what the checkpoint has counted.
+    rows_waiting:    rows above the watermark, which wait for it.
+    open:            partitions with something undecided, such as an open match.
+    next_deadline:   event time in microseconds at which the first of them is decided without a new row, None where none
+                     is; `deadline` is the same as a time.
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
-    batch_seconds:   how long the last batch took.
-    state_rows, state_bytes: what the query keeps between batches, as of the last batch.
-    partial_matches: keys of which a row pattern or another operator has something undecided, as of the last batch.
-    counted_on:      whether the numbers go on from what the checkpoint has counted.
     records_behind:  how many records of Kafka were there after the last batch when it was planned; None without Kafka.
     counters:        what other operators than row patterns count, by name.
     inputs:          the counts of each input of operators that have several, by the names of their streams.
@@ -98,17 +105,37 @@ class Progress:
     rows_out: int = 0
     sink_retries: int = 0
     waiting: str | None = None
-    watermark: int | None = None
-    seconds: float = 0.0
-    rows_per_second: float = 0.0
+    bound: int | None = None
+    ended: bool = False
     batch_seconds: float = 0.0
     state_rows: int = 0
     state_bytes: int = 0
-    partial_matches: int = 0
     counted_on: bool = False
+    rows_waiting: int = 0
+    open: int = 0
+    next_deadline: int | None = None
+    seconds: float = 0.0
+    rows_per_second: float = 0.0
     records_behind: int | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, Counts] = field(default_factory=dict)
+
+    @property
+    def watermark(self) -> datetime.datetime | None:
+        """The event time up to which rows were released, in UTC; None until there is one, and outside years 1-9999."""
+        return _time(self.bound)
+
+    @property
+    def deadline(self) -> datetime.datetime | None:
+        """When, in event time, the first of what is open is decided without a new row, in UTC; None if nothing is."""
+        return _time(self.next_deadline)
+
+
+def _time(micros: int | None) -> datetime.datetime | None:
+    try:
+        return None if micros is None else _EPOCH + datetime.timedelta(microseconds=micros)
+    except OverflowError:
+        return None
 
 
 class Watch:
@@ -184,7 +211,6 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
     if matched and event.batchDuration:
         # Spark may have counted files instead.
         totals["rows_per_second"] = sum(values.get("read") or 0 for values in matched) * 1000 / event.batchDuration
-    totals |= _state_sizes(event, everything)
     everything |= _left_out(event)
     for name, values in everything.items():
         malformed = values.get("malformed") or 0
@@ -203,9 +229,37 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         for given, counts in inputs.items():
             totals["inputs"] = totals.get("inputs", dict(progress.inputs))
             totals["inputs"][given] = totals["inputs"].get(given, Counts()) + counts
-        if values.get("bound") is not None:
-            totals["watermark"] = max(values["bound"], totals.get("watermark", values["bound"]))
-    return replace(progress, **totals)
+    return replace(progress, **totals, **_standing(progress, event, everything))
+
+
+def _standing(progress: Progress, event: StreamingQueryProgress, everything: Mapping[str, dict]) -> dict[str, Any]:
+    """Return how far the query has come after a batch, and what it holds."""
+    stages = [values for values in everything.values() if values.get("bound") is not None]
+    if not stages:
+        reached = (event.eventTime or {}).get("watermark")
+        micros = None if reached is None else _micros(datetime.datetime.fromisoformat(reached))
+        # Before it has one, Spark says that its watermark is the epoch.
+        size = {
+            "state_rows": sum(operator.numRowsTotal for operator in event.stateOperators),
+            "state_bytes": sum(operator.memoryUsedBytes for operator in event.stateOperators),
+        }
+        return {"bound": micros or progress.bound, **size}
+    bounds = [values["bound"] for values in stages]
+    times = [bound for bound in bounds if BEGINNING < bound < END_OF_TIME]
+    deadlines = [values["deadline"] for values in stages if values.get("deadline") is not None]
+    return {
+        "bound": max(times, default=progress.bound),
+        "ended": END_OF_TIME in bounds,
+        "state_rows": sum(values.get("rows") or 0 for values in stages),
+        "state_bytes": sum(values.get("bytes") or 0 for values in stages),
+        "rows_waiting": sum(values.get("waiting") or 0 for values in stages),
+        "open": sum(values.get("open") or 0 for values in stages),
+        "next_deadline": min(deadlines, default=None),
+    }
+
+
+def _micros(time: datetime.datetime) -> int:
+    return (time - _EPOCH) // datetime.timedelta(microseconds=1)
 
 
 def _others(values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts]]:
@@ -213,25 +267,13 @@ def _others(values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts
     counters: dict[str, int] = {}
     inputs: dict[str, dict[str, int]] = {}
     for name in values if values.get("total_read") is not None else ():
-        if name.startswith("total_") or name == "bound" or name in (*_COUNTED, *STATE_SIZES):
+        if name.startswith("total_") or name in ("bound", *STANDING) or name in _COUNTED:
             continue
         if count := re.fullmatch(_INPUT_COUNT, name):
             inputs.setdefault(count[1], {})[count[2]] = values[prefix + name]
         else:
             counters[name] = values[prefix + name]
     return counters, {name: Counts(**counts) for name, counts in inputs.items()}
-
-
-def _state_sizes(event: StreamingQueryProgress, observed: Mapping[str, dict]) -> dict[str, int]:
-    """Return how much is kept: what our stages say of theirs, and what Spark says of its own operators."""
-    ours = [values for values in observed.values() if values.get("state_bytes") is not None]
-    sizes = {name: sum(values[name] for values in ours) for name in STATE_SIZES}
-    theirs = [operator for operator in event.stateOperators if operator.operatorName != _OUR_OPERATOR]
-    if not ours and not theirs:
-        return {}
-    sizes["state_rows"] += sum(operator.numRowsTotal for operator in theirs)
-    sizes["state_bytes"] += sum(operator.memoryUsedBytes for operator in theirs)
-    return sizes
 
 
 def _left_out(event: StreamingQueryProgress) -> dict[str, dict]:

@@ -20,7 +20,7 @@ from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.late_rows import LateFiles, write_rejected
-from cepsql.spark.progress import INPUT_COUNTS, STATE_SIZES
+from cepsql.spark.progress import INPUT_COUNTS, STANDING
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.source import MALFORMED, WHOLE
 from cepsql.spark.worker import settle
@@ -73,7 +73,7 @@ def run_stage(
 
     identity:    of the query; a state that was written under another one is refused.
     observation: name under which each batch's progress shows `observed_counts`, summed, the same since the checkpoint
-                 began with `total_` before their names, the STATE_SIZES, and the greatest `bound`.
+                 began with `total_` before their names, the greatest `bound`, and what is held: `STANDING`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     """
     spark = feeds[0].frame.sparkSession
@@ -87,14 +87,16 @@ def run_stage(
     stage = Stage(operator, tuple(Input(feed.delay, feed.side, feed.chained, feed.name) for feed in feeds), identity)
     late = tuple(feed.late for feed in feeds)
     nothing = Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0))
-    names = [*_counted(stage, nothing, nothing), *STATE_SIZES]
-    ddl = ", ".join(f"`{name}` BIGINT" for name in names) + ", bound BIGINT, output BINARY"
+    names = _counted(stage, nothing, nothing)
+    ddl = ", ".join(f"`{name}` BIGINT" for name in (*names, *STANDING)) + ", bound BIGINT, output BINARY"
     batches = united.groupBy("bucket").applyInPandasWithState(
         partial(_advance, stage, late), ddl, "state BINARY", "append", GroupStateTimeout.NoTimeout
     )
     counted = [F.sum(F.col(f"`{name}`")).alias(name) for name in names]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
-    observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"))
+    held = [F.sum(F.col(f"`{name}`")).alias(name) for name in STANDING[1:]]
+    held = [F.min("deadline").alias("deadline"), *held]
+    observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"), *held)
     return observed.select("bound", "output")
 
 
@@ -182,12 +184,14 @@ def _advance(
             part = f"bucket-{key[0]}" if len(late) == 1 else f"input-{number}-bucket-{key[0]}"
             write_rejected(files, rejected, part)
     state.update((advanced.state,))
-    sizes = zip(STATE_SIZES, (advanced.size.rows, advanced.size.bytes, advanced.size.pending), strict=True)
-    counts = {**_counted(stage, advanced.counts, advanced.total), **dict(sizes)}
+    counts = _counted(stage, advanced.counts, advanced.total)
     for i, piece in enumerate(list(_serialized(advanced)) or [None]):
         numbers = counts if i == 0 else dict.fromkeys(counts, 0)
-        row = {**numbers, "bound": advanced.bound, "output": piece}
-        yield pd.DataFrame({name: [value] for name, value in row.items()})
+        held = asdict(advanced.standing) if i == 0 else {"rows": 0, "waiting": 0, "open": 0, "deadline": None}
+        size = len(advanced.state) if i == 0 else 0
+        row = {**numbers, **held, "bytes": size, "bound": advanced.bound, "output": piece}
+        columns = {name: [value] for name, value in row.items()}
+        yield pd.DataFrame(columns | {"deadline": pd.array([row["deadline"]], "Int64")})
 
 
 def _serialized(advanced: Advanced) -> Iterator[bytes]:

@@ -12,9 +12,6 @@ Rows = tuple[tuple[str | None, ...], ...]
 LISTED = ("query", "state", "since", "sink", "rows read", "rows out", "matches", "late", "lag", "owner", "error")
 REMEMBERED = ("at", "state", "note", "batches", "rows read", "rows out", "matches", "late", "malformed", "watermark")
 
-_END_OF_INPUT = 2**61
-"""Event times beyond are those of the end of the input."""
-
 _COUNTED = (
     ("rows read", "rows_read"),
     ("rows out", "rows_out"),
@@ -25,7 +22,8 @@ _COUNTED = (
     ("malformed rows", "rows_malformed"),
     ("matches", "matches"),
     ("timed out matches", "timeouts"),
-    ("partial matches", "partial_matches"),
+    ("partial matches", "open"),
+    ("rows that wait for the watermark", "rows_waiting"),
     ("rows of state", "state_rows"),
     ("bytes of state", "state_bytes"),
 )
@@ -95,8 +93,8 @@ def _remembered(entry: HistoryEntry) -> tuple[str | None, ...]:
 
 def lag_seconds(state: QueryState) -> float | None:
     """Return how far the watermark of a query was behind the clock when it last told; None if it has none."""
-    mark = (state.progress or {}).get("watermark")
-    if mark is None or mark >= _END_OF_INPUT or state.progress_at is None:
+    mark = (state.progress or {}).get("bound")
+    if mark is None or state.progress_at is None or (state.progress or {}).get("ended"):
         return None
     return max(0.0, state.progress_at - mark / 1_000_000)
 
@@ -107,10 +105,10 @@ def _lag(state: QueryState) -> str | None:
 
 
 def _watermark(progress: Mapping) -> str | None:
-    mark = progress.get("watermark")
-    if mark is None:
-        return None
-    return "end of the input" if mark >= _END_OF_INPUT else _time(mark / 1_000_000)
+    if progress.get("ended"):
+        return "end of the input"
+    mark = progress.get("bound")
+    return None if mark is None else _time(mark / 1_000_000)
 
 
 def _error(state: QueryState) -> str | None:

@@ -65,7 +65,7 @@ def test_start_pause_resume_stop(engine):
     engine.sql("STOP QUERY rises")
     assert table("pairs") == [0, 2, 4, 6, 100, 102, 104]
     counts = rises.progress
-    assert (counts["rows_read"], counts["rows_out"], counts["partial_matches"]) == (16, 7, 1)
+    assert (counts["rows_read"], counts["rows_out"], counts["open"]) == (16, 7, 1)
     shown = dict(engine.sql("DESCRIBE EXTENDED QUERY rises").rows)
     assert (shown["state"], shown["rows read"], shown["watermark"]) == ("stopped", "16", "2026-01-01 05:01:06Z")
     assert int(shown["bytes of state"]) > 0 and shown["option trigger"] == "100 milliseconds"
