@@ -1,5 +1,6 @@
 """Whatever Spark can write, by the name of its format."""
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
@@ -36,6 +37,6 @@ class SparkSink(FittedSink):
             writer = writer.option("txnVersion", batch)
         try:
             writer.save()
-        except PySparkException as failure:
+        except (PySparkException, Py4JJavaError) as failure:
             raise translate_failure(failure, self._secrets) from failure
         return counted.get["rows"]

@@ -1,6 +1,5 @@
 """Tables of SQLite, whose values have a type each: times are ISO 8601 as text, in UTC."""
 
-import datetime
 import math
 import os
 import sqlite3
@@ -8,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from cepsql.catalog import Sink
 from cepsql.errors import ProgrammingError
+from cepsql.render.scalars import duration_text
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.database import Database, first_line, update_clause
@@ -93,23 +94,20 @@ def _values(column: pa.ChunkedArray) -> list:
     kind = column.type
     if is_nested(kind):
         return json_texts(column, "UTC")
-    if pa.types.is_timestamp(kind):
-        return _mapped(column.to_pylist(), _time_text if kind.tz is None else _instant_text)
-    if pa.types.is_date(kind) or pa.types.is_decimal(kind) or pa.types.is_duration(kind):
-        return _mapped(column.to_pylist(), str)
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        texts = column.cast(pa.timestamp("us", "UTC")).cast(pa.string())
+        return pc.replace_substring(texts, "Z", "+00:00").to_pylist()
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return column.cast(pa.string()).to_pylist()
+    if pa.types.is_decimal(kind):
+        return _mapped(column.to_pylist(), lambda value: format(value, "f"))
+    if pa.types.is_duration(kind):
+        return _mapped(column.to_pylist(), duration_text)
     if pa.types.is_floating(kind):
         # SQLite has no NaN: it would be NULL.
         return _mapped(column.to_pylist(), lambda value: "NaN" if math.isnan(value) else value)
     return column.to_pylist()
 
 
-def _mapped(values: list, text: Callable) -> list:
-    return [None if value is None else text(value) for value in values]
-
-
-def _instant_text(value: datetime.datetime) -> str:
-    return value.astimezone(datetime.UTC).isoformat(" ", "microseconds")
-
-
-def _time_text(value: datetime.datetime) -> str:
-    return value.isoformat(" ", "microseconds")
+def _mapped(values: list, changed: Callable) -> list:
+    return [None if value is None else changed(value) for value in values]

@@ -6,12 +6,14 @@ A machine that loses its power can leave the file written last empty or cut shor
 import json
 import logging
 import re
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from cepsql.errors import OperationalError
+from cepsql.errors import Error, OperationalError
 
 LOGGER = logging.getLogger("cepsql")
+_FULL, _ROOM_BYTES = "No space left on device", 2**20
 _HINT = "put the folder back from a copy, or use another checkpoint folder and replay the input"
 
 
@@ -32,6 +34,17 @@ def check_files(spark: Path) -> None:
     metadata = spark / "metadata"
     if any(needed) and not (metadata.exists() and _is_json([_text(metadata)])):
         raise _damaged(spark, metadata)
+
+
+def explained(error: Error, folder: Path) -> Error:
+    """Return an error of a query with what it means for its checkpoint, where that is what failed."""
+    if _FULL in error.message and shutil.disk_usage(folder).free < _ROOM_BYTES:
+        message, hint = f"the checkpoint {folder} cannot be written: {_FULL}", "a start goes on once there is room"
+    elif str(folder / "spark") in error.message:
+        message, hint = f"the checkpoint {folder} cannot be gone on from: {error.message}", _HINT
+    else:
+        return error
+    return OperationalError(message, hint=hint, detail=error.detail)
 
 
 def _damaged(spark: Path, file: Path) -> OperationalError:

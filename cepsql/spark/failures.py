@@ -15,6 +15,7 @@ from pyspark.errors import (
     SparkRuntimeException,
     StreamingQueryException,
 )
+from pyspark.errors.exceptions.captured import convert_exception
 
 from cepsql import errors
 from cepsql.errors import DataError, Error, InternalError, NotSupportedError, OperationalError, ProgrammingError, Span
@@ -35,6 +36,10 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
     """
     if isinstance(exception, Error):
         return exception
+    if isinstance(exception, py4j.protocol.Py4JJavaError):
+        # The causes are known to Java only; without it, what there is must do.
+        with contextlib.suppress(py4j.protocol.Py4JError):
+            exception = convert_exception(exception.java_exception)
     chain = list(_causes(exception))
     texts = [_description(link) for link in chain]
     for text in texts:
@@ -87,8 +92,6 @@ def _causes(exception: BaseException) -> Iterator[BaseException]:
 
 def _description(exception: BaseException) -> str:
     """Return what an exception says, without a Java trace where that can be told apart."""
-    if isinstance(exception, py4j.protocol.Py4JJavaError):
-        return str(exception.java_exception)
     if isinstance(exception, PySparkException):
         return getattr(exception, "_desc", None) or str(exception)
     return str(exception)

@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
+from cepsql.spark.checkpoint_files import explained
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.late_counts import count_left_out
@@ -167,8 +168,9 @@ class StandingQuery:
                 end_input(self._checkpoint.control)
             self._start_spark()
         except Exception as exception:
+            error = self._translated(exception)
             discard(self._checkpoint)
-            raise self._translated(exception) from exception
+            raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
 
     def _run(self) -> None:
@@ -227,8 +229,10 @@ class StandingQuery:
             self._error = self._error or self._translated(exception)
 
     def _translated(self, exception: BaseException) -> Error:
-        cause = self._sink.error if isinstance(self._sink.error, Error) else exception
-        return translate_failure(cause, self._options.secrets)
+        said = self._sink.error
+        # What Spark says of a batch quotes the whole account of it, with Python's.
+        cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
+        return explained(translate_failure(cause, self._options.secrets), self._checkpoint.folder)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:

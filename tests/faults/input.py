@@ -4,7 +4,7 @@ import os
 import random
 from pathlib import Path
 
-FILES, ROWS, KEYS = 8, 40, 6
+FILES, ROWS, KEYS = 5, 60, 6
 
 
 def write_input(folder: Path) -> None:

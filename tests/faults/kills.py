@@ -11,6 +11,7 @@ import os
 import random
 import secrets
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pyarrow.dataset
@@ -26,12 +27,25 @@ import pyarrow.dataset
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "servers")]
 
-from failpoints import PLACES, kill  # noqa: E402
+from failpoints import PLACES  # noqa: E402
 from input import write_input  # noqa: E402
 from postgresql import PostgreSQL, Unavailable, running_postgresql  # noqa: E402
 
 _COUNTED = ("rows_read", "rows_used", "rows_late", "rows_malformed", "rows_null_time", "matches", "timeouts")
 _LONGEST_RUN_SECONDS = 240
+QUERIES = ("match", "unions", "chain", "keyed", "windows", "calls")
+
+
+@dataclass
+class Outcome:
+    """What a round has written, and what its queries counted of the input.
+
+    written: the rows, as text, of each sink and of the tables of late rows.
+    counts:  by query; without windows of Spark's, which do not count on after a restart.
+    """
+
+    written: dict[str, Counter]
+    counts: dict[str, dict[str, int]]
 
 
 @dataclass
@@ -41,6 +55,7 @@ class Round:
     folder: Path
     server: PostgreSQL | None
     kills: list[str] = field(default_factory=list)
+    _handles: list[int] = field(default_factory=list)
 
     def __post_init__(self):
         write_input(self.folder / "in")
@@ -49,16 +64,26 @@ class Round:
             self._query(f"CREATE SCHEMA {self._schema}")
 
     def run(self, chance: random.Random | None, kills: int = 0) -> None:
-        """Run the queries to their end; with chance they are killed so often before, as long as they run."""
-        while True:
-            plan = _plan(chance) if chance is not None and len(self.kills) < kills else ()
-            ended = self._run_once(plan, chance)
-            if ended:
-                return
-            self.kills.append(" ".join(map(str, plan)))
+        """Run the queries to their end; with chance they are killed so often before, as long as they run.
 
-    def written(self) -> dict[str, Counter]:
-        """Return the rows of each sink, and of the tables of late rows."""
+        A JVM whose program was killed is left to end by itself, beside the next one.
+        """
+        while left := [name for name in QUERIES if not (self.folder / f"finished_{name}").exists()]:
+            plan = _plan(chance) if chance is not None and len(self.kills) < kills else ()
+            # A start of all of them takes longer than one that is soon killed needs.
+            names = chance.sample(left, min(2, len(left))) if plan and chance is not None else left
+            if not self._run_once(plan, names):
+                self.kills.append(" ".join(map(str, plan)))
+        for handle in self._handles:
+            _kill(handle)
+            os.close(handle)
+        self._handles.clear()
+
+    def outcome(self) -> Outcome:
+        """Return what has come of it."""
+        return Outcome(self._written(), self._counts())
+
+    def _written(self) -> dict[str, Counter]:
         found = {name: _files(self.folder / name, "parquet") for name in ("match", "calls", "late_a", "late_b")}
         found["windows"] = _files(self.folder / "windows", "json")
         for name, file in (("unions", "s.db"), ("keyed", "k.db")):
@@ -69,8 +94,7 @@ class Round:
             found["chain"] = Counter(map(str, self._query(f"SELECT * FROM {self._schema}.chain")))
         return found
 
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Return what the queries counted of the input; windows of Spark's do not count on after a restart."""
+    def _counts(self) -> dict[str, dict[str, int]]:
         found = {}
         for path in sorted(self.folder.glob("finished_*")):
             progress = json.loads(path.read_text())
@@ -79,13 +103,13 @@ class Round:
                 found[name] = {key: progress[key] for key in _COUNTED}
         return found
 
-    def _run_once(self, plan: tuple, chance: random.Random | None) -> bool:
-        """Run the queries once; return whether they came to their end. A plan says how they die."""
+    def _run_once(self, plan: tuple, names: list[str]) -> bool:
+        """Run queries of these names once; return whether they came to their end. A plan says how they die."""
         pids = self.folder / "pids"
         pids.unlink(missing_ok=True)
         at_random = bool(plan) and plan[0] == "at random"
         arguments = [] if at_random else list(map(str, plan))
-        environment = os.environ | {"FAULTS_SCHEMA": self._schema}
+        environment = os.environ | {"FAULTS_SCHEMA": self._schema, "FAULTS_QUERIES": " ".join(names)}
         if self.server is not None:
             environment["FAULTS_POSTGRESQL"] = self.server.url
         with (self.folder / "log").open("ab") as log:
@@ -94,19 +118,23 @@ class Round:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True,
             )  # fmt: skip
             try:
+                while not pids.exists() and child.poll() is None:
+                    time.sleep(0.05)
+                handles = {name: os.pidfd_open(pid) for name, pid in json.loads(pids.read_text()).items()}
+                self._handles += handles.values()
                 if at_random:
-                    while not pids.exists() and child.poll() is None:
-                        time.sleep(0.05)
                     # Restarts need some seconds before the first batch; there is something to break from then on.
                     with contextlib.suppress(subprocess.TimeoutExpired):
-                        child.wait(plan[2])
-                    kill([json.loads(pids.read_text())[who] for who in plan[1]])
+                        child.wait(plan[1])
+                    for name in plan[2]:
+                        _kill(handles[name])
                 code = child.wait(_LONGEST_RUN_SECONDS)
             finally:
-                kill([child.pid, *(json.loads(pids.read_text()).values() if pids.exists() else ())])
+                child.kill()
                 child.wait()
-        if code and not plan:
-            raise AssertionError(f"a run that nobody killed failed:\n{(self.folder / 'log').read_text()[-3000:]}")
+        # Without its JVM a program ends with an error; else it ends well, or by our hand.
+        if code != 0 and not (plan and (code == -signal.SIGKILL or plan[-1] in ("jvm", ("jvm",)))):
+            raise AssertionError(f"{plan}: failed by itself:\n{(self.folder / 'log').read_text()[-3000:]}")
         return code == 0
 
     def _query(self, sql: str) -> list[tuple]:
@@ -123,23 +151,26 @@ def _plan(chance: random.Random) -> tuple:
     who = chance.choice(["both", "both", "jvm", "python"])
     if chance.random() < 0.4:
         names = {"both": ("jvm", "python")}.get(who, (who,))
-        return "at random", names, round(chance.uniform(0, 20), 2)
+        return "at random", round(chance.uniform(0, 12), 2), names
     return chance.choice(list(PLACES)), chance.choice(["before", "after"]), chance.choice([1, 1, 2, 3, 5, 8]), who
 
 
-def differences(expected: Round, found: Round) -> list[str]:
+def _kill(handle: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+
+
+def differences(expected: Outcome, found: Outcome) -> list[str]:
     """Return in what the sinks, the tables of late rows and the counts of two rounds differ."""
     said = []
-    wanted, got = expected.written(), found.written()
-    for name, rows in wanted.items():
-        lost, more = rows - got[name], got[name] - rows
+    for name, rows in expected.written.items():
+        lost, more = rows - found.written[name], found.written[name] - rows
         if lost or more:
             said.append(f"{name}: {lost.total()} lost, {more.total()} too many, such as {[*lost, *more][:2]}")
-    counted = expected.counts()
     said += [
-        f"{name} counted {numbers}, not {counted[name]}"
-        for name, numbers in found.counts().items()
-        if numbers != counted[name]
+        f"{name} counted {numbers}, not {expected.counts[name]}"
+        for name, numbers in found.counts.items()
+        if numbers != expected.counts[name]
     ]
     return said
 
@@ -179,19 +210,31 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--per-round", type=int, default=12, help="kills of one run over the input")
+    parser.add_argument(
+        "--expected", type=Path, help="file that keeps what an undisturbed run writes, for further ones"
+    )
     options = parser.parse_args()
+    # Servers and children are ended, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     chance, done, wrong = random.Random(options.seed), 0, 0
     with rounds() as (folder, server):
-        expected = Round(folder / "undisturbed", server)
         begun = time.monotonic()
-        expected.run(None)
-        sizes = {name: rows.total() for name, rows in expected.written().items()}
-        print(f"undisturbed: {time.monotonic() - begun:.0f} seconds, rows {sizes}", flush=True)
+        if options.expected and options.expected.exists():
+            kept = json.loads(options.expected.read_text())
+            expected = Outcome({name: Counter(rows) for name, rows in kept["written"].items()}, kept["counts"])
+        else:
+            undisturbed = Round(folder / "undisturbed", server)
+            undisturbed.run(None)
+            expected = undisturbed.outcome()
+            sizes = {name: rows.total() for name, rows in expected.written.items()}
+            print(f"undisturbed: {time.monotonic() - begun:.0f} seconds, rows {sizes}", flush=True)
+            if options.expected:
+                options.expected.write_text(json.dumps(asdict(expected)))
         while done < options.kills:
             found = Round(folder / f"round {done}", server)
             found.run(chance, min(options.per_round, options.kills - done))
             done += len(found.kills)
-            said = differences(expected, found)
+            said = differences(expected, found.outcome())
             wrong += bool(said)
             print(
                 f"{done} kills, {time.monotonic() - begun:.0f} seconds",

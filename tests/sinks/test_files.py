@@ -54,7 +54,7 @@ def test_a_batch_is_written_once(spark, tmp_path, format):
 def test_there_are_no_files_without_rows(spark, tmp_path, format):
     sink = opened(file_sink(tmp_path, format))
     sink.accept(spark.range(0, 4, 1, 4).where("id = 2").selectExpr("CAST(id AS INT) AS id", "'x' AS text"), 0)
-    assert [path.name.split("-")[4].split(".")[0] for path in tmp_path.glob("*.*")] == ["00002"]
+    assert [path.name.split("-")[4][:5] for path in tmp_path.glob("*.*")] == ["00002"]
 
 
 @pytest.mark.parametrize("files_in_place", [0, 1])

@@ -17,8 +17,8 @@ from cepsql.sinks import Batch, WriterIdentity, open_sink
 WRITER = WriterIdentity("q", 3, "checkpoint")
 
 
-def opened(format: str, key: tuple[str, ...] = (), **options: str):
-    return open_sink(Sink("alerts", (), format, tuple(options.items()), key), WRITER)
+def opened(kind: str, key: tuple[str, ...] = (), **options: str):
+    return open_sink(Sink("alerts", (), kind, tuple(options.items()), key), WRITER)
 
 
 def rows(spark, *values):
