@@ -26,7 +26,7 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Read, SparkWatermark, Sql, inputs
+from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql, inputs
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
 from cepsql.scalar.tree import Call, Literal
@@ -89,6 +89,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
                 lines.append(f"  scan: Spark's: {scan_obstacle or stage_obstacle(node)}")
         case Deduplicate():
             lines = _deduplicate_lines(node)
+        case Over():
+            lines = _over_lines(node)
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):
@@ -143,6 +145,20 @@ def _deduplicate_state(within: int | None) -> str:
         return waiting
     kept = "every key seen" if within is None else f"the keys of the last {_duration(within)}"
     return f"{waiting}; the time of the last row given out for {kept}"
+
+
+def _over_lines(node: Over) -> list[str]:
+    frames, reach, time = node.frames, node.frames.reach, node.properties.watermark
+    delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
+    kept = [f"the last {reach.before} rows of every key"] if reach.before else []
+    kept += [f"rows of the last {_duration(reach.micros_before)}"] if reach.micros_before else []
+    return [
+        f"Over {frames.name}",
+        *(f"  {call.column.name}: {sql_of(call.call)}" for call in frames.calls),
+        f"  watermark: {frames.time} - {', '.join(delays)}",
+        f"  state: {'; '.join(['rows not yet released by the watermark', *kept])}",
+        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, rows wait for later rows",
+    ]
 
 
 def _match_lines(node: Match) -> list[str]:

@@ -7,8 +7,9 @@ from itertools import takewhile
 from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
+from cepsql.analysis.over import Frames
 from cepsql.catalog import Registered, Source
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Read, SparkWatermark, Sql
+from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
 
@@ -38,6 +39,14 @@ def describe_join(join: IntervalJoin) -> dict:
     keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
     kind = "left join" if join.outer else "join"
     return {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+
+
+def describe_frames(frames: Frames) -> dict:
+    """Return what decides which rows frames hold, and what is made of them, as data that JSON can hold."""
+    return {
+        "over": [[call.column.name, canonical_sql(call.call)] for call in frames.calls],
+        "columns": [column.name for column in frames.columns],
+    }
 
 
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
@@ -79,6 +88,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
         case Deduplicate(rows, inputs):
             asked = {"keys": list(rows.keys), "order by": list(rows.order), "within": rows.within}
             return {"deduplicate": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Over(frames, inputs):
+            return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):

@@ -21,6 +21,8 @@ from cepsql.language.statements import DeduplicateClause, MatchClause, Query
 from cepsql.language.translate import statements
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, missing_time, reads, walk
+from cepsql.plan.over import hoist_over
+from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.stream_join import join_streams
@@ -112,6 +114,7 @@ class _Planner:
             else:
                 matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
         root, limit = self._over(used_ctes(query.expression), matches), None
+        root = hoist_over(root, self._checked, query.span)
         if root.properties.streaming:
             refuse_on_streams(root)
             expression, limit = _take_limit(root.query)
@@ -167,13 +170,13 @@ class _Planner:
         rows = below.properties
         return Deduplicate(plan_deduplicate(clause, rows.columns, rows.streaming, rows.watermark), (below,))
 
-    def _checked(self, clause: MatchClause | DeduplicateClause, below: Sql, spoken: str) -> Sql:
-        """Return the input of an operator with its DISTINCTs over streams as operators of their own.
+    def _checked(self, clause: Reader, below: Sql, spoken: str) -> Sql:
+        """Return the input of an operator with what remembers rows in it as operators of their own.
 
         Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
         """
         if below.resolved.streaming:
-            below = join_streams(clause, hoist_distinct(below))
+            below = join_streams(clause, hoist_distinct(hoist_over(below, self._checked, clause.span)))
             refuse_operator_input(clause, below, spoken)
         rows = below.properties
         if rows.ordered and rows.watermark is None:

@@ -1,0 +1,125 @@
+"""What is asked of window functions over a stream: calls with OVER of one PARTITION BY and one ORDER BY."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cepsql.analysis.frames import Reach, reach_of
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.positions import span_of
+from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
+
+
+@dataclass(frozen=True)
+class FrameCall:
+    """A call of a window function.
+
+    column: the column with what it gives; its type is "unknown" where only Spark can tell.
+    call:   the call over columns of the input, with OVER and all that belongs to it.
+    reach:  how far its frame reaches.
+    """
+
+    column: ColumnDefinition
+    call: exp.Window
+    reach: Reach
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Window functions over rows with an event time.
+
+    name:    the placeholder table in the query around it.
+    columns: of the rows, which come out with the columns of the calls behind them.
+    keys:    PARTITION BY: names of columns.
+    time:    the column with the event time.
+    order:   ORDER BY: names of columns with their direction, the event time first.
+    layout:  the columns that travel; the values v0, v1, ... are `columns`.
+    """
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    keys: tuple[str, ...]
+    time: str
+    order: tuple[exp.Ordered, ...]
+    calls: tuple[FrameCall, ...]
+    layout: RowLayout
+
+    @property
+    def reach(self) -> Reach:
+        """Return which rows all frames together hold."""
+        found = Reach()
+        for call in self.calls:
+            found |= call.reach
+        return found
+
+
+def plan_over(
+    name: str,
+    columns: tuple[ColumnDefinition, ...],
+    watermark: Watermark | None,
+    calls: Sequence[tuple[str, str, exp.Window]],
+    place: Span,
+) -> Frames:
+    """Plan calls over a stream with these columns and this event time.
+
+    calls: the name and the type of each call's column, and the call; its PARTITION BY, which all have in common, and
+           its ORDER BY, too, hold columns only.
+    Raises ProgrammingError and NotSupportedError, with positions.
+    """
+    first = calls[0][2]
+    keys = tuple(key.name for key in first.args.get("partition_by") or [])
+    order = tuple(first.args["order"].expressions) if first.args.get("order") else ()
+    time = _check_order(order, watermark, place)
+    kind = next(column.type.lower() for column in columns if column.name == time)
+    frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)
+    for frame in frames:
+        if frame.reach.before is None:
+            raise NotSupportedError(
+                f"{_spoken(frame.call)} over all rows before, on a stream, is not supported",
+                span_of(frame.call, place),
+                "begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
+            )
+    layout = RowLayout(
+        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(keys)),
+        Column("t", _quoted(time)),
+        tuple(
+            OrderColumn(f"o{i}", _quoted(o.this.name), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
+            for i, o in enumerate(order[1:])
+        ),
+        tuple(Column(f"v{i}", _quoted(column.name)) for i, column in enumerate(columns)),
+    )
+    return Frames(name, columns, keys, time, order, frames, layout)
+
+
+def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, place: Span) -> str:
+    """Return the column with the event time, by which the rows must be in order."""
+    if watermark is None:
+        raise ProgrammingError(
+            "OVER on a stream needs a stream with a watermark",
+            place,
+            "say WATERMARK FOR ts AS ts - INTERVAL '10' SECONDS in CREATE STREAM, and keep that column in the subquery",
+        )
+    hint = "ORDER BY the event time of the stream first"
+    if not order:
+        raise ProgrammingError("OVER on a stream needs ORDER BY", place, hint)
+    if order[0].this.name.lower() != watermark.column.lower():
+        raise ProgrammingError(
+            "on a stream the ORDER BY of OVER must begin with the event time", span_of(order[0], place), hint
+        )
+    if order[0].args.get("desc"):
+        raise ProgrammingError("on a stream the event time must be in ascending order", span_of(order[0], place), hint)
+    return watermark.column
+
+
+def _spoken(call: exp.Window) -> str:
+    function = call.this
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        function = function.this
+    return function.name.upper() if isinstance(function, exp.Anonymous) else function.sql_name()
+
+
+def _quoted(name: str) -> str:
+    return sql_of(exp.column(exp.to_identifier(name, quoted=True)))

@@ -1,0 +1,84 @@
+"""Window functions over a stream as a Spark DataFrame: an ordered stage hands out the rows of frames, Spark computes.
+
+Spark refuses window functions over streams because a frame might span micro-batches. The stage gives out every row
+together with the rows of its frame, so that here each frame lies in one micro-batch.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, LongType, StructField, StructType
+from sqlglot import exp
+
+from cepsql.analysis.canonical import digest
+from cepsql.analysis.over import Frames
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
+from cepsql.plan.identity import describe_frames
+from cepsql.spark.bounds import BOUND, unpack_bounded
+from cepsql.spark.buckets import Buckets
+from cepsql.spark.rows import layout_columns
+from cepsql.spark.source import quoted
+from cepsql.spark.stage import Feed, run_stage, stage_rows
+
+STATE_VERSION = 1
+"""Of the rows that are kept for frames; to be raised when the columns that travel change."""
+
+_FRESH, _PLACE = "__fresh", "__place"
+
+
+def over_stream(
+    feeds: Sequence[Feed], frames: Frames, observation: str, buckets: Buckets | None, markers: bool
+) -> DataFrame:
+    """Return the rows of streams, merged in the order of event time, with a column for each call.
+
+    feeds:   streams of the same columns and types.
+    markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    """
+    reach = frames.reach
+    assert reach.before is not None
+    operator = FrameRows(frames.layout, reach.before, reach.after, reach.micros_before, reach.micros_after)
+    identity = digest([STATE_VERSION, describe_frames(frames)])[:16]
+    stage = run_stage(operator, feeds, identity, observation, buckets)
+    schema = _schema(feeds[0].frame, frames)
+    if markers:
+        assert operator.hold is not None
+        found = unpack_bounded(stage, schema, operator.hold)
+    else:
+        found = stage_rows(stage, schema)
+    values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
+    marks = [BOUND] if markers else []
+    return _computed(found.selectExpr(*values, f"{FRESH} AS {_FRESH}", f"{PLACE} AS {_PLACE}", *marks), frames, marks)
+
+
+def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:
+    """Return the fresh rows with the columns of the calls; markers are partitions of their own."""
+    keys = [*frames.keys, *marks]
+    spread = rows.repartition(*map(quoted, keys)) if keys else rows.repartition(1)
+    order = [F.expr(quoted(key)).asc() for key in keys]
+    order += [_sort_key(item) for item in frames.order]
+    # Rows that tie in ORDER BY keep the stage's order, which is the same in every micro-batch.
+    placed = spread.sortWithinPartitions(*order, _PLACE)
+    calls = [f"{sql_of(_over_rows(call.call, marks))} AS {quoted(call.column.name)}" for call in frames.calls]
+    computed = placed.selectExpr("*", *calls)
+    return computed.where(" OR ".join([_FRESH, *(f"{mark} IS NOT NULL" for mark in marks)])).drop(_FRESH, _PLACE)
+
+
+def _sort_key(item: exp.Ordered):
+    column = F.expr(quoted(item.this.name))
+    if item.args.get("desc"):
+        return column.desc_nulls_first() if item.args.get("nulls_first") else column.desc_nulls_last()
+    return column.asc_nulls_first() if item.args.get("nulls_first") else column.asc_nulls_last()
+
+
+def _over_rows(call: exp.Window, marks: list[str]) -> exp.Window:
+    copy = call.copy()
+    copy.set("partition_by", [*(copy.args.get("partition_by") or []), *map(exp.column, marks)])
+    return copy
+
+
+def _schema(frame: DataFrame, frames: Frames) -> StructType:
+    fields = frame.selectExpr(*layout_columns(frame, frames.layout)).schema.fields
+    given = [StructField(field.name, field.dataType) for field in fields]
+    return StructType([*given, StructField(FRESH, BooleanType()), StructField(PLACE, LongType())])
