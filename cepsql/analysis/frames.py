@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.intervals import interval_micros
-from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 
@@ -124,7 +123,7 @@ def _rows(value: exp.Expr, place: Span) -> int:
     if isinstance(plain, exp.Literal) and not plain.is_string and plain.name.isdigit():
         return sign * int(plain.name)
     raise ProgrammingError(
-        f"{sql_of(value)} is no constant number of rows", span_of(value, place), "for example ROWS 10 PRECEDING"
+        "the number of rows must be constant here", span_of(value, place), "for example ROWS 10 PRECEDING"
     )
 
 

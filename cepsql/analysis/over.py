@@ -96,16 +96,10 @@ def plan_over(
 
 def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, place: Span) -> str:
     """Return the column with the event time, by which the rows must be in order."""
-    if watermark is None:
-        raise ProgrammingError(
-            "OVER on a stream needs a stream with a watermark",
-            place,
-            "say WATERMARK FOR ts AS ts - INTERVAL '10' SECONDS in CREATE STREAM, and keep that column in the subquery",
-        )
-    hint = "ORDER BY the event time of the stream first"
+    hint = "ORDER BY the event time of the stream, which WATERMARK FOR says in CREATE STREAM, as it is"
     if not order:
         raise ProgrammingError("OVER on a stream needs ORDER BY", place, hint)
-    if order[0].this.name.lower() != watermark.column.lower():
+    if watermark is None or order[0].this.name.lower() != watermark.column.lower():
         raise ProgrammingError(
             "on a stream the ORDER BY of OVER must begin with the event time", span_of(order[0], place), hint
         )

@@ -150,14 +150,18 @@ def _deduplicate_state(within: int | None) -> str:
 def _over_lines(node: Over) -> list[str]:
     frames, reach, time = node.frames, node.frames.reach, node.properties.watermark
     delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
-    kept = [f"the last {reach.before} rows of every key"] if reach.before else []
+    kept = (
+        ["the last row of every key" if reach.before == 1 else f"the last {reach.before} rows of every key"]
+        if reach.before
+        else []
+    )
     kept += [f"rows of the last {_duration(reach.micros_before)}"] if reach.micros_before else []
     return [
         f"Over {frames.name}",
         *(f"  {call.column.name}: {sql_of(call.call)}" for call in frames.calls),
         f"  watermark: {frames.time} - {', '.join(delays)}",
         f"  state: {'; '.join(['rows not yet released by the watermark', *kept])}",
-        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, rows wait for later rows",
+        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, as rows wait for rows",
     ]
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cepsql.analysis.frames import reach_of
 from cepsql.analysis.over import plan_over
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Over, Sql
 from cepsql.plan.reader import Reader
@@ -53,16 +54,25 @@ class _Calls:
 class _Columns:
     """The columns that an operator's rows need: expressions over what a SELECT reads, by the name that they get."""
 
-    names: dict[exp.Expr, str] = field(default_factory=dict)
+    names: dict[exp.Expr, exp.Identifier] = field(default_factory=dict)
 
     def take(self, expression: exp.Expr) -> exp.Column:
         """Return the column that stands for an expression."""
         plain = expression.unalias().copy()
-        column = exp.column(self.names.setdefault(plain, f"__c{len(self.names)}"))
+        if plain not in self.names:
+            self.names[plain] = self._name(plain)
+        column = exp.column(self.names[plain].copy())
         place = span_of(expression)
         if place is not None:
             column.this.meta.update(start=place.start, end=place.end - 1)
         return column
+
+    def _name(self, expression: exp.Expr) -> exp.Identifier:
+        """Return the name of a column itself, unless another one has it."""
+        taken = {name.name.lower() for name in self.names.values()}
+        if isinstance(expression, exp.Column) and expression.name.lower() not in taken:
+            return exp.to_identifier(expression.name, quoted=expression.this.quoted)
+        return exp.to_identifier(f"__c{len(self.names)}")
 
     def replace_in(self, expression: exp.Expr, table: str | None = None) -> exp.Expr:
         """Return an expression in which columns stand for those that it reads."""
@@ -101,7 +111,8 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], checked: Checked, place
     _refuse(select, calls, place)
     alone = {call: _with_own_window(call, select, columns) for call in calls}
     groups: dict[tuple, list[exp.Window]] = {}
-    for call in calls:
+    # Rows that wait for other rows have no event time that another operator could go by: they come last.
+    for call in sorted(calls, key=lambda call: bool(reach_of(alone[call], "", place).after)):
         groups.setdefault(_rows_of(alone[call]), []).append(call)
     given = {call: f"__w{number}" for number, call in enumerate(calls)}
     last = f"__over_{len(nodes) + len(groups) - 1}"
@@ -145,7 +156,7 @@ def _with_own_window(call: exp.Window, select: exp.Select, columns: _Columns) ->
         found = (w for w in select.args.get("windows") or [] if w.name.lower() == named.name.lower())
         window = next(found, None)
         if window is None:
-            break
+            raise ProgrammingError(f"there is no window {named.name}", span_of(named, span_of(call)))
         for part in ("partition_by", "order", "spec"):
             if not copy.args.get(part) and window.args.get(part):
                 value = window.args[part]
@@ -212,7 +223,7 @@ def _inner(select: exp.Select, columns: _Columns) -> exp.Select:
     inner = select.copy()
     for part in (*_OUTER, "qualify", "windows"):
         inner.set(part, None)
-    inner.set("expressions", [exp.alias_(value.copy(), name) for value, name in columns.names.items()])
+    inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in columns.names.items()])
     return inner
 
 

@@ -1,4 +1,4 @@
-"""Window functions over a stream give what Spark gives over the same rows as a table, whatever the micro-batches are."""
+"""Window functions over a stream give what Spark gives over a table of its rows, whatever the micro-batches are."""
 
 import decimal
 
@@ -9,25 +9,32 @@ import cepsql
 from cepsql.testing import play
 
 QUERIES = {
-    "frames of rows": """SELECT *, SUM(x * 2) OVER w AS total, AVG(d) OVER w AS mean, COUNT(*) FILTER (WHERE x > 4) OVER w AS n,
-          STDDEV(x) OVER w AS spread, MAX(s) OVER w AS top, LAG(x, 2, -1) OVER (PARTITION BY k ORDER BY ts, x, d, s) AS back,
+    "frames of rows": """SELECT *, SUM(x * 2) OVER w AS total, AVG(d) OVER w AS mean,
+          COUNT(*) FILTER (WHERE x > 4) OVER w AS n,
+          STDDEV(x) OVER w AS spread, MAX(s) OVER w AS top,
+          LAG(x, 2, -1) OVER (PARTITION BY k ORDER BY ts, x, d, s) AS back,
           FIRST_VALUE(d) IGNORE NULLS OVER w AS first, NTH_VALUE(x, 2) OVER w AS second, LAST_VALUE(s) OVER w AS last,
           PERCENTILE(x, 0.5) OVER w AS middle, COLLECT_LIST(x) OVER w AS listed
         FROM events WINDOW w AS (PARTITION BY k ORDER BY ts, x, d, s ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)""",
-    "frames of time": """SELECT k, ts, x - MIN(x) OVER w AS above, SUM(d) OVER w AS total, COUNT(x) OVER
-          (PARTITION BY upper(k), x > 4 ORDER BY ts RANGE BETWEEN INTERVAL '8' SECONDS PRECEDING AND INTERVAL '1' SECOND PRECEDING) AS n
+    "frames of time": """SELECT k, ts, x - MIN(x) OVER w AS above, SUM(d) OVER w AS total, COUNT(x) OVER (
+          PARTITION BY upper(k), x > 4 ORDER BY ts
+          RANGE BETWEEN INTERVAL '8' SECONDS PRECEDING AND INTERVAL '1' SECOND PRECEDING) AS n
         FROM events WHERE s <> 'c'
         WINDOW w AS (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '5' SECONDS PRECEDING AND CURRENT ROW)""",
     "frames ahead": """SELECT *, LEAD(x) OVER (PARTITION BY k ORDER BY ts, x, d, s) AS next,
-          SUM(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN CURRENT ROW AND INTERVAL '4' SECONDS FOLLOWING) AS coming,
+          SUM(x) OVER (
+            PARTITION BY k ORDER BY ts RANGE BETWEEN CURRENT ROW AND INTERVAL '4' SECONDS FOLLOWING) AS coming,
           SUM(x) OVER (PARTITION BY k ORDER BY ts, x, d, s ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) AS two
         FROM events""",
     "a pattern over frames": """SELECT * FROM (
-          SELECT k, ts, x, AVG(x) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '6' SECONDS PRECEDING AND CURRENT ROW) AS mean
+          SELECT k, ts, x, AVG(x) OVER (
+            PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '6' SECONDS PRECEDING AND CURRENT ROW) AS mean
           FROM events)
-        MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, x MEASURES FIRST(A.x) AS x, COUNT(*) AS n, LAST(B.mean) AS mean
+        MATCH_RECOGNIZE (
+          PARTITION BY k ORDER BY ts, x MEASURES FIRST(A.x) AS x, COUNT(*) AS n, LAST(B.mean) AS mean
           PATTERN (A B+) DEFINE A AS x > mean, B AS x <= mean)""",
-    "frames over a pattern": """SELECT *, SUM(n) OVER (PARTITION BY k ORDER BY until ROWS 2 PRECEDING) AS total FROM events MATCH_RECOGNIZE (
+    "frames over a pattern": """SELECT *, SUM(n) OVER (PARTITION BY k ORDER BY until ROWS 2 PRECEDING) AS total
+        FROM events MATCH_RECOGNIZE (
           PARTITION BY k ORDER BY ts, x, d, s MEASURES COUNT(*) AS n, LAST(B.x) AS x, MATCH_ROWTIME() AS until
           PATTERN (A B+?) WITHIN INTERVAL '9' SECONDS DEFINE B AS B.x > A.x)""",
     "frames over frames": """SELECT k, ts, ahead, MAX(ahead) OVER (ORDER BY ts, k, x ROWS 4 PRECEDING) AS most FROM (
