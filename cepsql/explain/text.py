@@ -5,6 +5,7 @@ from decimal import Decimal
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.window_groups import SessionWindow
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
@@ -26,7 +27,18 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql, inputs
+from cepsql.plan.nodes import (
+    Deduplicate,
+    IntervalJoin,
+    Match,
+    Node,
+    Over,
+    Read,
+    SparkWatermark,
+    Sql,
+    WindowAggregate,
+    inputs,
+)
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
 from cepsql.scalar.tree import Call, Literal
@@ -91,6 +103,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = _deduplicate_lines(node)
         case Over():
             lines = _over_lines(node)
+        case WindowAggregate():
+            lines = _window_lines(node)
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):
@@ -162,6 +176,23 @@ def _over_lines(node: Over) -> list[str]:
         f"  watermark: {frames.time} - {', '.join(delays)}",
         f"  state: {'; '.join(['rows not yet released by the watermark', *kept])}",
         f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, as rows wait for rows",
+    ]
+
+
+def _window_lines(node: WindowAggregate) -> list[str]:
+    groups, time = node.groups, node.properties.watermark
+    delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
+    if isinstance(groups.window, SessionWindow):
+        window = f"sessions of rows at most {_duration(groups.window.gap)} apart"
+    else:
+        window = f"{_duration(groups.window.size)}, every {_duration(groups.window.slide)}"
+    return [
+        f"WindowAggregate {groups.name}",
+        f"  windows: {window}; group by: {', '.join(groups.keys) or 'nothing else'}",
+        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates),
+        f"  watermark: {groups.time} - {', '.join(delays)}",
+        "  state: rows not yet released by the watermark; rows of windows that are not over",
+        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, sessions have any length",
     ]
 
 

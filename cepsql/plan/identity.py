@@ -3,13 +3,15 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from itertools import takewhile
 from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.analysis.over import Frames
+from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import Registered, Source
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql
+from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql, WindowAggregate
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
 
@@ -46,6 +48,16 @@ def describe_frames(frames: Frames) -> dict:
     return {
         "over": [[call.column.name, canonical_sql(call.call)] for call in frames.calls],
         "columns": [column.name for column in frames.columns],
+    }
+
+
+def describe_window_groups(groups: WindowGroups) -> dict:
+    """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
+    return {
+        "windows": {type(groups.window).__name__: asdict(groups.window), "of": groups.time},
+        "group by": list(groups.keys),
+        "aggregates": [[column.name, canonical_sql(call)] for column, call in groups.aggregates],
+        "columns": [column.name for column in groups.columns],
     }
 
 
@@ -90,6 +102,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return {"deduplicate": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
         case Over(frames, inputs):
             return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case WindowAggregate(groups, inputs):
+            return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):

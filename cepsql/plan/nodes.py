@@ -11,6 +11,7 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
+from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import LEFT, RIGHT, time_holds
@@ -153,6 +154,23 @@ class Over(_Operator):
 
 
 @dataclass(frozen=True)
+class WindowAggregate(_Operator):
+    """An ordered operator: the groups of rows with equal keys in the same window of event time. `inputs` and `markers`
+    as of `Match`; it stands over streams only."""
+
+    groups: WindowGroups
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the groups: they come out as soon as their window is over."""
+        groups = self.groups
+        columns = (*groups.output, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.output
+        return Properties(groups.name, columns, True, groups.watermark, True)
+
+
+@dataclass(frozen=True)
 class IntervalJoin(_Operator):
     """An ordered operator: the pairs of rows of two streams with equal keys whose event times lie close to each other.
 
@@ -218,7 +236,7 @@ class SparkWatermark:
         return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
 
 
-Ordered = Match | Deduplicate | Over | IntervalJoin
+Ordered = Match | Deduplicate | Over | WindowAggregate | IntervalJoin
 Node = Read | Sql | Ordered | SparkWatermark
 
 JOIN_NAME = "__join"
@@ -233,7 +251,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case Match() | Deduplicate() | Over() | IntervalJoin():
+        case Match() | Deduplicate() | Over() | WindowAggregate() | IntervalJoin():
             return node.inputs
         case SparkWatermark():
             return (node.input,)
@@ -249,7 +267,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case Match() | Deduplicate() | Over() | IntervalJoin():
+        case Match() | Deduplicate() | Over() | WindowAggregate() | IntervalJoin():
             return replace(node, inputs=after)
         case SparkWatermark():
             return replace(node, input=after[0])
@@ -289,6 +307,9 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
     if isinstance(node, IntervalJoin):
         hint = "keep the event time of one of the two streams, as it is, in the subquery"
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
+    if isinstance(node, WindowAggregate):
+        hint = "keep window.end, as it is, in the subquery"
+        return ProgrammingError(f"{follower} over windows of a stream needs their event time", place, hint)
     if isinstance(node, Over):
         return _missing_time_of_frames(node, follower, place)
     name = node.properties.name

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -10,16 +10,15 @@ from cepsql.analysis.frames import reach_of
 from cepsql.analysis.over import plan_over
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
+from cepsql.analysis.resolve import flat_name, resolve, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Over, Sql
 from cepsql.plan.reader import Reader
+from cepsql.plan.rows_below import AROUND, RowsBelow, read_nodes, spoken_type
 
 Checked = Callable[[Reader, Sql, str], Sql]
 """Returns the input of an operator as it can be read in order, or raises what is wrong with it."""
-
-_OUTER = ("distinct", "order", "limit", "offset", "sort", "cluster")
 
 
 def hoist_over(below: Sql, checked: Checked, place: Span) -> Sql:
@@ -39,7 +38,7 @@ def hoist_over(below: Sql, checked: Checked, place: Span) -> Sql:
             query = outer
         else:
             select.replace(outer)
-    return Sql(query, _read(query, nodes), below.view) if found else below
+    return Sql(query, read_nodes(query, nodes), below.view) if found else below
 
 
 @dataclass(frozen=True)
@@ -50,50 +49,12 @@ class _Calls:
     span: Span
 
 
-@dataclass
-class _Columns:
-    """The columns that an operator's rows need: expressions over what a SELECT reads, by the name that they get."""
-
-    names: dict[exp.Expr, exp.Identifier] = field(default_factory=dict)
-
-    def take(self, expression: exp.Expr) -> exp.Column:
-        """Return the column that stands for an expression."""
-        plain = expression.unalias().copy()
-        if plain not in self.names:
-            self.names[plain] = self._name(plain)
-        column = exp.column(self.names[plain].copy())
-        place = span_of(expression)
-        if place is not None:
-            column.this.meta.update(start=place.start, end=place.end - 1)
-        return column
-
-    def _name(self, expression: exp.Expr) -> exp.Identifier:
-        """Return the name of a column itself, unless another one has it."""
-        taken = {name.name.lower() for name in self.names.values()}
-        if isinstance(expression, exp.Column) and expression.name.lower() not in taken:
-            return exp.to_identifier(expression.name, quoted=expression.this.quoted)
-        return exp.to_identifier(f"__c{len(self.names)}")
-
-    def replace_in(self, expression: exp.Expr, table: str | None = None) -> exp.Expr:
-        """Return an expression in which columns stand for those that it reads."""
-
-        def taken(node: exp.Expr) -> exp.Expr:
-            if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or node.table == table:
-                return node
-            column = self.take(node)
-            if table is not None:
-                column.set("table", exp.to_identifier(table))
-            return column
-
-        return expression.copy().transform(taken)
-
-
 def _windowed(query: exp.Query, nodes: Mapping[str, Node]) -> exp.Select | None:
     """Return an innermost SELECT with window functions of its own that reads a stream."""
     found = [
         select
         for select in query.find_all(exp.Select)
-        if _calls(select) and any(node.properties.streaming for node in _read(select, nodes).values())
+        if _calls(select) and any(node.properties.streaming for node in read_nodes(select, nodes).values())
     ]
     return found[-1] if found else None
 
@@ -107,7 +68,7 @@ def _calls(select: exp.Select) -> list[exp.Window]:
 
 def _hoisted(select: exp.Select, nodes: dict[str, Node], checked: Checked, place: Span, whole: bool) -> exp.Select:
     """Return a SELECT over the operators of its window functions, which are new entries of `nodes`."""
-    calls, columns = _calls(select), _Columns()
+    calls, columns = _calls(select), RowsBelow()
     _refuse(select, calls, place)
     alone = {call: _with_own_window(call, select, columns) for call in calls}
     groups: dict[tuple, list[exp.Window]] = {}
@@ -117,15 +78,15 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], checked: Checked, place
     given = {call: f"__w{number}" for number, call in enumerate(calls)}
     last = f"__over_{len(nodes) + len(groups) - 1}"
     outer = _outer(select, columns, given, last, whole)
-    inner = _inner(select, columns)
-    rows = Sql(inner, _read(inner, nodes))
+    inner = columns.select(select)
+    rows = Sql(inner, read_nodes(inner, nodes))
     for group in groups.values():
         name = f"__over_{len(nodes)}"
         order = alone[group[0]].args.get("order")
         reader = _Calls(tuple(order.expressions) if order else (), span_of(group[0], place) or place)
         rows = checked(reader, rows, "OVER")
         found = rows.properties
-        asked = [(given[call], _type(call), alone[call]) for call in group]
+        asked = [(given[call], spoken_type(call), alone[call]) for call in group]
         nodes[name] = Over(plan_over(name, found.columns, found.watermark, asked, reader.span), (rows,))
         rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
     return outer
@@ -148,7 +109,7 @@ def _outside(node: exp.Expr, select: exp.Select) -> bool:
     return node.find_ancestor(exp.Query) is select and node.find_ancestor(exp.Window) is None
 
 
-def _with_own_window(call: exp.Window, select: exp.Select, columns: _Columns) -> exp.Window:
+def _with_own_window(call: exp.Window, select: exp.Select, columns: RowsBelow) -> exp.Window:
     """Return a call over columns of the operator's rows, with what a named window says in its OVER."""
     copy = call.copy()
     named = call.args.get("alias")
@@ -174,7 +135,7 @@ def _with_own_window(call: exp.Window, select: exp.Select, columns: _Columns) ->
     return whole
 
 
-def _taken(item: exp.Expr, columns: _Columns) -> exp.Expr:
+def _taken(item: exp.Expr, columns: RowsBelow) -> exp.Expr:
     copy = item.copy()
     copy.set("this", columns.take(item.this))
     return copy
@@ -188,7 +149,7 @@ def _rows_of(call: exp.Window) -> tuple:
 
 
 def _outer(
-    select: exp.Select, columns: _Columns, given: Mapping[exp.Window, str], table: str, whole: bool
+    select: exp.Select, columns: RowsBelow, given: Mapping[exp.Window, str], table: str, whole: bool
 ) -> exp.Select:
     """Return the SELECT over the rows of the last operator."""
 
@@ -202,7 +163,7 @@ def _outer(
     outer = exp.select(*(over(item) for item in named)).from_(exp.to_table(table))
     if select.args.get("qualify") is not None:
         outer.set("where", exp.Where(this=over(select.args["qualify"].this)))
-    for part in _OUTER:
+    for part in AROUND:
         if select.args.get(part) is not None:
             outer.set(part, select.args[part].copy())
     return outer
@@ -216,22 +177,3 @@ def _named(item: exp.Expr) -> exp.Expr:
     for column in plain.find_all(exp.Column):
         column.set("table", None)
     return exp.alias_(item.unalias().copy(), sql_of(plain), quoted=True)
-
-
-def _inner(select: exp.Select, columns: _Columns) -> exp.Select:
-    """Return the SELECT of the rows that the operators read."""
-    inner = select.copy()
-    for part in (*_OUTER, "qualify", "windows"):
-        inner.set(part, None)
-    inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in columns.names.items()])
-    return inner
-
-
-def _type(call: exp.Window) -> str:
-    name = sql_of(call.type).lower() if call.type is not None else "unknown"
-    return "unknown" if name in ("null", "") else name
-
-
-def _read(query: exp.Query, nodes: Mapping[str, Node]) -> dict[str, Node]:
-    names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
-    return {name: nodes[name] for name in names}

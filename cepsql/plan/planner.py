@@ -26,6 +26,7 @@ from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.stream_join import join_streams
+from cepsql.plan.window_groups import hoist_window_groups
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -176,7 +177,9 @@ class _Planner:
         Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
         """
         if below.resolved.streaming:
-            below = join_streams(clause, hoist_distinct(hoist_over(below, self._checked, clause.span)))
+            below = hoist_over(below, self._checked, clause.span)
+            below = hoist_window_groups(below, clause, self._checked)
+            below = join_streams(clause, hoist_distinct(below))
             refuse_operator_input(clause, below, spoken)
         rows = below.properties
         if rows.ordered and rows.watermark is None:

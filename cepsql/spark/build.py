@@ -16,7 +16,19 @@ from cepsql.errors import Error, NotSupportedError, OperationalError
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Ordered, Over, Read, SparkWatermark, Sql, reads
+from cepsql.plan.nodes import (
+    Deduplicate,
+    IntervalJoin,
+    Match,
+    Node,
+    Ordered,
+    Over,
+    Read,
+    SparkWatermark,
+    Sql,
+    WindowAggregate,
+    reads,
+)
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
 from cepsql.spark.arrow_scan import scan_packets
@@ -38,6 +50,7 @@ from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_s
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
 from cepsql.spark.stream_join import join_stream
+from cepsql.spark.window_groups import window_aggregates
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
@@ -139,6 +152,9 @@ class _Builder:
             case Over(frames):
                 feeds = self._feeds(node, self.inputs(node))
                 return over_stream(feeds, frames, self._observation(), self.buckets, node.markers)
+            case WindowAggregate(groups):
+                feeds = self._feeds(node, self.inputs(node))
+                return window_aggregates(feeds, groups, self._observation(), self.buckets, node.markers)
             case IntervalJoin():
                 return join_stream(node, self._feeds(node, self._rows(node)), self._observation(), self.buckets)
             case SparkWatermark(below):

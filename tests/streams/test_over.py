@@ -31,8 +31,8 @@ QUERIES = {
             PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '6' SECONDS PRECEDING AND CURRENT ROW) AS mean
           FROM events)
         MATCH_RECOGNIZE (
-          PARTITION BY k ORDER BY ts, x MEASURES FIRST(A.x) AS x, COUNT(*) AS n, LAST(B.mean) AS mean
-          PATTERN (A B+) DEFINE A AS x > mean, B AS x <= mean)""",
+          PARTITION BY k ORDER BY ts, x MEASURES A.x AS x, LAST(B.mean) AS mean
+          PATTERN (A B) DEFINE B AS B.mean < A.mean)""",
     "frames over a pattern": """SELECT *, SUM(n) OVER (PARTITION BY k ORDER BY until ROWS 2 PRECEDING) AS total
         FROM events MATCH_RECOGNIZE (
           PARTITION BY k ORDER BY ts, x, d, s MEASURES COUNT(*) AS n, LAST(B.x) AS x, MATCH_ROWTIME() AS until
