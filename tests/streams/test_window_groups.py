@@ -14,7 +14,7 @@ QUERIES = {
         MATCH_RECOGNIZE (
           PARTITION BY k ORDER BY until MEASURES A.n AS a, B.n AS b, B.total AS total, B.until AS until
           AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) DEFINE B AS B.n <> A.n)""",
-    "every aggregate": """SELECT *, LAG(n) OVER (PARTITION BY u ORDER BY since) AS before FROM (
+    "every aggregate": """SELECT *, LAG(n) OVER (PARTITION BY u, even ORDER BY since) AS before FROM (
           SELECT upper(k) AS u, window.start AS since, window.end, COUNT(*) AS n, COUNT(DISTINCT x) AS different,
             SUM(DISTINCT x) FILTER (WHERE x > 2) AS few, AVG(d) AS mean, MAX(s) AS top, STDDEV(x) + 1 AS spread,
             PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) AS middle, SIZE(COLLECT_SET(s)) AS texts,
