@@ -73,6 +73,14 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
     return _between(kind, start, end, time_type, place)
 
 
+def call_name(call: exp.Window) -> str:
+    """Return the name of the function of a call, upper case."""
+    function = call.this
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        function = function.this
+    return function.name.upper() if isinstance(function, exp.Anonymous) else function.sql_name()
+
+
 _Bound = tuple[int, exp.Expr]
 """-1 or 1 for the direction, and how far; 0 for CURRENT ROW."""
 

@@ -8,8 +8,10 @@ from sqlglot import exp
 from cepsql.analysis.frames import Reach, reach_of
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.running_calls import running_call
 from cepsql.catalog import ColumnDefinition, Watermark
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import ProgrammingError, Span
+from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 
 
@@ -48,6 +50,17 @@ class Frames:
     layout: RowLayout
 
     @property
+    def running(self) -> bool:
+        """Whether the frames hold all rows of the key so far; else none of them does."""
+        return self.reach.before is None
+
+    @property
+    def running_calls(self) -> tuple[RunningCall, ...]:
+        """What an operator computes that goes on from batch to batch; of running frames."""
+        names = {column.name.lower(): f"v{i}" for i, column in enumerate(self.columns)}
+        return tuple(running_call(call.column.name, call.call, lambda n: names[n.lower()]) for call in self.calls)
+
+    @property
     def reach(self) -> Reach:
         """Return which rows all frames together hold."""
         found = Reach()
@@ -75,13 +88,6 @@ def plan_over(
     time = _check_order(order, watermark, place)
     kind = next(column.type.lower() for column in columns if column.name == time)
     frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)
-    for frame in frames:
-        if frame.reach.before is None:
-            raise NotSupportedError(
-                f"{_spoken(frame.call)} over all rows before, on a stream, is not supported",
-                span_of(frame.call, place),
-                "begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
-            )
     layout = RowLayout(
         tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(keys)),
         Column("t", _quoted(time)),
@@ -106,13 +112,6 @@ def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, plac
     if order[0].args.get("desc"):
         raise ProgrammingError("on a stream the event time must be in ascending order", span_of(order[0], place), hint)
     return watermark.column
-
-
-def _spoken(call: exp.Window) -> str:
-    function = call.this
-    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        function = function.this
-    return function.name.upper() if isinstance(function, exp.Anonymous) else function.sql_name()
 
 
 def _quoted(name: str) -> str:

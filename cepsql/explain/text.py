@@ -164,11 +164,9 @@ def _deduplicate_state(within: int | None) -> str:
 def _over_lines(node: Over) -> list[str]:
     frames, reach, time = node.frames, node.frames.reach, node.properties.watermark
     delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
-    kept = (
-        ["the last row of every key" if reach.before == 1 else f"the last {reach.before} rows of every key"]
-        if reach.before
-        else []
-    )
+    kept = [f"the last {'row' if reach.before == 1 else f'{reach.before} rows'} of every key"] if reach.before else []
+    if frames.running:
+        kept = ["for every key how many rows it had, and what each function needs to go on"]
     kept += [f"rows of the last {_duration(reach.micros_before)}"] if reach.micros_before else []
     return [
         f"Over {frames.name}",

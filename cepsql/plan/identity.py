@@ -54,7 +54,7 @@ def describe_frames(frames: Frames) -> dict:
 def describe_window_groups(groups: WindowGroups) -> dict:
     """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
     return {
-        "windows": {type(groups.window).__name__: asdict(groups.window), "of": groups.time},
+        "windows": asdict(groups.window) | {"of": groups.time},
         "group by": list(groups.keys),
         "aggregates": [[column.name, canonical_sql(call)] for column, call in groups.aggregates],
         "columns": [column.name for column in groups.columns],

@@ -308,7 +308,7 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
         hint = "keep the event time of one of the two streams, as it is, in the subquery"
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
     if isinstance(node, WindowAggregate):
-        hint = "keep window.end, as it is, in the subquery"
+        hint = "keep the end of the window, as it is, in the subquery"
         return ProgrammingError(f"{follower} over windows of a stream needs their event time", place, hint)
     if isinstance(node, Over):
         return _missing_time_of_frames(node, follower, place)

@@ -11,6 +11,7 @@ from cepsql.analysis.over import plan_over
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, resolve, table_name
+from cepsql.analysis.running_calls import with_plain_argument
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Over, Sql
@@ -70,11 +71,11 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], checked: Checked, place
     """Return a SELECT over the operators of its window functions, which are new entries of `nodes`."""
     calls, columns = _calls(select), RowsBelow()
     _refuse(select, calls, place)
-    alone = {call: _with_own_window(call, select, columns) for call in calls}
+    alone = {call: _with_own_window(call, select, columns, place) for call in calls}
     groups: dict[tuple, list[exp.Window]] = {}
     # Rows that wait for other rows have no event time that another operator could go by: they come last.
     for call in sorted(calls, key=lambda call: bool(reach_of(alone[call], "", place).after)):
-        groups.setdefault(_rows_of(alone[call]), []).append(call)
+        groups.setdefault(_rows_of(alone[call], place), []).append(call)
     given = {call: f"__w{number}" for number, call in enumerate(calls)}
     last = f"__over_{len(nodes) + len(groups) - 1}"
     outer = _outer(select, columns, given, last, whole)
@@ -109,7 +110,7 @@ def _outside(node: exp.Expr, select: exp.Select) -> bool:
     return node.find_ancestor(exp.Query) is select and node.find_ancestor(exp.Window) is None
 
 
-def _with_own_window(call: exp.Window, select: exp.Select, columns: RowsBelow) -> exp.Window:
+def _with_own_window(call: exp.Window, select: exp.Select, columns: RowsBelow, place: Span) -> exp.Window:
     """Return a call over columns of the operator's rows, with what a named window says in its OVER."""
     copy = call.copy()
     named = call.args.get("alias")
@@ -128,7 +129,10 @@ def _with_own_window(call: exp.Window, select: exp.Select, columns: RowsBelow) -
     order = [_taken(item, columns) for item in copy.args["order"].expressions] if copy.args.get("order") else []
     copy.set("partition_by", None)
     copy.set("order", None)
-    whole = columns.replace_in(copy)
+    if reach_of(copy, "", place).before is None:
+        whole: exp.Expr = with_plain_argument(copy, columns.take, place)
+    else:
+        whole = columns.replace_in(copy)
     assert isinstance(whole, exp.Window)
     whole.set("partition_by", keys)
     whole.set("order", exp.Order(expressions=order) if order else None)
@@ -141,11 +145,12 @@ def _taken(item: exp.Expr, columns: RowsBelow) -> exp.Expr:
     return copy
 
 
-def _rows_of(call: exp.Window) -> tuple:
+def _rows_of(call: exp.Window, place: Span) -> tuple:
     """Return what calls have in common that go over the same rows in the same order."""
     order = call.args.get("order")
     keys = frozenset(key.name for key in call.args.get("partition_by") or [])
-    return keys, tuple(sql_of(item) for item in order.expressions) if order else ()
+    running = reach_of(call, "", place).before is None
+    return running, keys, tuple(sql_of(item) for item in order.expressions) if order else ()
 
 
 def _outer(

@@ -121,7 +121,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], given: str, checked: Ch
 
 def _refuse(select: exp.Select, place: Span) -> None:
     group = select.args["group"]
-    if any(group.args.get(kind) for kind in ("grouping_sets", "cube", "rollup", "all", "totals")):
+    if group.args.get("all") or group.find(exp.Cube, exp.Rollup, exp.GroupingSets):
         raise NotSupportedError(
             "GROUPING SETS, CUBE, ROLLUP and ALL beside a window over a stream are not supported here", place
         )

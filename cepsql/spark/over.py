@@ -8,17 +8,21 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, LongType, StructField, StructType
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, NumericType, StructField, StructType
 from sqlglot import exp
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.over import Frames
 from cepsql.analysis.plain_sql import sql_of
+from cepsql.errors import NotSupportedError
 from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
+from cepsql.operators.running import Running, RunningCall
+from cepsql.ordered.columns import plain_schema
 from cepsql.plan.identity import describe_frames
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.rows import layout_columns
+from cepsql.spark.rows import incomparable, layout_columns
 from cepsql.spark.source import quoted
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
@@ -36,6 +40,8 @@ def over_stream(
     feeds:   streams of the same columns and types.
     markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
     """
+    if frames.running:
+        return _running(feeds, frames, observation, buckets, markers)
     reach = frames.reach
     assert reach.before is not None
     operator = FrameRows(frames.layout, reach.before, reach.after, reach.micros_before, reach.micros_after)
@@ -50,6 +56,41 @@ def over_stream(
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
     marks = [BOUND] if markers else []
     return _computed(found.selectExpr(*values, f"{FRESH} AS {_FRESH}", f"{PLACE} AS {_PLACE}", *marks), frames, marks)
+
+
+def _running(
+    feeds: Sequence[Feed], frames: Frames, observation: str, buckets: Buckets | None, markers: bool
+) -> DataFrame:
+    """Return the rows with what an operator computes that goes on from batch to batch."""
+    frame, calls = feeds[0].frame, frames.running_calls
+    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    given = [StructField(call.name, _type(call, rows)) for call in calls]
+    types = plain_schema(to_arrow_schema(StructType(given), timezone="UTC")).types
+    operator = Running(frames.layout, calls, tuple(types))
+    identity = digest([STATE_VERSION, describe_frames(frames)])[:16]
+    stage = run_stage(operator, feeds, identity, observation, buckets)
+    plain = [StructField(field.name, field.dataType) for field in rows.schema.fields]
+    schema = StructType([*plain, *given])
+    found = unpack_bounded(stage, schema, operator.hold) if markers else stage_rows(stage, schema)
+    values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
+    return found.selectExpr(*values, *(quoted(call.name) for call in calls), *([BOUND] if markers else []))
+
+
+def _type(call: RunningCall, rows: DataFrame) -> DataType:
+    """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
+    if call.column is None:
+        return IntegerType()
+    kind = rows.schema[call.column].dataType
+    arithmetic = call.function in ("sum", "avg")
+    compares = incomparable(kind) is None and "collate" not in kind.simpleString().lower()
+    fits = isinstance(kind, NumericType) if arithmetic else compares
+    if not fits and call.function != "count":
+        raise NotSupportedError(
+            f"{call.function.upper()} of {kind.simpleString().upper()} over all rows before, on a stream, is not "
+            "supported",
+            hint="begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
+        )
+    return rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
 
 
 def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:

@@ -127,3 +127,17 @@ FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts)
 ----
 the same query
 the same match ids
+====
+SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '1 minute'))
+~~~~
+SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '2 minutes'))
+----
+query.inputs.__over_1.inputs[0].inputs.__groups_1.windows.size was 60000000 and is 120000000; query.inputs.__over_1.inputs[0].inputs.__groups_1.windows.slide was 60000000 and is 120000000
+the same match ids
+====
+SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '1 minute'))
+~~~~
+SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '60 seconds'))
+----
+the same query
+the same match ids
