@@ -39,7 +39,8 @@ QUERIES = {
           PATTERN (A B+?) WITHIN INTERVAL '9' SECONDS DEFINE B AS B.x > A.x)""",
     "running totals": """SELECT *, SUM(x) OVER w AS total, COUNT(*) OVER w AS n, AVG(d) OVER w AS mean,
           MAX(s) OVER w AS top, COUNT_IF(x > 4) OVER r AS many,
-          AVG(x) FILTER (WHERE s <> 'a') OVER r AS some, SUM(d) OVER r AS sum_d, MIN(d) OVER r AS least, FIRST_VALUE(s) OVER w AS first, LAST_VALUE(x) IGNORE NULLS OVER r AS last,
+          AVG(x) FILTER (WHERE s <> 'a') OVER r AS some, SUM(d) OVER r AS sum_d, MIN(d) OVER r AS least,
+          FIRST_VALUE(s) OVER w AS first, LAST_VALUE(x) IGNORE NULLS OVER r AS last,
           ROW_NUMBER() OVER w AS number, RANK() OVER (PARTITION BY k ORDER BY ts) AS rank, SUM(x / 10) OVER r AS tenth,
           DENSE_RANK() OVER (PARTITION BY k ORDER BY ts) AS dense, SUM(x) OVER (ORDER BY ts) AS overall
         FROM events WINDOW w AS (PARTITION BY k ORDER BY ts, x, d, s),
