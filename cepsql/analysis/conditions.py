@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall, aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
+from cepsql.analysis.guards import Guard, guards, may_fail
 from cepsql.analysis.intervals import interval_micros, interval_type
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
@@ -140,6 +141,7 @@ class _Lowering:
     def __init__(self, variable: int, scope: MatchScope, traveling: Traveling):
         self.variable, self.scope, self.traveling = variable, scope, traveling
         self.types: defaultdict[str, Type] = defaultdict(lambda: UNKNOWN)
+        self._guards: tuple[Guard, ...] = ()
 
     def check(self, lowered: Scalar) -> None:
         """Refuse what is not computed on the types of the columns, as far as they are known before Spark is asked.
@@ -159,7 +161,7 @@ class _Lowering:
         node = node.unnest()
         rows = self.rows(node)
         if rows == {LAST_ROW} and positive and self.scope.type_of(node) in ("boolean", "unknown"):
-            return Bit(self.traveling.predicate(self.scope.row_sql(node)))
+            return Bit(self.traveling.predicate(self._guarded(node, LAST_ROW)))
         if rows is not None and len(rows) == 1 and not isinstance(node, exp.And | exp.Or):
             (row,) = rows
             if row == LAST_ROW or row_of(node, self.scope) is not None or _is_strict(node):
@@ -195,9 +197,24 @@ class _Lowering:
         return row
 
     def _value(self, node: exp.Expr, row: RowRef) -> Navigation:
-        column = self.traveling.value(self.scope.row_sql(node))
+        column = self.traveling.value(self._guarded(node, row))
         self._note_type(column, node)
         return Navigation(column, row.variables, row.first, row.offset, row.shift)
+
+    def _guarded(self, node: exp.Expr, row: RowRef) -> str:
+        """Return the Spark SQL of an expression of a row that is no error where the condition does not need it.
+
+        Spark computes it for every row. Where other conditions on the row decide without it, it is NULL.
+        """
+        sql, expression = self.scope.row_sql(node), self.scope.row_expression(node)
+        reads = expression.find(exp.Column) is not None
+        if not (self._guards and reads and may_fail(expression, self.scope.type_of)):
+            return sql
+        known = [guard for guard in self._guards if self.rows(guard.condition) == {row}]
+        if not known:
+            return sql
+        conditions = " AND ".join(f"({self.scope.row_sql(guard.condition)}) IS {guard.known}" for guard in known)
+        return f"CASE WHEN {conditions} THEN {sql} END"
 
     def _note_type(self, column: str, node: exp.Expr) -> None:
         """Remember the type of a column of the input; of what is computed only Spark knows it."""
@@ -264,8 +281,12 @@ class _Lowering:
         )
 
     def _call(self, operation: str, arguments: list[exp.Expr], node: exp.Expr, positive: bool = False) -> Call:
-        lowered = tuple(self.lower(argument, positive) for argument in arguments)
-        return Call(operation, lowered, place=span_of(node, self.scope.place))
+        lowered, outer = [], self._guards
+        for place, argument in enumerate(arguments):
+            self._guards = (*outer, *guards(operation, arguments, place))
+            lowered.append(self.lower(argument, positive))
+            self._guards = outer
+        return Call(operation, tuple(lowered), place=span_of(node, self.scope.place))
 
     def _set(self, call: AggregateCall, node: exp.Expr) -> Scalar:
         """Lower COLLECT_SET where the order of its elements, which Spark leaves open, does not matter."""

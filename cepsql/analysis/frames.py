@@ -40,7 +40,8 @@ class Reach:
 def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
     """Return how far a call with OVER reads.
 
-    call:      with its own ORDER BY and frame; its first order is the event time, of the type `time_type`.
+    call:      with its own ORDER BY and frame; its first order is the event time, of the type `time_type`, "" if that
+               is not known.
     Raises NotSupportedError for frames that only the end of a partition completes, ProgrammingError for bounds that are
     not constant.
     """
@@ -141,7 +142,7 @@ def _micros(bound: _Bound, time_type: str, place: Span) -> int:
     if direction == 0:
         return 0
     plain = value.unnest()
-    if time_type.startswith("date") and not isinstance(plain, exp.Interval):
+    if (not time_type or time_type.startswith("date")) and not isinstance(plain, exp.Interval):
         return direction * min(_rows(plain, place) * _DAY, _LONGEST)
     months = _months(plain)
     if months is not None:

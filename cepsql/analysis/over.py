@@ -80,24 +80,34 @@ def plan_over(
 
     calls: the name and the type of each call's column, and the call; its PARTITION BY, which all have in common, and
            its ORDER BY, too, hold columns only.
+    All rows with the same event time come out together: a partition by it is whole, and takes any frame and order.
     Raises ProgrammingError and NotSupportedError, with positions.
     """
     first = calls[0][2]
     keys = tuple(key.name for key in first.args.get("partition_by") or [])
     order = tuple(first.args["order"].expressions) if first.args.get("order") else ()
-    time = _check_order(order, watermark, place)
-    kind = next(column.type.lower() for column in columns if column.name == time)
-    frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)
+    if watermark is not None and is_whole(watermark, keys):
+        time, later = watermark.column, order
+        frames = tuple(FrameCall(ColumnDefinition(n, t), call, Reach()) for n, t, call in calls)
+    else:
+        time, later = _check_order(order, watermark, place), order[1:]
+        kind = next(column.type.lower() for column in columns if column.name == time)
+        frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)
     layout = RowLayout(
         tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(keys)),
         Column("t", _quoted(time)),
         tuple(
             OrderColumn(f"o{i}", _quoted(o.this.name), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
-            for i, o in enumerate(order[1:])
+            for i, o in enumerate(later)
         ),
         tuple(Column(f"v{i}", _quoted(column.name)) for i, column in enumerate(columns)),
     )
     return Frames(name, columns, keys, time, order, frames, layout)
+
+
+def is_whole(time: Watermark, keys: Sequence[str]) -> bool:
+    """Tell whether partitions with these keys are whole as soon as their rows come out: if the event time is a key."""
+    return time.column.lower() in (key.lower() for key in keys)
 
 
 def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, place: Span) -> str:

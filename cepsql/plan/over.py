@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.frames import reach_of
-from cepsql.analysis.over import plan_over
+from cepsql.analysis.over import is_whole, plan_over
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, resolve, table_name
 from cepsql.analysis.running_calls import with_plain_argument
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Over, Sql
 from cepsql.plan.reader import Reader
@@ -67,30 +67,76 @@ def _calls(select: exp.Select) -> list[exp.Window]:
     return list(dict.fromkeys(call for call in calls if call.find_ancestor(exp.Window) is None))
 
 
+@dataclass(frozen=True)
+class _Call:
+    """A window function over columns of the operator's rows.
+
+    running: its frame holds all rows so far, and it reads columns only, for an operator that goes on from row to row.
+    waits:   its frame holds a number of rows after the row.
+    refusal: why it cannot be told on a stream, unless a partition is known to be whole.
+    """
+
+    call: exp.Window
+    running: bool = False
+    waits: bool = False
+    refusal: Error | None = None
+
+    @property
+    def keys(self) -> list[exp.Column]:
+        """PARTITION BY."""
+        return self.call.args.get("partition_by") or []
+
+    @property
+    def order(self) -> list[exp.Ordered]:
+        """ORDER BY."""
+        order = self.call.args.get("order")
+        return order.expressions if order else []
+
+    @property
+    def rows(self) -> tuple:
+        """What calls have in common that go over the same rows in the same order; those that wait come last."""
+        keys = tuple(sorted(key.name for key in self.keys))
+        return self.waits, self.running, keys, tuple(sql_of(item) for item in self.order)
+
+
 def _hoisted(select: exp.Select, nodes: dict[str, Node], checked: Checked, place: Span, whole: bool) -> exp.Select:
     """Return a SELECT over the operators of its window functions, which are new entries of `nodes`."""
     calls, columns = _calls(select), RowsBelow()
     _refuse(select, calls, place)
-    alone = {call: _with_own_window(call, select, columns, place) for call in calls}
-    groups: dict[tuple, list[exp.Window]] = {}
-    # Rows that wait for other rows have no event time that another operator could go by: they come last.
-    for call in sorted(calls, key=lambda call: bool(reach_of(alone[call], "", place).after)):
-        groups.setdefault(_rows_of(alone[call], place), []).append(call)
+    alone = {call: _over_columns(_with_own_window(call, select), columns, place) for call in calls}
+    # Rows that wait for other rows have no event time that another operator could go by.
+    ordered = sorted(calls, key=lambda call: alone[call].waits)
+    groups = _grouped(ordered, lambda call: alone[call].rows)
     given = {call: f"__w{number}" for number, call in enumerate(calls)}
-    last = f"__over_{len(nodes) + len(groups) - 1}"
-    outer = _outer(select, columns, given, last, whole)
+    outer = _outer(select, columns, given, f"__over_{len(nodes) + len(groups) - 1}", whole)
     inner = columns.select(select)
     rows = Sql(inner, read_nodes(inner, nodes))
     for group in groups.values():
-        name = f"__over_{len(nodes)}"
-        order = alone[group[0]].args.get("order")
-        reader = _Calls(tuple(order.expressions) if order else (), span_of(group[0], place) or place)
+        name, first = f"__over_{len(nodes)}", alone[group[0]]
+        keys = [exp.Ordered(this=key.copy(), nulls_first=True) for key in first.keys]
+        reader = _Calls((*first.order, *keys), span_of(group[0], place) or place)
         rows = checked(reader, rows, "OVER")
         found = rows.properties
-        asked = [(given[call], spoken_type(call), alone[call]) for call in group]
+        asked = [(given[call], spoken_type(call), _planned(alone[call], rows)) for call in group]
         nodes[name] = Over(plan_over(name, found.columns, found.watermark, asked, reader.span), (rows,))
         rows = Sql(exp.select("*").from_(exp.to_table(name)), {name: nodes[name]})
     return outer
+
+
+def _planned(call: _Call, rows: Sql) -> exp.Window:
+    """Return a call as it is computed over its rows; raises why it cannot be."""
+    time = rows.properties.watermark
+    whole = time is not None and is_whole(time, [key.name for key in call.keys])
+    if call.refusal is not None and not whole:
+        raise call.refusal
+    return call.call
+
+
+def _grouped(calls: Sequence[exp.Window], rows: Callable[[exp.Window], tuple]) -> dict[tuple, list[exp.Window]]:
+    groups: dict[tuple, list[exp.Window]] = {}
+    for call in calls:
+        groups.setdefault(rows(call), []).append(call)
+    return groups
 
 
 def _refuse(select: exp.Select, calls: Sequence[exp.Window], place: Span) -> None:
@@ -110,8 +156,8 @@ def _outside(node: exp.Expr, select: exp.Select) -> bool:
     return node.find_ancestor(exp.Query) is select and node.find_ancestor(exp.Window) is None
 
 
-def _with_own_window(call: exp.Window, select: exp.Select, columns: RowsBelow, place: Span) -> exp.Window:
-    """Return a call over columns of the operator's rows, with what a named window says in its OVER."""
+def _with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
+    """Return a call with what a named window says in its own OVER."""
     copy = call.copy()
     named = call.args.get("alias")
     while named is not None:
@@ -125,32 +171,35 @@ def _with_own_window(call: exp.Window, select: exp.Select, columns: RowsBelow, p
                 copy.set(part, [one.copy() for one in value] if isinstance(value, list) else value.copy())
         named = window.args.get("alias")
     copy.set("alias", None)
-    keys = [columns.take(key) for key in copy.args.get("partition_by") or []]
-    order = [_taken(item, columns) for item in copy.args["order"].expressions] if copy.args.get("order") else []
-    copy.set("partition_by", None)
-    copy.set("order", None)
-    if reach_of(copy, "", place).before is None:
-        whole: exp.Expr = with_plain_argument(copy, columns.take, place)
-    else:
-        whole = columns.replace_in(copy)
+    return copy
+
+
+def _over_columns(call: exp.Window, columns: RowsBelow, place: Span) -> _Call:
+    """Return a call over columns of the operator's rows."""
+    keys = [columns.take(key) for key in call.args.get("partition_by") or []]
+    order = [_taken(item, columns) for item in call.args["order"].expressions] if call.args.get("order") else []
+    bare = call.copy()
+    bare.set("partition_by", None)
+    bare.set("order", None)
+    running, waits, refusal = False, False, None
+    try:
+        reach = reach_of(call, "", place)
+        waits, running = bool(reach.after), reach.before is None
+        if running:
+            bare = with_plain_argument(bare, columns.take, span_of(call, place) or place)
+    except Error as error:
+        running, refusal = False, error
+    whole = bare if running else columns.replace_in(bare)
     assert isinstance(whole, exp.Window)
     whole.set("partition_by", keys)
     whole.set("order", exp.Order(expressions=order) if order else None)
-    return whole
+    return _Call(whole, running, waits, refusal)
 
 
 def _taken(item: exp.Expr, columns: RowsBelow) -> exp.Expr:
     copy = item.copy()
     copy.set("this", columns.take(item.this))
     return copy
-
-
-def _rows_of(call: exp.Window, place: Span) -> tuple:
-    """Return what calls have in common that go over the same rows in the same order."""
-    order = call.args.get("order")
-    keys = frozenset(key.name for key in call.args.get("partition_by") or [])
-    running = reach_of(call, "", place).before is None
-    return running, keys, tuple(sql_of(item) for item in order.expressions) if order else ()
 
 
 def _outer(

@@ -33,8 +33,8 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     if found[0] is below:
         return below
     timely = [query for query in found if query.properties.watermark is not None]
-    first = reader.order_by[0].this.name.lower() if reader.order_by else None
-    asked = [query for query in timely if query.properties.event_time.column.lower() == first]
+    names = [item.this.name.lower() for item in reader.order_by]
+    asked = [query for name in names for query in timely if query.properties.event_time.column.lower() == name]
     return (asked or timely or found)[0]
 
 
