@@ -1,7 +1,7 @@
 """GROUP BY with a window of event time over a stream, below an ordered operator, becomes an ordered operator itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -22,11 +22,16 @@ _WINDOWS = ("WINDOW", "SESSION_WINDOW")
 
 
 def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
-    """Return plain SQL in which each SELECT with windows of a stream in GROUP BY reads an operator with the groups.
+    """Return plain SQL in which each SELECT with windows of a stream in GROUP BY reads an operator with the groups,
+    also in the views that it reads.
 
     reader:  what reads the rows: of the two bounds of a window they are followed by the one that it orders by.
     Raises NotSupportedError and ProgrammingError for groups that no operator makes.
     """
+    views = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
+    hoisted = {name: hoist_window_groups(view, reader, checked) for name, view in views.items()}
+    if any(hoisted[name] is not view for name, view in views.items()):
+        below = replace(below, inputs={**below.inputs, **hoisted})
     if below.query.find(exp.Group) is None or not below.resolved.streaming:
         return below
     found = [_hoisted_all(below, given, reader, checked) for given in (END, START)]
@@ -113,6 +118,12 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], given: str, checked: Ch
             "windows of a stream must be of its event time",
             span_of(call.expressions[0], place),
             "window(ts, '1 minute') of the column that WATERMARK FOR says in CREATE STREAM, as it is",
+        )
+    if not found.event_time_type.lower().startswith("timestamp"):
+        raise NotSupportedError(
+            f"windows of a stream by a {found.event_time_type.upper()} are not supported",
+            span_of(call.expressions[0], place),
+            "declare a computed column, such as at TIMESTAMP AS CAST(... AS TIMESTAMP), with the watermark",
         )
     groups = plan_window_groups(name, found.columns, found.watermark, list(names.values()), window, aggregates, given)
     nodes[name] = WindowAggregate(groups, (rows,))
