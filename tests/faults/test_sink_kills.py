@@ -13,8 +13,8 @@ from postgresql import Unavailable, running_postgresql
 from writing import PARTS, ROWS
 
 HERE = Path(__file__).parent
-BATCHES = 80
 KILLS = examples(20)
+BATCHES = 4 * KILLS
 
 
 @pytest.fixture(scope="module")
