@@ -212,6 +212,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no more are killed")
     parser.add_argument("--per-round", type=int, default=12, help="kills of one run over the input")
     parser.add_argument(
         "--expected", type=Path, help="file that keeps what an undisturbed run writes, for further ones"
