@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from cepsql.query import Query
     from cepsql.spark.query import StandingQuery
 
-__version__ = "0.1.0"
+__version__: str
+"""The version of the installed package."""
 
 __all__ = [
     "Answer",
@@ -44,6 +45,7 @@ __all__ = [
     "ProgrammingError",
     "Query",
     "StandingQuery",
+    "__version__",
     "connect",
     "match_recognize",
 ]
@@ -60,8 +62,16 @@ _HOMES = {
 
 
 def __getattr__(name: str):
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("cepsql")
     if name not in _HOMES:
         raise AttributeError(f"module cepsql has no attribute {name}")
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,66 +7,108 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from typing import TextIO
+from importlib import import_module
+from typing import Any, TextIO
 
-from cepsql import __version__
-from cepsql.errors import ExitCode
-from cepsql.options import parser, read_script
+from cepsql.configuration import choose, spark_conf
+from cepsql.errors import Error, ExitCode
+from cepsql.options import SUBCOMMANDS, parser, read_script
+
+_CHOSEN = ("format", "max_rows", "ansi", "master")
+"""Options that the environment and the user's file may give, too."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `cepsql` command with these arguments (default: those of the process); return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    if argv[:1] == ["demo"]:
-        from cepsql.demo import run as demo
-
-        return demo(argv[1:])
-    try:
-        options = parser().parse_args(argv)
-    except SystemExit as leaving:
-        return int(leaving.code or 0)
     signal.signal(signal.SIGTERM, _leave)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, _leave)
     try:
-        return _run(options)
+        if argv and argv[0] in SUBCOMMANDS:
+            return _subcommand(argv[0])(argv[1:])
+        return _run(parser().parse_args(argv))
+    except SystemExit as leaving:
+        if isinstance(leaving.code, int | None):
+            return int(leaving.code or 0)
+        raise
+    except Error as error:
+        print(f"error: {error}", file=sys.stderr)
+        return ExitCode.USAGE
     except KeyboardInterrupt:
         return _abandon()
 
 
+def _subcommand(name: str):
+    if name == "demo":
+        return import_module("cepsql.demo").run
+    return getattr(import_module(f"cepsql.subcommands.{name}"), name)
+
+
 def _run(options: argparse.Namespace) -> int:
     if options.version:
+        from cepsql import __version__
+
         print(f"cepsql {__version__}")
         return ExitCode.OK
+    chosen = choose({name: getattr(options, name) for name in _CHOSEN if hasattr(options, name)})
+    values: dict[str, Any] = {name: found.value for name, found in chosen.items()}
     scripts = options.scripts or []
     shell = sys.stdin.isatty() and (options.interactive or not scripts)
     if not scripts and not shell:
         scripts = [read_script("-")]
+    if values["timezone"]:
+        os.environ["CEPSQL_TIMEZONE"] = str(values["timezone"])
 
-    from cepsql.engine import connect
-    from cepsql.runner import Console, Settings
+    from cepsql.runner.console import Console
+    from cepsql.runner.settings import Settings
 
-    console = Console(_output(), sys.stderr)
-    settings = Settings(options.format, dict(options.variable), options.timeout, options.drain, options.limit)
+    console = Console(_output(options.output), sys.stderr)
+    settings = Settings(
+        str(values["format"]),
+        dict(options.variable),
+        options.timeout,
+        options.drain,
+        options.limit,
+        values["max_rows"],
+        options.checkpoint,
+    )
     try:
-        with closing(connect(master=options.master, conf=dict(options.conf))) as engine:
+        conf = spark_conf() | dict(options.conf)
+
+        def make():
+            from cepsql.engine import connect
+
+            return connect(master=values["master"], conf=conf, ansi=values["ansi"])
+
+        if not scripts:
+            return _shell(make, settings, console, options, values)
+        with closing(make()) as engine:
             for text, file in scripts:
                 code = _execute(engine, text, file, settings, console, options.errverbose)
                 if code != ExitCode.OK or console.closed.is_set():
                     return code
-            if shell:
-                from cepsql.shell import run as prompt
-
-                return prompt(engine, settings, console, options.errverbose)
-            return ExitCode.OK
+            return _shell(lambda: engine, settings, console, options, values) if shell else ExitCode.OK
     finally:
         if console.closed.is_set():
             # The interpreter flushes standard output when it ends, which would fail once more.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        elif console.out is not sys.stdout:
+            console.out.close()
+
+
+def _shell(make, settings, console, options: argparse.Namespace, values: dict[str, Any]) -> int:
+    from cepsql.shell.opening import OpeningEngine
+    from cepsql.shell.shell import run
+
+    with closing(OpeningEngine(make)) as engine:
+        return run(engine, settings, console, options.errverbose, values=values)
 
 
 def _execute(engine, text: str, file: str | None, settings, console, verbose: bool) -> int:
-    from cepsql.runner import execute, exit_code, interruptible, report
+    from cepsql.runner.interrupt import interruptible
+    from cepsql.runner.report import exit_code, report
+    from cepsql.runner.statements import execute
 
     try:
         interrupted = interruptible(lambda stop: execute(engine, text, settings, console, stop), engine.cancel)
@@ -76,8 +118,15 @@ def _execute(engine, text: str, file: str | None, settings, console, verbose: bo
     return ExitCode.INTERRUPT if interrupted else ExitCode.OK
 
 
-def _output() -> TextIO:
-    """Return standard output: UTF-8 for other programs, what the terminal can show for people."""
+def _output(file: str | None) -> TextIO:
+    """Return where rows go: the file, or standard output: UTF-8 for programs, what the terminal can show for people.
+
+    Raises InterfaceError if the file cannot be written.
+    """
+    if file is not None:
+        from cepsql.runner.console import open_output
+
+        return open_output(file)
     if not isinstance(sys.stdout, io.TextIOWrapper):
         return sys.stdout
     if sys.stdout.isatty():
@@ -92,7 +141,11 @@ def _leave(number: int, frame) -> None:
 
 
 def _abandon() -> int:
-    """End the process without waiting for queries; the JVM ends when the pipe to it closes."""
+    """End the process, and Java with it, without waiting for queries."""
     with suppress(OSError):
         sys.stdout.flush()
+    if "pyspark" in sys.modules:
+        from cepsql.spark.gateway import kill_java
+
+        kill_java()
     os._exit(ExitCode.INTERRUPT)

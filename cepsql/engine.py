@@ -1,7 +1,8 @@
 """The front door: statements in, lazy queries and answers out. Shell, command line and programs use this alone."""
 
+import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,25 +10,35 @@ from sqlglot import exp
 
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
-from cepsql.analysis.parameters import bind_parameters
+from cepsql.analysis.parameters import bind_parameters, named_values
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermark
-from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, suggestion
+from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
+from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.planner import plan_query
-from cepsql.query import JOB_TAG, Query
+from cepsql.query import Query
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cepsql.spark.query import StandingQuery
+
+LOGGER = logging.getLogger("cepsql")
+
+ANSI = "spark.sql.ansi.enabled"
+"""Spark's setting that makes 1/0, overflows and casts that fail errors."""
+
+_FAILING = (exp.Div, exp.IntDiv, exp.Mod, exp.Cast, exp.TryCast)
+"""Expressions that ANSI mode lets fail."""
 
 SETTINGS = {
     "cepsql.buckets": "groups that the keys of a pattern are spread over; fixed for the life of a checkpoint",
@@ -36,6 +47,10 @@ SETTINGS = {
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
 }
 """Settings of cepsql itself, with what they mean; SET passes all others to Spark."""
+
+
+Args = Mapping[str, object] | Sequence[object] | None
+"""Values of parameters: by name, or in order."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +64,25 @@ class Answer:
 
 
 def connect(
-    spark: "SparkSession | None" = None, master: str | None = None, conf: Mapping[str, str] | None = None
+    spark: "SparkSession | None" = None,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    ansi: bool | None = None,
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
 
     spark:  the session to use, whose tables and views can be queried too; None for one of our own.
     master: where our own session runs, such as "local[2]" or "spark://host:7077".
     conf:   Spark settings for our own session.
+    ansi:   whether 1/0, an overflow or a cast that fails is an error (True) or gives NULL (False). None: as the given
+            session says; NULL in one of our own, so that one such value does not end a standing query.
     """
-    return Engine(spark, master, dict(conf or {}))
+    given = dict(conf or {})
+    if ansi is not None:
+        given[ANSI] = str(ansi).lower()
+        if spark is not None:
+            spark.conf.set(ANSI, given[ANSI])
+    return Engine(spark, master, given)
 
 
 class Engine:
@@ -68,26 +93,71 @@ class Engine:
         self.settings: dict[str, str] = {}
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
+        self._started = False
+        self._spark_settings: dict[str, str] = {}
+        self._told_ansi = False
         self._lock = threading.Lock()
         self._standing: list[StandingQuery] = []
 
     @property
     def spark(self) -> "SparkSession":
-        """The Spark session, started when first asked for.
+        """The Spark session, started when first asked for, and again where the Java of one that we started has ended.
 
         Raises OperationalError if Java or Spark cannot be started.
         """
         with self._lock:
+            if self._spark is not None and self._given is None:
+                self._forget_lost()
             if self._spark is None:
-                from cepsql.spark.session import session
+                from cepsql.spark.packages import with_packages
+                from cepsql.spark.session import active_session, session
 
-                self._spark = session(None, self._master, self._conf)
+                found = active_session()
+                if found is None:
+                    sources = [relation for relation in self.catalog if isinstance(relation, Source)]
+                    conf, needed = with_packages(self._conf | self._spark_settings, sources)
+                    found, self._started = session(None, self._master, conf, needed), True
+                self._spark = found
             return self._spark
 
-    def sql(self, text: str, args: Mapping[str, object] | None = None) -> Query | Answer:
+    def warm(self) -> None:
+        """Start Spark and its Python workers now, so that the first query need not wait for them."""
+        from cepsql.spark.warm import warm
+
+        warm(self.spark)
+
+    def _forget_lost(self) -> None:
+        """Forget a session whose Java has ended, and with it the DataFrames that were registered."""
+        from cepsql.spark.gateway import is_lost
+
+        assert self._spark is not None
+        if not is_lost(self._spark):
+            return
+        LOGGER.warning("Java has ended; Spark starts again, and all definitions are kept")
+        self._spark = None
+        lost = [relation.name for relation in self.catalog if isinstance(relation, Registered)]
+        for name in lost:
+            self.catalog.remove(name)
+        if lost:
+            LOGGER.warning("these DataFrames are gone with Java and must be registered again: %s", ", ".join(lost))
+
+    def query(self, text: str, args: Args = None) -> Query:
+        """Return the query that a text is; it is lazy.
+
+        args: as for `sql`.
+        Raises InterfaceError if the text is no single query, and what `sql` raises.
+        """
+        parsed = statements(text)
+        if len(parsed) != 1 or not isinstance(parsed[0], st.Query):
+            raise InterfaceError("query() takes a single query", hint="sql() executes any statements", text=text)
+        found = self.sql(text, args)
+        assert isinstance(found, Query)
+        return found
+
+    def sql(self, text: str, args: Args = None) -> Query | Answer:
         """Execute all statements of a text; return what the last one gives.
 
-        args: values for named parameters `:name`.
+        args: values for the parameters `:name` by name, or a list of those for every `?`.
         Definitions act at once; a query is lazy. Raises Error.
         """
         result: Query | Answer | None = None
@@ -97,14 +167,49 @@ class Engine:
             raise InterfaceError("the text has no statement", text=text)
         return result
 
-    def execute(self, text: str, args: Mapping[str, object] | None = None) -> Iterator[Query | Answer]:
+    def execute(self, text: str, args: Args = None) -> Iterator[Query | Answer]:
         """Execute the statements of a text one by one; give what each says, before the next is executed."""
-        for statement in statements(text):
+        parsed = statements(text)
+        values = named_values(parsed, {} if args is None else args)
+        for statement in parsed:
             try:
-                yield self._execute(bind_parameters(statement, args or {}))
+                yield self._execute(bind_parameters(statement, values))
             except Error as error:
                 error.text = error.text or text
                 raise
+
+    def check(self, text: str, args: Args = None) -> None:
+        """Read and analyse the statements of a text, but run none; definitions take effect. Spark is not started.
+
+        Raises what executing them would raise before anything runs.
+        """
+        parsed = statements(text)
+        values = named_values(parsed, {} if args is None else args)
+        for statement in parsed:
+            try:
+                self._check(bind_parameters(statement, values))
+            except Error as error:
+                error.text = error.text or text
+                raise
+
+    def _check(self, statement: st.Statement) -> None:
+        match statement:
+            case st.Query() as query:
+                plan_query(query, self._lookup)
+            case st.Explain(query) | st.ExplainMatch(query):
+                plan_query(query, self._lookup)
+            case st.CreateSource(columns=()):
+                raise NotSupportedError(
+                    f"{statement.name.text} names no columns, and only Spark can read them",
+                    statement.name.span,
+                    "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
+                )
+            case st.SetOption(key) if key is not None and not key.startswith("cepsql."):
+                pass
+            case st.ResetOption(key) if key is not None and not key.startswith("cepsql."):
+                pass
+            case _:
+                self._execute(statement)
 
     def register(self, name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> None:
         """Give a DataFrame a name that statements can use; an existing name is replaced.
@@ -125,6 +230,16 @@ class Engine:
             mark = Watermark(column, interval_micros(exp.Interval(this=exp.Literal.string(delay))))
         self.catalog.add(Registered(name, columns, frame, frame.isStreaming, mark), replace=True)
 
+    def notices(self, query: Query) -> tuple[str, ...]:
+        """Return what a user at a terminal should know of this engine before a query runs, each thing once."""
+        given = ANSI in self._conf or ANSI in self._spark_settings or self._given is not None
+        if given or self._told_ansi or query.plan.query.expression.find(*_FAILING) is None:
+            return ()
+        self._told_ansi = True
+        return (
+            "1/0, overflows and casts that fail give NULL here; SET spark.sql.ansi.enabled = true makes them errors",
+        )
+
     def keep(self, standing: "StandingQuery") -> None:
         """Remember a standing query, to stop it when the engine is closed."""
         self._standing.append(standing)
@@ -132,18 +247,21 @@ class Engine:
     def cancel(self) -> None:
         """Stop every bounded job that runs in this engine now; standing queries go on."""
         if self._spark is not None:
-            from cepsql.spark.run_once import cancel_runs
+            from cepsql.spark.runs import cancel
 
-            self._spark.interruptTag(JOB_TAG)
-            cancel_runs(self._spark)
+            cancel(self._spark)
 
     def close(self) -> None:
         """Stop the standing queries of this engine, and Spark if the engine started it."""
         for standing in self._standing:
             standing.stop()
         self._standing.clear()
-        if self._spark is not None and self._given is None:
-            self._spark.stop()
+        if self._spark is not None and self._started:
+            from cepsql.spark.gateway import is_lost
+
+            if not is_lost(self._spark):
+                self._spark.stop()
+        if self._given is None:
             self._spark = None
 
     def __enter__(self) -> "Engine":
@@ -205,11 +323,14 @@ class Engine:
             create.name.text,
             create.columns,
             create.format,
-            create.options,
+            defined_options(create),
             create.streaming,
             defined_watermark(create),
             defined_late_rows(create),
+            value=defined_value(create),
         )
+        if source.format == "kafka":
+            source = _with_reader(source, create.name.span)
         if not source.columns:
             from cepsql.spark.frames import frame_columns
             from cepsql.spark.source import MALFORMED, read_source
@@ -262,6 +383,7 @@ class Engine:
         rows = []
         for column in relation.columns:
             notes = [f"AS {column.expression}"] if column.expression else []
+            notes += [f"METADATA FROM '{column.metadata}'"] if column.metadata else []
             if mark is not None and mark.column.lower() == column.name.lower():
                 notes.append(f"event time, watermark {mark.delay / 1_000_000:g} seconds behind")
             rows.append((column.name, column.type.lower(), "; ".join(notes)))
@@ -303,6 +425,7 @@ class Engine:
             self.settings.pop(key, None)
         else:
             self.spark.conf.unset(key)
+            self._spark_settings.pop(key, None)
         return Answer(message=f"{key or 'settings'} reset")
 
     def _check_setting(self, key: str, value: str | None) -> None:
@@ -324,8 +447,17 @@ class Engine:
 
         try:
             self.spark.conf.set(key, value)
+            self._spark_settings[key] = value
         except Exception as failure:
             raise translate_failure(failure) from None
+
+
+def _with_reader(source: Source, span: Span) -> Source:
+    try:
+        return replace(source, options=with_reader(source))
+    except Error as error:
+        error.span = error.span or span
+        raise
 
 
 def _kind(relation: Relation) -> str:

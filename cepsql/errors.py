@@ -80,6 +80,14 @@ class SessionError(OperationalError):
     """Spark cannot be started."""
 
 
+class WorkerError(OperationalError):
+    """Spark's Python workers cannot run cepsql."""
+
+
+class JavaEndedError(OperationalError):
+    """The Java process in which Spark runs has ended by itself."""
+
+
 class InternalError(DatabaseError):
     """A defect of cepsql."""
 
@@ -102,8 +110,10 @@ class ExitCode(enum.IntEnum):
     INTERRUPT = 130
 
 
-def render(error: Error) -> str:
+def render(error: Error, width: int | None = None) -> str:
     """Write an error for people: message, source line, caret, hint.
+
+    width: of the screen; of a line that is longer only what is around the place is shown. None: lines are shown whole.
 
     >>> print(render(ProgrammingError("no column x", Span(7, 8), "columns: a, b", "SELECT x")))
     no column x
@@ -115,14 +125,34 @@ def render(error: Error) -> str:
     if error.line is not None and error.column is not None and error.span is not None and error.text is not None:
         source = without_secret_options(error.text).split("\n")[error.line - 1]
         begin = error.column - 1
-        width = max(1, min(error.span.end - error.span.start, len(source) - begin))
+        marked = max(1, min(error.span.end - error.span.start, len(source) - begin))
         label = f"  line {error.line}: "
+        if width is not None:
+            source, begin = _cropped(source, begin, max(_LEAST, width - len(label)))
+            marked = max(1, min(marked, len(source) - begin))
         # Tabs are copied so that the caret stays under the token.
         pad = "".join("\t" if c == "\t" else " " for c in source[:begin])
-        lines += [f"{label}{source}", " " * len(label) + pad + "^" * width]
+        lines += [f"{label}{source}", " " * len(label) + pad + "^" * marked]
     if error.hint:
         lines.append(f"  hint: {error.hint}")
     return "\n".join(lines)
+
+
+_LEAST, _MORE = 20, "..."
+
+
+def _cropped(line: str, place: int, room: int) -> tuple[str, int]:
+    """Return as much of a line around a place as there is room for, and where the place is in it.
+
+    >>> _cropped("SELECT a, b, c, d, e, f FROM t WHERE x > 1", 37, 20)
+    ('...ROM t WHERE x > 1', 15)
+    """
+    if len(line) <= room:
+        return line, place
+    begin = max(0, min(place - room // 2, len(line) - room)) if place > room // 2 else 0
+    before, after = (_MORE if begin else ""), (_MORE if begin + room < len(line) else "")
+    shown = line[begin + len(before) : begin + room - len(after)]
+    return before + shown + after, place - begin
 
 
 def suggestion(name: str, known: Iterable[str], what: str = "known") -> str:

@@ -6,7 +6,20 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
+from cepsql.formats import FORMATS
+
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?\Z")
+
+
+SUBCOMMANDS = {
+    "demo": "[options]",
+    "check": "FILE...",
+    "test": "[--update] FILE...",
+    "init": "[FOLDER]",
+    "config": "",
+    "prepare": "",
+}
+"""What may stand in place of options, and what follows it."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -15,9 +28,11 @@ def parser() -> argparse.ArgumentParser:
         prog="cepsql",
         description="Streaming SQL with MATCH_RECOGNIZE on Apache Spark.",
         epilog="Without -c and -f, SQL is read from standard input; on a terminal the shell opens. "
-        "`cepsql demo` plays an example. Exit codes: 0 done, 1 a statement failed, 2 wrong usage, "
-        "3 Spark cannot start, 130 interrupted.",
-        usage="cepsql [options]\n       cepsql demo [options]",
+        "`cepsql demo` plays an example, `check` reads scripts without running them, `test` runs tests of streams, "
+        "`init` makes a project, `config` shows settings, `prepare` lets Spark start faster. Exit codes: 0 done, "
+        "1 a statement failed, 2 wrong usage, 3 Spark cannot start, 130 interrupted.",
+        usage="cepsql [options]\n       "
+        + "\n       ".join(f"cepsql {name} {more}".rstrip() for name, more in SUBCOMMANDS.items()),
         formatter_class=_Help,
         allow_abbrev=False,
     )
@@ -27,14 +42,20 @@ def parser() -> argparse.ArgumentParser:
     add("-f", "--file", dest="scripts", action="append", type=read_script, metavar="FILE",
         help="execute this script; - is standard input")  # fmt: skip
     add("-i", "--interactive", action="store_true", help="open the shell after -c and -f")
-    add("-v", "--variable", action="append", type=_variable, default=[], metavar="NAME=VALUE",
+    add("-v", "--variable", action="append", type=read_variable, default=[], metavar="NAME=VALUE",
         help="bind :NAME; a number or true, false, null as such, anything else as text")  # fmt: skip
-    add("--format", choices=("table", "csv", "json"), default="table", help="how rows are written (default: table)")
+    add("-o", "--output", metavar="FILE", help="write rows to this file")
+    add("--format", choices=FORMATS, default=argparse.SUPPRESS, help="how rows are written (default: table)")
     add("--limit", type=_count, metavar="N", help="write at most N rows of each result")
     add("--timeout", type=_seconds, metavar="SECONDS", help="end a streaming SELECT after so long")
     add("--drain", action="store_true",
         help="end a streaming SELECT once all input there is has been processed and decided")  # fmt: skip
-    add("--master", metavar="URL", help="Spark master (default: local[*])")
+    add("--checkpoint", metavar="FOLDER", help="where a streaming SELECT keeps how far it is, and goes on from")
+    add("--max-rows", dest="max_rows", type=_rows, default=argparse.SUPPRESS, metavar="N",
+        help="show at most N rows of a bounded result on a terminal, or all (default: 1000)")  # fmt: skip
+    add("--ansi", action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS,
+        help="1/0 and casts that fail are errors, or NULL (default: NULL)")  # fmt: skip
+    add("--master", metavar="URL", default=argparse.SUPPRESS, help="Spark master (default: local[*])")
     add("--conf", action="append", type=_setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
     add("--errverbose", action="store_true", help="write technical details of errors, such as Java stack traces")
     add("--version", action="store_true", help="write the version and end")
@@ -66,7 +87,8 @@ def read_script(name: str) -> tuple[str, str | None]:
         raise argparse.ArgumentTypeError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _variable(text: str) -> tuple[str, object]:
+def read_variable(text: str) -> tuple[str, object]:
+    """Read NAME=VALUE: a number, true, false or null as such, anything else as text."""
     name, given, value = text.partition("=")
     if not given or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
@@ -83,6 +105,10 @@ def _setting(text: str) -> tuple[str, str]:
     if not given or not key:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
     return key, value
+
+
+def _rows(text: str) -> int | None:
+    return None if text == "all" else _count(text)
 
 
 def _count(text: str) -> int:

@@ -2,22 +2,26 @@
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Sink, Source
-from cepsql.errors import DataError, InterfaceError
+from cepsql.errors import DataError, InterfaceError, NotSupportedError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
+from cepsql.kafka.notices import start_notice
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.identity import describe_plan
+from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
-from cepsql.secrets import is_secret
+from cepsql.secrets import secret_values
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -26,9 +30,6 @@ if TYPE_CHECKING:
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.query import StandingQuery
     from cepsql.spark.sink import BatchSink
-
-JOB_TAG = "cepsql"
-"""Spark's tag of the jobs of bounded queries, by which they can be interrupted."""
 
 
 class Host(Protocol):
@@ -50,6 +51,7 @@ class Query:
     def __init__(self, engine: Host, plan: Plan):
         self._engine, self.plan = engine, plan
         self._frame: DataFrame | None = None
+        self._ran: DataFrame | None = None
 
     def __repr__(self) -> str:
         return f"<cepsql query, {'streaming' if self.streaming else 'bounded'}>\n{explain_logical(self.plan)}"
@@ -61,13 +63,14 @@ class Query:
 
     @property
     def limit(self) -> int | None:
-        """LIMIT of a query over a stream: how many rows to take before stopping it."""
+        """LIMIT of a query over a stream: after so many rows it ends."""
         return self.plan.limit
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know before the query runs for long."""
-        return self.plan.notices
+        starts = [start_notice(origin) for origin in self.origins if isinstance(origin, Source)]
+        return (*filter(None, starts), *self.plan.notices)
 
     @property
     def patterns(self) -> str:
@@ -122,8 +125,8 @@ class Query:
     def collect(self) -> "list[Row]":
         """Return all rows of a bounded query.
 
-        Raises InterfaceError for a stream, OperationalError if Spark fails, DataError for a value that Python has no
-        type for: dates and times beyond the years 1 to 9999, and INTERVAL YEAR TO MONTH.
+        Raises InterfaceError for a stream, OperationalError if Spark fails or `Engine.cancel` ended it, DataError for a
+        value that Python has no type for: dates and times beyond the years 1 to 9999, and INTERVAL YEAR TO MONTH.
         """
         return self._run(self._collected)
 
@@ -141,13 +144,48 @@ class Query:
         """How many malformed rows the last run of a bounded query left out."""
         from cepsql.spark.observed import observed_sum
 
-        return 0 if self._frame is None or self.streaming else observed_sum(self._frame, "malformed")
+        return 0 if self._ran is None else observed_sum(self._ran, "malformed")
 
     def arrow(self) -> "pa.Table":
         """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
         from cepsql.spark.arrow import to_arrow
 
         return self._run(lambda: to_arrow(self.df))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return all rows of a bounded query as a pandas DataFrame; errors as for `collect`."""
+        return self.arrow().to_pandas()
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return all rows of a bounded query as a Polars DataFrame; errors as for `collect`.
+
+        Raises InterfaceError where Polars is not installed.
+        """
+        try:
+            import polars
+        except ImportError as error:
+            raise InterfaceError("Polars is not installed", hint="pip install polars") from error
+        found = polars.from_arrow(self.arrow())
+        assert isinstance(found, polars.DataFrame)
+        return found
+
+    def pieces(self, limit: int | None = None) -> "Generator[pa.Table, None, None]":
+        """Yield the rows of a bounded query in tables as they are found, at least one, however many rows there are.
+
+        limit: greatest number of rows, which Spark is told.
+        Closing the iterator ends the query. Errors as for `collect`.
+        """
+        self._check_bounded()
+        from cepsql.spark.failures import translated_failures
+        from cepsql.spark.row_pieces import RowPieces
+        from cepsql.spark.runs import running
+
+        with translated_failures(self.plan.query.sql), running(self._engine.spark) as run:
+            found = RowPieces(self.df if limit is None else self.df.limit(limit), run)
+            try:
+                yield from found
+            finally:
+                self._ran = found.executed
 
     def start(
         self,
@@ -160,7 +198,7 @@ class Query:
         checkpoint: str | None = None,
         trigger: str | None = None,
     ) -> "StandingQuery":
-        """Start the query over its streams.
+        """Start the query over its streams; with LIMIT it ends after so many rows, over all its starts.
 
         on_rows:    called with the rows and the number of every micro-batch that has rows.
         sink:       where rows go in place of that; without both `rows()` gives them.
@@ -183,6 +221,8 @@ class Query:
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import StartOptions, start
 
+        if checkpoint is not None:
+            _check_replayable(self.origins)
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
         folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch)
         try:
@@ -208,7 +248,10 @@ class Query:
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
         )
-        standing = start(frame, target, folder, options)
+        from cepsql.spark.failures import translated_failures
+
+        with translated_failures(self.plan.query.sql):
+            standing = start(frame, target, folder, options)
         self._engine.keep(standing)
         return standing
 
@@ -221,11 +264,19 @@ class Query:
     ) -> "BatchSink":
         """Return what takes the rows, checked."""
         from cepsql.sinks import WriterIdentity, open_sink
+        from cepsql.spark.row_limit import RowLimit
         from cepsql.spark.row_queue import RowQueue
         from cepsql.spark.sink import RowSink
 
         if sink is None:
-            return RowQueue() if on_rows is None else RowSink(on_rows)
+            rows = RowQueue() if on_rows is None else RowSink(on_rows)
+            rows.limit = None if self.limit is None else RowLimit(self.limit, checkpoint.folder)
+            return rows
+        if self.limit is not None:
+            raise NotSupportedError("LIMIT of a query that writes to a sink is not supported")
+        if sink.format.lower() == "kafka" and not sink.key:
+            match_id = match_id_column(self.plan.logical)
+            sink = replace(sink, key=(match_id,) if match_id else ())
         target = open_sink(sink, WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id))
         target.check(self.columns)
         return target
@@ -259,9 +310,10 @@ class Query:
         """
         asked = self._asked(key)
         from cepsql.spark.explain_match import explain_query
+        from cepsql.spark.runs import running
 
-        with self._tagged() as spark:
-            return explain_query(spark, self.plan, asked)
+        with running(self._engine.spark) as run:
+            return explain_query(run.spark, self.plan, asked)
 
     def identity(self) -> dict:
         """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
@@ -288,24 +340,19 @@ class Query:
         analyzed = text.getvalue().split("== Analyzed Logical Plan ==")[-1].split("== Optimized Logical Plan ==")[0]
         return analyzed.strip()
 
-    def _run(self, action):
+    def _check_bounded(self) -> None:
         if self.streaming:
             raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
+
+    def _run(self, action):
+        self._check_bounded()
         from cepsql.spark.failures import translated_failures
+        from cepsql.spark.runs import running
         from cepsql.spark.settings import stage_settings
 
-        with translated_failures(self.plan.query.sql), self._tagged() as spark, stage_settings(spark):
+        with translated_failures(self.plan.query.sql), running(self._engine.spark) as run, stage_settings(run.spark):
+            self._ran = self.df
             return action()
-
-    @contextlib.contextmanager
-    def _tagged(self) -> "Iterator[SparkSession]":
-        """Lend the session, and tag its jobs so that `Engine.cancel` finds them."""
-        spark = self._engine.spark
-        spark.addTag(JOB_TAG)
-        try:
-            yield spark
-        finally:
-            spark.removeTag(JOB_TAG)
 
 
 def _late_folders(origins: list[Source | Registered]) -> list[str]:
@@ -313,6 +360,16 @@ def _late_folders(origins: list[Source | Registered]) -> list[str]:
     from cepsql.spark.late_rows import late_files
 
     return [files.folder for files in map(late_files, origins) if files is not None]
+
+
+def _check_replayable(origins: list[Source | Registered]) -> None:
+    """Refuse a checkpoint of what cannot be read again after a restart: rows would be lost."""
+    for origin in origins:
+        if isinstance(origin, Source) and origin.streaming and origin.format.lower() == "socket":
+            raise NotSupportedError(
+                f"a query over {origin.name} cannot have a checkpoint: what a socket has sent cannot be read again",
+                hint="start it without one, or send the rows through files or Kafka",
+            )
 
 
 def _in_one_batch(origins: list[Source | Registered]) -> bool:
@@ -325,4 +382,4 @@ def _in_one_batch(origins: list[Source | Registered]) -> bool:
 
 def _secrets(origins: list[Source | Registered]) -> tuple[str, ...]:
     options = [option for origin in origins if isinstance(origin, Source) for option in origin.options]
-    return tuple(value for name, value in options if is_secret(name))
+    return tuple(secret_values(options))

@@ -74,17 +74,18 @@ def _sql(engine):
                 assert item.start(lambda rows, _: tables.append(rows), drain=True).await_(120)  # noqa: B023
             else:
                 tables.append(item.arrow())
-            lines += _table(item.columns, tables, zone)
+            lines += _table(item.columns, tables, zone, item.plan.query.expression.args.get("order") is not None)
         return "".join(f"{line}\n" for line in lines)
 
     return run
 
 
-def _table(columns, tables, zone) -> list[str]:
-    """Lay rows out as the shell does, in order of their text."""
+def _table(columns, tables, zone, ordered) -> list[str]:
+    """Lay rows out as the shell does, in their order where the query has one, else in that of their text."""
     found = pa.concat_tables(tables) if tables else None
     form = renderer("table", columns, zone, found)
-    return [*form.header, *(sorted(form.rows(found)) if found is not None else [])]
+    rows = [] if found is None else list(form.rows(found))
+    return [*form.header, *(rows if ordered else sorted(rows))]
 
 
 def _python(names: dict):

@@ -1,14 +1,43 @@
-"""Values for the named parameters of a statement."""
+"""Values for the parameters of statements: `:name`, or `?` in the order of the text."""
 
 import datetime
 import decimal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 from sqlglot import exp
 
-from cepsql.errors import InterfaceError, ProgrammingError, suggestion
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.errors import InterfaceError, ProgrammingError, Span, suggestion
+from cepsql.language.islands import PLACED
+from cepsql.language.statements import Query
 from cepsql.scalar.decimals import exponent
+
+
+def named_values(statements: Sequence, args: Mapping[str, object] | Sequence) -> Mapping[str, object]:
+    """Return the values of the parameters of a text's statements by name.
+
+    args: values by name, or those of every `?` in order.
+    Raises InterfaceError for another number of values than there are `?`.
+    """
+    if isinstance(args, Mapping):
+        return args
+    if isinstance(args, str | bytes):
+        raise InterfaceError("the values of parameters are a mapping or a list")
+    places = sorted({place for node in _expressions(statements) for place in _places(node)})
+    if len(places) != len(args):
+        raise InterfaceError(
+            f"the text has {len(places)} parameters ?, and {len(args)} values were given",
+            hint="values for parameters :name are given as a mapping",
+        )
+    return {f"{PLACED}{place}": value for place, value in zip(places, args, strict=True)}
+
+
+def _places(expression: exp.Expr) -> Iterator[int]:
+    """Yield the characters at which a `?` stands."""
+    for node in expression.find_all(exp.Placeholder):
+        if node.name.startswith(PLACED):
+            yield int(node.name.removeprefix(PLACED))
 
 
 def bind_parameters(statement, args: Mapping[str, object]):
@@ -23,15 +52,17 @@ def bind_parameters(statement, args: Mapping[str, object]):
             if not isinstance(node, exp.Placeholder):
                 return node
             name = node.name
-            if name in ("", "?"):
-                raise ProgrammingError("a parameter has a name, like :limit")
+            if name not in literals and name.startswith(PLACED):
+                at = int(name.removeprefix(PLACED))
+                hint = 'values for ? are given as a list, those for :name as a mapping, such as {"limit": 5}'
+                raise ProgrammingError("no value was given for ?", Span(at, at + 1), hint)
             if name not in literals:
                 raise ProgrammingError(f"no value was given for :{name}", hint=suggestion(name, literals, "given"))
             return literals[name].copy()
 
         return expression.transform(value) if expression.find(exp.Placeholder) else expression
 
-    return _map(statement, bind)
+    return _map(statement, bind, {name: sql_of(value) for name, value in literals.items()})
 
 
 def literal(value: object) -> exp.Expr:
@@ -69,14 +100,28 @@ def literal(value: object) -> exp.Expr:
     raise InterfaceError(f"a parameter cannot be a {type(value).__name__}")
 
 
-def _map(node, change):
-    """Apply `change` to every sqlglot expression in a tree of dataclasses and tuples."""
+def _expressions(node) -> Iterator[exp.Expr]:
+    """Yield the sqlglot expressions in a tree of dataclasses and sequences."""
+    if isinstance(node, exp.Expr):
+        yield node
+    elif isinstance(node, tuple | list):
+        for item in node:
+            yield from _expressions(item)
+    elif is_dataclass(node) and not isinstance(node, type):
+        for part in fields(node):
+            yield from _expressions(getattr(node, part.name))
+
+
+def _map(node, change, values: Mapping[str, str]):
+    """Apply `change` to every sqlglot expression in a tree of dataclasses and tuples, and note the values' SQL."""
     if isinstance(node, exp.Expr):
         return change(node)
     if isinstance(node, tuple):
-        return tuple(_map(item, change) for item in node)
+        return tuple(_map(item, change, values) for item in node)
     if is_dataclass(node) and not isinstance(node, type):
-        changed = {f.name: _map(getattr(node, f.name), change) for f in fields(node)}
+        changed = {f.name: _map(getattr(node, f.name), change, values) for f in fields(node)}
+        if isinstance(node, Query) and node.parameters:
+            changed["values"] = values
         different = {name: value for name, value in changed.items() if value is not getattr(node, name)}
         return replace(node, **different) if different else node
     return node

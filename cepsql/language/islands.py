@@ -6,6 +6,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import guarded
+from cepsql.language.misread import mark_misread, refuse_misread
 from cepsql.language.syntax_errors import dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text
 
@@ -13,6 +14,9 @@ KEPT_AGGREGATES = frozenset(
     {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}
 )
 """Aggregates of Spark whose arguments sqlglot's own expressions for them lose or change."""
+
+PLACED = "__at_"
+"""What the names of parameters without name begin with, before the character of the text at which they stand."""
 
 _KEPT = "__KEPT_"
 _KEPT_FUNCTIONS = {"TO_CHAR", "PARSE_JSON"}
@@ -26,6 +30,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
     tokens = [_function_name(token, after) for token, after in zip(tokens, [*tokens[1:], None], strict=True)]
+    tokens = [named for token in tokens for named in _parameter(token)]
     try:
         with guarded(span):
             trees = parser.parse_into(into, tokens, text.sql) if into else parser.parse(tokens, text.sql)
@@ -34,6 +39,10 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     if len(trees) != 1 or trees[0] is None:
         raise ProgrammingError("one expression was expected here", span, None, text.sql)
     tree = trees[0]
+    _note_parameters(text, tokens, tree)
+    mark_misread(text, tokens, tree)
+    if into is not None:
+        refuse_misread(tree, text.sql)
     incomplete = dangling(text, tokens)
     if incomplete is not None:
         raise incomplete
@@ -65,6 +74,27 @@ def _function_name(token: Token, following: Token | None) -> Token:
     if token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS and token.token_type != TokenType.STRING:
         return kept_name(token)
     return token
+
+
+def _parameter(token: Token) -> list[Token]:
+    """Give a parameter without name, `?`, the place where it stands as name."""
+    if token.token_type != TokenType.PLACEHOLDER:
+        return [token]
+    return [made_token(TokenType.COLON, ":", token), made_token(TokenType.VAR, f"{PLACED}{token.start}", token)]
+
+
+def _note_parameters(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
+    """Note in the text where the parameters of an expression stand; if that is not clear, that there are some."""
+    names = sorted(node.name for node in tree.find_all(exp.Placeholder))
+    found = []
+    for before, colon, name in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        called = colon.token_type == TokenType.COLON and (colon.start == name.start or colon.end + 1 == name.start)
+        if called and name.text in names and not (before is not None and before.end + 1 == colon.start):
+            found.append((Span(colon.start, name.end + 1), name.text))
+    if sorted(name for _, name in found) == names:
+        text.parameters += found
+    else:
+        text.parameters += [(Span(tokens[0].start, tokens[0].start), "")]
 
 
 def kept_name(token: Token) -> Token:

@@ -4,6 +4,8 @@ Every token of the text is offered to the LALR parser, which says what it accept
 a keyword or a name, and where an island of plain SQL begins, so no word but MATCH_RECOGNIZE is reserved.
 """
 
+import hashlib
+import os
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -67,7 +69,20 @@ def grammar_text(name: str) -> str:
 
 @cache
 def _lark() -> Lark:
-    return Lark(grammar_text("cepsql.lark"), parser="lalr", start="script", maybe_placeholders=True)
+    text = grammar_text("cepsql.lark")
+    tables = _tables_file(text)
+    return Lark(text, parser="lalr", start="script", maybe_placeholders=True, cache=tables or False)
+
+
+def _tables_file(grammar: str) -> str | None:
+    """Return where the parser's tables are kept, which take half a second to make; None if nothing can be."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cepsql"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    version = hashlib.sha256(grammar.encode()).hexdigest()[:12]
+    return str(folder / f"grammar-{version}.tables") if os.access(folder, os.W_OK) else None
 
 
 def parse(text: Text) -> Tree:
@@ -109,12 +124,18 @@ def split(text: str) -> list[tuple[int, str]]:
 
 
 def is_complete(text: str) -> bool:
-    """Tell whether the text is one or more statements, the last of them ended by a semicolon."""
+    """Tell whether the text is one or more statements, the last of them ended by a semicolon that no bracket holds."""
     try:
-        whole = Text(text)
+        whole = Text(text, unfinished=True)
     except Error:
         return False
-    return len(whole) > 0 and whole.tokens[-1].token_type == TokenType.SEMICOLON
+    if not len(whole) or whole.tokens[-1].token_type != TokenType.SEMICOLON:
+        return False
+    try:
+        return all(end < len(whole) for end in whole.closing.values())
+    except Error:
+        # A bracket that closes none is told when the text is executed.
+        return True
 
 
 def expected(text: str) -> set[str]:
@@ -159,6 +180,9 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
     if _begins_operator(text, at):
         raise text.error(f"{word} must follow a table in FROM or JOIN", at)
     for island in _ISLANDS:
+        if island == "RELATION" and "SQL" in choices and not _begins_operator(text, _relation_end(text, at)):
+            # A bracket after FROM holds a query, or a relation with an operator of its own.
+            continue
         if island in choices:
             end = _island_end(text, at, island, choices)
             if end > at:
@@ -273,7 +297,7 @@ def _type_end(text: Text, at: int) -> int:
 
 
 def _ends_type(text: Text, i: int) -> bool:
-    return text.raw(i) == "," or text.word(i) == "AS"
+    return text.raw(i) == "," or text.word(i) in ("AS", "METADATA")
 
 
 def _alias_end(text: Text, at: int) -> int:

@@ -1,5 +1,6 @@
 """Statements as frozen data: the dialect's shape is ours, plain SQL inside is sqlglot expressions with positions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -90,17 +91,30 @@ class DeduplicateClause:
     span: Span = field(compare=False)
 
 
+Clause = MatchClause | DeduplicateClause
+"""An ordered operator as it is written."""
+
+
 @dataclass(frozen=True)
 class Query:
     """A query in which every MATCH_RECOGNIZE and DEDUPLICATE is a placeholder table.
 
     operators: these clauses, inner ones first.
+    text:      where its text stands in `sql`; `inputs` says the same of what each operator reads, and `operator_places`
+               of each operator with what it reads, without its alias.
+    parameters: the parameters in the text; an empty one stands for those whose place is not known.
+    values:    SQL of the parameters' values, once they are bound.
     """
 
     expression: exp.Query
-    operators: tuple[MatchClause | DeduplicateClause, ...]
+    operators: tuple[Clause, ...]
     sql: str
     span: Span
+    text: Span | None = field(default=None, compare=False)
+    inputs: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    operator_places: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    parameters: tuple[Name, ...] = field(default=(), compare=False)
+    values: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -110,6 +124,23 @@ class LateRows:
     name: Name
     format: Name
     options: tuple[tuple[str, str], ...] = field(repr=False)
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class ValueClause:
+    """FORMAT format OPTIONS (...): how the values of records are read."""
+
+    format: Name
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class StartClause:
+    """FROM EARLIEST, LATEST or TIMESTAMP '...': which records are read; `time` is the text of the last."""
+
+    position: str
+    time: str | None
     span: Span = field(compare=False)
 
 
@@ -127,6 +158,8 @@ class CreateSource:
     replace: bool
     if_not_exists: bool
     late_rows: LateRows | None = None
+    value: ValueClause | None = None
+    start: StartClause | None = None
 
 
 @dataclass(frozen=True)

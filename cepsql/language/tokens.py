@@ -19,12 +19,16 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class Text:
-    """A text with its tokens; positions in this class are token indexes unless they are said to be characters."""
+    """A text with its tokens; positions in this class are token indexes unless they are said to be characters.
+
+    parameters: where parameters stand (characters), and their names, as far as expressions have been read.
+    """
 
     def __init__(self, sql: str, unfinished: bool = False):
         """Read `sql`; if it is unfinished, its end closes the brackets that are open there."""
         self.sql, self.unfinished = sql, unfinished
         self.tokens = _tokenize(sql)
+        self.parameters: list[tuple[Span, str]] = []
         self._check_numbers()
 
     def __len__(self) -> int:

@@ -17,6 +17,7 @@ from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.language.statements import (
     NAVIGATION,
     PICTURES,
+    Clause,
     CreateSource,
     CreateView,
     DeduplicateClause,
@@ -34,7 +35,9 @@ from cepsql.language.statements import (
     SetOption,
     Show,
     Skip,
+    StartClause,
     Statement,
+    ValueClause,
 )
 from cepsql.language.tokens import Text
 
@@ -58,7 +61,9 @@ class _Translator:
 
     def __init__(self, text: Text):
         self.text = text
-        self.operators: list[MatchClause | DeduplicateClause] = []
+        self.operators: list[Clause] = []
+        self.inputs: dict[str, Span] = {}
+        self.places: dict[str, Span] = {}
 
     def statement(self, tree: Tree) -> Statement:
         return getattr(self, tree.data)(tree)
@@ -82,7 +87,9 @@ class _Translator:
             if expression is not None:
                 parse_island(self.text, self._tokens(expression), exp.Condition)
             spans[written.text.lower()] = written.span
-            columns.append(ColumnDefinition(written.text, str(kind), expression and str(expression)))
+            carried = _subtree(column, "metadata")
+            metadata = None if carried is None else _unquote([*_values(carried), name][0])
+            columns.append(ColumnDefinition(written.text, str(kind), expression and str(expression), metadata))
         for clause in _subtrees(tree, "watermark"):
             if watermark is not None:
                 raise self.text.error("a stream has one watermark", _begin(clause.children[0]))
@@ -103,7 +110,22 @@ class _Translator:
             streaming,
             *self._replace_or_keep(tree),
             self._late_rows(_subtree(tree, "late_rows")),
+            self._value_format(_subtree(tree, "value_format")),
+            self._start_clause(_subtree(tree, "start")),
         )
+
+    def _value_format(self, tree: Tree | None) -> ValueClause | None:
+        if tree is None:
+            return None
+        name = self._name(_values(tree)[0])
+        return ValueClause(Name(name.text.lower(), name.span), self._options(tree))
+
+    def _start_clause(self, tree: Tree | None) -> StartClause | None:
+        if tree is None:
+            return None
+        keyword, time = tree.children[1], next(iter(_values(tree)), None)
+        span = self.text.span(_begin(tree.children[0]), _end(tree.children[-1]))
+        return StartClause(_type(keyword).lower(), time and _unquote(time), span)
 
     def _late_rows(self, tree: Tree | None) -> LateRows | None:
         if tree is None:
@@ -206,7 +228,37 @@ class _Translator:
         if not isinstance(expression, exp.Query):
             word = self.text.sql[tokens[0].start : tokens[0].end + 1].upper()
             raise NotSupportedError(f"{word} is not supported here", span, "SELECT ... FROM ... is", self.text.sql)
-        return Query(expression, tuple(self.operators), self.text.sql, span)
+        return Query(
+            expression,
+            tuple(self.operators),
+            self.text.sql,
+            span,
+            self.text.span(self._start(tree), self._stop(tree)),
+            self.inputs,
+            self.places,
+            tuple(Name(name, place) for place, name in self.text.parameters),
+        )
+
+    def _start(self, part: Tree | Token) -> int:
+        """Return the token with which a part of a query begins."""
+        if isinstance(part, Token):
+            return _begin(part)
+        # The parentheses are filtered from the tree: they stand beside what they hold.
+        return self._start(part.children[0]) - (part.data == "nested")
+
+    def _stop(self, part: Tree | Token) -> int:
+        """Return the token after a part of a query."""
+        if isinstance(part, Token):
+            return _end(part)
+        if part.data in _OPERATORS:
+            alias = part.children[-1]
+            return _end(alias) if isinstance(alias, Token) and alias.type == "TABLE_ALIAS" else self._closed(part)
+        last = next(child for child in reversed(part.children) if child is not None)
+        return self._stop(last) + (part.data == "nested")
+
+    def _closed(self, operator: Tree) -> int:
+        """Return the token after the bracket that closes an operator."""
+        return self.text.closing[_begin(operator.children[0]) + 1] + 1
 
     def _statement_end(self, start: int) -> int:
         """Return the character where the statement that holds character `start` ends; a query always ends it."""
@@ -226,6 +278,8 @@ class _Translator:
         if isinstance(part, Token):
             return self._tokens(part)
         match part.data:
+            case "nested" if (item := _only_item(part)) is not None:
+                return self._from_item_tokens(item)
             case "nested":
                 inner = self._query_tokens(part.children[0])
                 # The parentheses are filtered from the tree: they stand beside what they hold.
@@ -247,14 +301,18 @@ class _Translator:
     def _from_item_tokens(self, item: Tree) -> list:
         tokens: list = []
         for part in item.children:
-            if isinstance(part, Tree) and part.data in ("match_recognize", "deduplicate"):
-                tokens = self._hoist(part, tokens)
+            if isinstance(part, Tree) and part.data in _OPERATORS:
+                tokens = self._hoist(part, tokens, self._start(item.children[0]))
             elif part is not None:
+                if tokens and _only_item(item.children[0]) is not None:
+                    # The alias of the bracket hides the one in it.
+                    tokens = tokens[:1]
                 tokens += self._part_tokens(part)
         return tokens
 
-    def _hoist(self, tree: Tree, relation: list) -> list:
-        """Record an operator over `relation`; return the tokens of the placeholder table that stands for it."""
+    def _hoist(self, tree: Tree, relation: list, start: int) -> list:
+        """Record an operator over `relation`, which begins at token `start`; return the tokens of the placeholder table
+        that stands for it."""
         keyword = tree.children[0]
         at = self.text.tokens[_begin(keyword)]
         select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
@@ -266,6 +324,8 @@ class _Translator:
         else:
             name = f"__match_{len(self.operators)}"
             self.operators.append(self._match(tree, name, source))
+        self.inputs[name] = self.text.span(start, _begin(keyword))
+        self.places[name] = self.text.span(start, self._closed(tree))
         alias = next((c for c in tree.children if isinstance(c, Token) and c.type == "TABLE_ALIAS"), None)
         return [made_token(TokenType.VAR, name, at)] + (self._tokens(alias) if alias else [])
 
@@ -433,6 +493,8 @@ def _type_hint(word: str) -> str:
     return f"did you mean {near[0]}?" if near else f"types: {common}"
 
 
+_OPERATORS = ("match_recognize", "deduplicate")
+
 _COMPARING = ("=", "<", ">", "<=", ">=", "<>", "!=", "==", "<=>")
 
 _ISLAND_TYPES = {"NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT"}
@@ -448,6 +510,13 @@ def _values(tree: Tree | None) -> list:
     if wanted:
         return [t for t in found if t is not None] + [None] * (wanted - sum(t is not None for t in found))
     return [t for t in found if t is not None] or ([None] if tree.data in ("set", "reset") else [])
+
+
+def _only_item(part: Tree | Token | None) -> Tree | None:
+    """Return the relation with operators that a bracket holds if nothing else is in it: (t MATCH_RECOGNIZE (...))."""
+    while isinstance(part, Tree) and part.data in ("nested", "query", "relation") and len(part.children) == 1:
+        part = part.children[0]
+    return part if isinstance(part, Tree) and part.data == "from_item" else None
 
 
 def _begin(token: Token | Tree) -> int:

@@ -15,6 +15,7 @@ from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.rejected import rejected_rows, without_whole
 from cepsql.ordered.release import release, where_time
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.ordered.standing import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
 
 
@@ -56,6 +57,7 @@ class Advanced:
     counts:   this batch's counts.
     bound:    rows at or below this event time were released (BEGINNING: none yet).
     total:    the counts since the query began.
+    standing: what the bucket holds now.
     rejected: for each input the rows that were not used, as `cepsql.ordered.rejected` has them; None if there are none,
               or if they do not travel whole.
     """
@@ -66,6 +68,7 @@ class Advanced:
     counts: Tally
     bound: int
     total: Tally
+    standing: Standing
     rejected: tuple[pa.Table | None, ...]
 
 
@@ -93,7 +96,8 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
     after = State(bound, came.greatest, before.tally + tally, kept)
     written = encode(after, operator, stage.identity)
-    return Advanced(step.output, step.changes, written, tally, bound, after.tally, came.rejected)
+    holds = standing(operator, kept)
+    return Advanced(step.output, step.changes, written, tally, bound, after.tally, holds, came.rejected)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from itertools import takewhile
 from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
-from cepsql.catalog import Registered, Source
+from cepsql.catalog import ColumnDefinition, Registered, Source
 from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Read, SparkWatermark, Sql
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
@@ -16,6 +16,10 @@ VERSION = 1
 """Of the description: another version may say the same in other words."""
 
 _RATES = re.compile(r"(max|min)\w*pertrigger|maxtriggerdelay|maxfileage|latestfirst|cleansource\w*|sourcearchivedir")
+_KAFKA_TUNING = re.compile(
+    r"kafka\.(?!bootstrap\.servers|isolation\.level).*|minpartitions|groupidprefix|failondataloss|includeheaders"
+    r"|kafkaconsumer\..*|fetchoffset\..*"
+)
 _SHORT, _AROUND, _SHOWN = 60, 20, 3
 
 
@@ -87,17 +91,25 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
 
 def _describe_source(source: Source) -> dict:
     options = {name.lower(): value for name, value in source.options}
-    return {
+    described = {
         "format": source.format.lower(),
         "streaming": source.streaming,
-        "columns": [[c.name.lower(), _type(c.type), c.expression] for c in source.columns],
+        "columns": [_describe_column(column) for column in source.columns],
         "options": {name: _option(name, value) for name, value in options.items() if _matters(name)},
         "watermark": _watermark(source),
     }
+    if source.value is not None:
+        described["value"] = {"format": source.value.name, "options": dict(source.value.options)}
+    return described
+
+
+def _describe_column(column: ColumnDefinition) -> list:
+    metadata = [] if column.metadata is None else [f"metadata {column.metadata.lower()}"]
+    return [column.name.lower(), _type(column.type), column.expression, *metadata]
 
 
 def _matters(option: str) -> bool:
-    return not is_secret(option) and not _RATES.fullmatch(option)
+    return not (is_secret(option) or _RATES.fullmatch(option) or _KAFKA_TUNING.fullmatch(option))
 
 
 def _option(name: str, value: str) -> str:

@@ -1,7 +1,7 @@
 """The nodes of a plan, and what is known of the rows of each: derived from the node and its inputs, never stored."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sqlglot import exp
@@ -10,6 +10,7 @@ from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
+from cepsql.analysis.written import Written
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import LEFT, RIGHT, time_holds
@@ -38,12 +39,19 @@ class Sql:
     inputs:  the nodes that the query reads, by lower-case name as written.
     view:    the view whose query it is, if it is one's.
     markers: the query lets the markers of its ordered inputs pass, in the column `cepsql.plan.markers.BOUND`.
+    text:    how it was written, as far as `query` is what it says; see `written`.
     """
 
     query: exp.Query
     inputs: Mapping[str, "Node"]
     view: str | None = None
     markers: bool = False
+    text: Written | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def written(self) -> Written | None:
+        """The query's text, None if a rewriting has changed the query."""
+        return self.text if self.text is not None and self.text.tree is self.query else None
 
     @cached_property
     def resolved(self) -> Resolved:

@@ -14,6 +14,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import catalog_tables, table_name, used_ctes, visible_ctes
 from cepsql.analysis.subqueries import with_hidden_columns
+from cepsql.analysis.written import Written, without_limit, written_input, written_query
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
@@ -27,6 +28,13 @@ from cepsql.plan.stream_join import join_streams
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
+
+
+_COMPARISONS = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_ENDLESS_JOIN = (
+    "the join keeps every row of its streams for ever, since a partner may come at any time: bound it by a condition "
+    "such as b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,14 @@ class Plan:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the query."""
-        return tuple(notice for match in self.matches for notice in match.notices)
+        found = [notice for match in self.matches for notice in match.notices]
+        return (*found, *([_ENDLESS_JOIN] if self._joins_without_bound() else []))
+
+    def _joins_without_bound(self) -> bool:
+        """Tell whether Spark joins streams under no condition that compares times, or anything, by less or greater."""
+        query, inputs = self.logical.query, self.logical.inputs
+        streams = [table for table in catalog_tables(query) if inputs[table_name(table)].properties.streaming]
+        return len(streams) > 1 and query.find(exp.Join) is not None and query.find(*_COMPARISONS) is None
 
 
 def plan_query(query: Query, lookup: Lookup) -> Plan:
@@ -106,21 +121,25 @@ class _Planner:
         for clause in query.operators:
             if isinstance(clause, MatchClause):
                 clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
-            below = self._over(used_ctes(_with_ctes(clause, query)), matches)
+            given = used_ctes(_with_ctes(clause, query))
+            below = self._over(given, matches, written_input(query, clause, given))
             if isinstance(clause, MatchClause):
                 matches[clause.name] = self._match(replace(clause, input=below.query), below)
             else:
                 matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
-        root, limit = self._over(used_ctes(query.expression), matches), None
+        given = used_ctes(query.expression)
+        root, limit = self._over(given, matches, written_query(query, given)), None
         if root.properties.streaming:
             refuse_on_streams(root)
             expression, limit = _take_limit(root.query)
-            root = replace(root, query=expression)
+            if limit is not None:
+                root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
 
-    def _over(self, query: exp.Query, matches: dict[str, Node]) -> Sql:
+    def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
         names = {table_name(table): table for table in catalog_tables(query)}
-        return Sql(query, {name: matches.get(name) or self._node(table) for name, table in names.items()})
+        nodes = {name: matches.get(name) or self._node(table) for name, table in names.items()}
+        return Sql(query, nodes, text=text)
 
     def _node(self, table: exp.Table) -> Node:
         name = table_name(table)

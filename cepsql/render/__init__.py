@@ -1,4 +1,4 @@
-"""Result rows as text: an aligned table, CSV, or JSON lines. Knows Arrow, not Spark and not the terminal."""
+"""Result rows as text: tables, CSV, JSON lines. Knows Arrow, not Spark and not the terminal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,17 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepsql.errors import InterfaceError
+from cepsql.formats import FORMATS
 from cepsql.render.cells import cells
 from cepsql.render.delimited import delimited_header, delimited_rows
 from cepsql.render.jsonlines import json_rows
+from cepsql.render.markdown import markdown_header, markdown_rows
 from cepsql.render.scalars import canonical_zone
 from cepsql.render.sound_text import sound_text
-from cepsql.render.table import Column, data_widths, table_header, table_rows, type_widths
+from cepsql.render.table import Column, data_widths, fitted, table_header, table_rows, type_widths
+from cepsql.render.vertical import vertical_rows
 
-__all__ = ["FORMATS", "Renderer", "canonical_zone", "cells", "renderer"]
-
-FORMATS = ("table", "csv", "json")
+__all__ = ["Renderer", "canonical_zone", "cells", "renderer"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,11 @@ class Renderer:
 
 
 def renderer(
-    format: str, columns: Sequence[tuple[str, str]], zone: str = "UTC", result: pa.Table | None = None
+    format: str,
+    columns: Sequence[tuple[str, str]],
+    zone: str = "UTC",
+    result: pa.Table | None = None,
+    room: int | None = None,
 ) -> Renderer:
     """Choose the text form of a result.
 
@@ -36,6 +41,7 @@ def renderer(
     zone:    the session time zone in which TIMESTAMP values are shown.
     result:  the whole result where it is at hand: a table's column widths then fit it. Without it (a stream) they
              follow from the types and names, so that rows stand aligned before data is known.
+    room:    cells of the screen to which the lines of a table are cut; None: values are shown whole.
 
     Raises InterfaceError for an unknown format.
     """
@@ -43,11 +49,19 @@ def renderer(
     if format == "table":
         laid = tuple(Column(name, kind) for name, kind in columns)
         widths = type_widths(laid) if result is None else data_widths(laid, sound_text(result), zone)
-        return Renderer(table_header(laid, widths), lambda rows: table_rows(sound_text(rows), laid, widths, zone))
+        if room is not None:
+            widths = fitted(laid, widths, room)
+        cut = room is not None
+        return Renderer(table_header(laid, widths), lambda rows: table_rows(sound_text(rows), laid, widths, zone, cut))
+    names = [name for name, _ in columns]
+    if format == "vertical":
+        write = vertical_rows(names, zone)
+        return Renderer((), lambda rows: write(sound_text(rows)))
+    if format == "markdown":
+        header = markdown_header([Column(name, kind) for name, kind in columns])
+        return Renderer(header, lambda rows: markdown_rows(sound_text(rows), zone))
     if format == "csv":
-        names = [name for name, _ in columns]
         return Renderer((delimited_header(names),), lambda rows: delimited_rows(sound_text(rows), zone))
     if format == "json":
-        names = [name for name, _ in columns]
         return Renderer((), lambda rows: json_rows(sound_text(rows), names, zone))
     raise InterfaceError(f"there is no output format {format}", hint=f"formats: {', '.join(FORMATS)}")

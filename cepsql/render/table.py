@@ -22,6 +22,7 @@ _TYPE_WIDTHS = {
     "timestamp_ntz": 26,
 }
 _OTHER_WIDTH = 16
+_LEAST_WIDTH = 6
 _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -59,16 +60,51 @@ def data_widths(columns: Sequence[Column], result: pa.Table, zone: str) -> tuple
     )
 
 
+def fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> tuple[int, ...]:
+    """Make the widest columns narrower until a line fits so many cells, but none narrower than its name needs.
+
+    >>> fitted([Column("a", "string"), Column("b", "string")], [30, 8], 30)
+    (16, 8)
+    """
+    found = list(widths)
+    least = [
+        min(width, max(_LEAST_WIDTH, cell_width(printable(c.name)))) for c, width in zip(columns, widths, strict=True)
+    ]
+    while sum(found) + 3 * len(found) - 1 > room - 1:
+        widest = max(range(len(found)), key=lambda i: found[i] - least[i])
+        if found[widest] == least[widest]:
+            break
+        found[widest] -= 1
+    return tuple(found)
+
+
 def table_header(columns: Sequence[Column], widths: Sequence[int]) -> tuple[str, str]:
     """Write the line of names and the rule below it."""
     names = [printable(column.name) for column in columns]
     return _line(names, columns, widths), "+".join("-" * (width + 2) for width in widths)
 
 
-def table_rows(rows: pa.Table, columns: Sequence[Column], widths: Sequence[int], zone: str) -> Iterator[str]:
-    """Write each row; a value wider than its column is shown whole, and what follows it closes up as it can."""
+def table_rows(
+    rows: pa.Table, columns: Sequence[Column], widths: Sequence[int], zone: str, cut: bool = False
+) -> Iterator[str]:
+    """Write each row. A value wider than its column is shown whole, and what follows it closes up as it can.
+
+    cut: it is cut instead.
+    """
     for row in zip(*(cells(values, zone) for values in rows.columns), strict=True):
-        yield _line([_shown(text) for text in row], columns, widths)
+        texts = [_shown(text) for text in row]
+        if cut:
+            texts = [_cut(text, width) for text, width in zip(texts, widths, strict=True)]
+        yield _line(texts, columns, widths)
+
+
+def _cut(text: str, width: int) -> str:
+    """Cut a text to so many cells; the last one shows that there is more."""
+    if cell_width(text) <= width:
+        return text
+    while cell_width(text) > width - 1:
+        text = text[: max(0, min(len(text) - 1, width - 1))]
+    return f"{text}…"
 
 
 def _line(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:

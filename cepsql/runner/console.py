@@ -5,7 +5,29 @@ import threading
 from collections.abc import Iterable
 from typing import TextIO
 
+from cepsql.errors import InterfaceError
+
 _CLEAR = "\r\x1b[K"
+
+
+def _columns(stream: TextIO) -> int | None:
+    if not stream.isatty():
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None
+
+
+def open_output(file: str) -> TextIO:
+    """Open a file for rows.
+
+    Raises InterfaceError if it cannot be written.
+    """
+    try:
+        return open(os.path.expanduser(file), "w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InterfaceError(f"{file} cannot be written: {error.strerror}") from error
 
 
 class Console:
@@ -16,14 +38,35 @@ class Console:
 
     def __init__(self, out: TextIO, err: TextIO):
         self.out, self.err = out, err
+        self._first = out
         self.closed = threading.Event()
         self._lock = threading.RLock()
         self._status = ""
+
+    def write_to(self, file: str) -> None:
+        """Let rows go to a file from now on, or to standard output for "".
+
+        Raises InterfaceError if the file cannot be written.
+        """
+        opened = open_output(file) if file else self._first
+        if self.out is not self._first:
+            self.out.close()
+        self.out = opened
 
     @property
     def color(self) -> bool:
         """Whether messages may be coloured."""
         return self.live and not os.environ.get("NO_COLOR")
+
+    @property
+    def columns(self) -> int | None:
+        """How many cells a line of rows has on the screen, None if they are not shown on one."""
+        return _columns(self.out)
+
+    @property
+    def width(self) -> int | None:
+        """How many cells a line of a message has on the screen, None if they are not shown on one."""
+        return _columns(self.err)
 
     @property
     def live(self) -> bool:

@@ -6,15 +6,16 @@ import time
 from collections.abc import Callable
 
 AGAIN = 2.0
-_POLL = 0.1
+_POLL, _AGAIN = 0.1, 0.3
 
 
 def interruptible(work: Callable[[threading.Event], None], cancel: Callable[[], None]) -> bool:
     """Run `work` to its end in a thread of its own while this thread owns SIGINT; tell whether it was interrupted.
 
-    The first Ctrl-C sets the event that `work` was given, then calls `cancel` to end what blocks; a second one within
-    two seconds abandons the work and raises KeyboardInterrupt. What `work` raises is raised here. A thread of its own,
-    because a signal that breaks off a call to the JVM would leave the connection in an unknown state.
+    The first Ctrl-C sets the event that `work` was given, then calls `cancel` to end what blocks, again and again until
+    the work has ended. A second one within two seconds abandons the work and raises KeyboardInterrupt. What `work`
+    raises is raised here. The work has a thread of its own, because a signal that breaks off a call to the JVM would
+    leave the connection in an unknown state.
     """
     stop = threading.Event()
     pressed: list[float] = []
@@ -48,7 +49,7 @@ def interruptible(work: Callable[[threading.Event], None], cancel: Callable[[], 
 def _wait(thread: threading.Thread, stop: threading.Event, cancel: Callable[[], None]) -> None:
     while thread.is_alive() and not stop.is_set():
         thread.join(_POLL)
-    if thread.is_alive():
-        cancel()
     while thread.is_alive():
-        thread.join(_POLL)
+        # What blocks may begin only now.
+        cancel()
+        thread.join(_AGAIN)

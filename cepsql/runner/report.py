@@ -17,7 +17,7 @@ def report(error: Exception, console: Console, verbose: bool = False, file: str 
         error = _internal(error)
     place = "" if file is None else f"{file}: " if error.line is None else f"{file}:{error.line}: "
     label = f"{_RED}error:{_PLAIN}" if console.color else "error:"
-    console.say(f"{label} {place}{render(error)}")
+    console.say(f"{label} {place}{render(error, console.width)}")
     if error.detail and verbose:
         console.say(error.detail.rstrip())
 

@@ -12,6 +12,8 @@ class Settings:
     timeout: seconds after which a streaming SELECT ends, None for never.
     drain:   end a streaming SELECT once all input that is there is processed and decided.
     limit:   greatest number of rows to write of each result.
+    max_rows: greatest number of rows to write of a bounded result on a terminal, None for all.
+    checkpoint: folder of a streaming SELECT from which it goes on, None for none.
     footer:  write the number of rows and the time after each bounded result.
     """
 
@@ -20,4 +22,6 @@ class Settings:
     timeout: float | None = None
     drain: bool = False
     limit: int | None = None
+    max_rows: int | None = 1000
+    checkpoint: str | None = None
     footer: bool = False

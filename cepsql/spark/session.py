@@ -16,23 +16,31 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cepsql.errors import SessionError
+from cepsql.spark.class_archive import archive_options
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.gateway import forget_java, java_ended, logs_to
 from cepsql.spark.java import ensure_java
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 def session(
-    spark: SparkSession | None = None, master: str | None = None, conf: dict[str, str] | None = None
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    conf: dict[str, str] | None = None,
+    fetched: str | None = None,
 ) -> SparkSession:
     """Return `spark`, else the active session, else a new one.
 
     master: Spark master URL of a new session; default CEPSQL_MASTER, then local[*].
     conf:   Spark settings of a new session; they win over cepsql's own.
+    fetched: what `spark.jars.packages` fetches, for the error if it cannot be had.
     A new session writes nothing to stdout or stderr (its log is a temporary file), leaves no files in the working
     folder, evaluates SQL without ANSI errors, takes its time zone from CEPSQL_TIMEZONE or the machine, and leaves
     Ctrl-C to the caller: pyspark's own handler would cancel the jobs of every query.
     Raises SessionError if there is no Java, or Spark does not start.
     """
-    found = spark or SparkSession.getActiveSession()
+    found = spark or active_session()
     if found is not None:
         return found
     ensure_java()
@@ -40,15 +48,22 @@ def session(
     _name_python(master)
     folder = Path(tempfile.mkdtemp(prefix="cepsql-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # pyspark prints every error as JSON with its Java trace; ours are raised.
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    # pyspark prints every error as JSON with its Java trace, and py4j a Python trace when Java ends; ours are raised.
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j.clientserver", "py4j.java_gateway"):
         logging.getLogger(name).disabled = True
     handler = signal.getsignal(signal.SIGINT)
     try:
-        return _start(_settings(master, folder) | (conf or {}), folder / "spark.log")
+        return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log", fetched)
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
+
+
+def active_session() -> SparkSession | None:
+    """Return the session that is active in this process, None if there is none or its Java has ended."""
+    if java_ended():
+        forget_java()
+    return SparkSession.getActiveSession()
 
 
 def _name_python(master: str) -> None:
@@ -85,7 +100,16 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
     return settings
 
 
-def _start(settings: dict[str, str], log: Path) -> SparkSession:
+def _with_archive(settings: dict[str, str]) -> dict[str, str]:
+    """Let Java use the archive of classes, if `cepsql prepare` has made one."""
+    given = settings.get(_JAVA_OPTIONS, "")
+    if "ArchiveClassesAtExit" in given or "SharedArchiveFile" in given or not archive_options():
+        return settings
+    return settings | {_JAVA_OPTIONS: f"{archive_options()} {given}".strip()}
+
+
+def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSession:
+    logs_to(log)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
         with log.open("wb") as output:
@@ -93,11 +117,16 @@ def _start(settings: dict[str, str], log: Path) -> SparkSession:
             channels = {"stdout": output, "stderr": output, "start_new_session": True}
             if SparkContext._gateway is None:
                 SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
-            return SparkSession.builder.config(map=dict(settings)).getOrCreate()
+            started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
+        # It would print a trace when Java ends.
+        started.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+        return started
     except PySparkException as exception:
-        raise SessionError(
-            "Spark did not start", hint=_last_complaint(log), detail=log.read_text(errors="replace")
-        ) from exception
+        detail = log.read_text(errors="replace")
+        if fetched is not None and "unresolved dependency" in detail.lower():
+            hint = "name the jars with spark.jars, or let spark.jars.ivySettings say where they are"
+            raise SessionError(f"{fetched} cannot be fetched", hint=hint, detail=detail) from exception
+        raise SessionError("Spark did not start", hint=_last_complaint(log), detail=detail) from exception
     except Exception as exception:
         failure = translate_failure(exception)
         raise SessionError(failure.message, hint=failure.hint, detail=failure.detail) from exception

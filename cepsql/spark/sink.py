@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.spark.arrow import to_arrow
+from cepsql.spark.row_limit import RowLimit
 
 
 class BatchSink:
@@ -16,6 +17,9 @@ class BatchSink:
     error:   what handing over raised, None if nothing.
     waiting: what it waits for before it goes on, None if nothing.
     retries: how often handing over was tried again.
+    raised:  what a function of the user's raised, None if nothing.
+    limit:   how many rows are handed over at most, None for all.
+    enough:  called once no further row is handed over.
     """
 
     def __init__(self) -> None:
@@ -23,6 +27,9 @@ class BatchSink:
         self.error: Exception | None = None
         self.waiting: str | None = None
         self.retries = 0
+        self.raised: Exception | None = None
+        self.limit: RowLimit | None = None
+        self.enough: Callable[[], None] = lambda: None
 
     def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
         """Return the writer with this sink set; `after` is called with the number of each batch after its rows."""
@@ -58,6 +65,16 @@ class RowSink(BatchSink):
     def accept(self, frame: DataFrame, batch: int) -> int:
         """Collect the rows and hand them over."""
         table = to_arrow(frame)
+        if self.limit is not None:
+            table = self.limit.cut(table, batch)
         if table.num_rows:
-            self._on_rows(table, batch)
+            try:
+                self._on_rows(table, batch)
+            except Exception as error:
+                self.raised = error
+                raise
+        if self.limit is not None:
+            self.limit.save()
+            if self.limit.reached:
+                self.enough()
         return table.num_rows

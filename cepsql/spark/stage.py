@@ -20,7 +20,7 @@ from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.late_rows import LateFiles, write_rejected
-from cepsql.spark.progress import INPUT_COUNTS
+from cepsql.spark.progress import INPUT_COUNTS, STANDING
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.source import MALFORMED, WHOLE
 from cepsql.spark.worker import settle
@@ -73,7 +73,7 @@ def run_stage(
 
     identity:    of the query; a state that was written under another one is refused.
     observation: name under which each batch's progress shows `observed_counts`, summed, the same since the checkpoint
-                 began with `total_` before their names, and the greatest `bound`.
+                 began with `total_` before their names, the greatest `bound`, and what is held: `STANDING`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     """
     spark = feeds[0].frame.sparkSession
@@ -88,13 +88,14 @@ def run_stage(
     late = tuple(feed.late for feed in feeds)
     nothing = Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0))
     names = _counted(stage, nothing, nothing)
-    ddl = ", ".join(f"`{name}` BIGINT" for name in names) + ", bound BIGINT, output BINARY"
+    ddl = ", ".join(f"`{name}` BIGINT" for name in (*names, *STANDING)) + ", bound BIGINT, output BINARY"
     batches = united.groupBy("bucket").applyInPandasWithState(
         partial(_advance, stage, late), ddl, "state BINARY", "append", GroupStateTimeout.NoTimeout
     )
     counted = [F.sum(F.col(f"`{name}`")).alias(name) for name in names]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
-    observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"))
+    held = [F.sum("waiting").alias("waiting"), F.sum("open").alias("open"), F.min("deadline").alias("deadline")]
+    observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"), *held)
     return observed.select("bound", "output")
 
 
@@ -185,8 +186,10 @@ def _advance(
     counts = _counted(stage, advanced.counts, advanced.total)
     for i, piece in enumerate(list(_serialized(advanced)) or [None]):
         numbers = counts if i == 0 else dict.fromkeys(counts, 0)
-        row = {**numbers, "bound": advanced.bound, "output": piece}
-        yield pd.DataFrame({name: [value] for name, value in row.items()})
+        held = asdict(advanced.standing) if i == 0 else {"waiting": 0, "open": 0, "deadline": None}
+        row = {**numbers, **held, "bound": advanced.bound, "output": piece}
+        columns = {name: [value] for name, value in row.items()}
+        yield pd.DataFrame(columns | {"deadline": pd.array([row["deadline"]], "Int64")})
 
 
 def _serialized(advanced: Advanced) -> Iterator[bytes]:

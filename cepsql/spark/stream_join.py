@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     DataType,
@@ -24,6 +23,7 @@ from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.plan.identity import describe_join
 from cepsql.plan.nodes import LATER, IntervalJoin
+from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.rows import incomparable
@@ -48,7 +48,7 @@ def join_stream(
     keys = frames[0].selectExpr(*(f"{column.sql} AS {column.name}" for column in left.keys)).schema.fields
     pair = [*_fields(frames[0], left, LEFT), *_fields(frames[1], right, RIGHT)]
     schema = StructType([*keys, StructField("t", LongType()), *pair])
-    alone = to_arrow_schema(StructType(_fields(frames[1], right, "")), timezone="UTC")
+    alone = arrow_schema(StructType(_fields(frames[1], right, "")))
     outer = plain_schema(alone) if node.outer else None
     operator = JoinOperator(left, right, node.low, node.high, outer)
     stage = run_stage(operator, feeds, digest([describe_join(node), kinds]), observation, buckets)

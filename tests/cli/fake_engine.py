@@ -22,6 +22,10 @@ class Progress:
     rows_null_key: int = 0
     matches: int = 0
     watermark: object = None
+    waiting: str | None = None
+    rows_waiting: int = 0
+    open: int = 0
+    deadline: object = None
 
 
 class FakeStanding:
@@ -65,12 +69,11 @@ class FakeQuery:
     notices: list = field(default_factory=list)
     failure: Exception | None = None
     started: list = field(default_factory=list)
-    blocked: threading.Event | None = None
+    origins: list = field(default_factory=list)
 
-    def arrow(self):
-        if self.blocked is not None:
-            self.blocked.wait()
-        return pa.concat_tables(self.batches)
+    def pieces(self, limit=None):
+        for batch in self.batches:
+            yield batch if limit is None else batch.slice(0, limit)
 
     def start(self, on_rows, drain=False, checkpoint=None):
         self.started.append(FakeStanding(self, on_rows, drain))
@@ -96,6 +99,12 @@ class FakeEngine:
         if isinstance(item, Exception):
             raise item
         yield item
+
+    def notices(self, query):
+        return ()
+
+    def warm(self):
+        pass
 
     def cancel(self):
         self.cancelled.set()

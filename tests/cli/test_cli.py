@@ -111,7 +111,7 @@ def test_statements_on_standard_input(fake, monkeypatch, capsys):
 def test_options_reach_the_engine(fake):
     argv = ["-c", "good", "--master", "local[3]", "--conf", "a.b=c=d", "-v", "n=5", "-v", "x=-1.50", "-v", "s=a b=c"]
     assert main([*argv, "-v", "t=TRUE", "-v", "z=null", "-v", "e="]) == 0
-    assert fake.called == {"master": "local[3]", "conf": {"a.b": "c=d"}}
+    assert fake.called == {"master": "local[3]", "conf": {"a.b": "c=d"}, "ansi": None}
     given = {name: repr(value) for name, value in fake.args[0].items()}
     assert given == {"n": "5", "x": "Decimal('-1.50')", "s": "'a b=c'", "t": "True", "z": "None", "e": "''"}
 
@@ -120,6 +120,8 @@ def test_options_reach_the_engine(fake):
     ("argv", "said"),
     [
         (["--limit", "-1"], "--limit"),
+        (["-o", "/no/such/place"], "/no/such/place cannot be written: No such file or directory"),
+        (["--max-rows", "few"], "'few' is not a number of rows"),
         (["--limit", "ten"], "'ten' is not a number of rows"),
         (["--timeout", "soon"], "'soon' is not a number of seconds"),
         (["--format", "xml"], "invalid choice: 'xml'"),

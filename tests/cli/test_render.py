@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepsql.errors import InterfaceError
+from cepsql.formats import FORMATS
 from cepsql.render import renderer
 from cepsql.render.table import cell_width
 
@@ -53,7 +54,7 @@ def render(format, columns, rows, zone="UTC", fit=True) -> str:
 def test_values_of_each_type(name, update):
     kind, values = VALUES[name]
     rows = pa.table({name: values})
-    text = "\n".join(f"-- {f}\n{render(f, [(name, kind)], rows, 'Europe/Paris')}" for f in ("table", "csv", "json"))
+    text = "\n".join(f"-- {f}\n{render(f, [(name, kind)], rows, 'Europe/Paris')}" for f in FORMATS)
     path = DATA / f"{name}.txt"
     if update:
         path.write_text(text)
@@ -164,3 +165,15 @@ def test_bars_stand_below_each_other(rows):
         cell_width(line[: line.index(mark)]) for line, mark in zip(lines, ["|", "+", *"|" * len(rows)], strict=True)
     }
     assert len(bars) == 1
+
+
+def test_a_line_is_cut_to_the_screen():
+    columns = [("name", "string"), ("n", "bigint"), ("日本", "string")]
+    rows = pa.table({"name": ["a" * 40, "b"], "n": [1, 2**60], "日本": ["日本" * 9, None]})
+    for room in (30, 40, 60):
+        form = renderer("table", columns, result=None, room=room)
+        lines = [*form.header, *form.rows(rows)]
+        assert max(map(cell_width, lines)) <= room, lines
+    assert "…" in lines[2]
+    whole = renderer("table", columns, result=rows, room=200)
+    assert "…" not in "".join(whole.rows(rows))

@@ -11,9 +11,12 @@ from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
 
 from cepsql.engine import Answer
 from cepsql.errors import DataError, ProgrammingError, Span
-from cepsql.runner import Console, Settings, execute, interruptible
 from cepsql.runner import view as view_module
+from cepsql.runner.console import Console
+from cepsql.runner.interrupt import interruptible
 from cepsql.runner.notices import noticed
+from cepsql.runner.settings import Settings
+from cepsql.runner.statements import execute
 
 
 def play(prepared, text, **settings):
@@ -170,7 +173,9 @@ def test_a_silent_stream_says_why_on_a_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
     console = Console(io.StringIO(), Terminal())
     execute(FakeEngine({"s": stream()}), "s", Settings(timeout=0.5), console, threading.Event())
-    assert "s no rows · read 0 · late 0 · watermark none yet" in console.err.getvalue()
+    said = console.err.getvalue()
+    assert "s: no input has come yet; Ctrl-C stops, and \\drain runs it to the end of its input" in said
+    assert "s no rows · read 0 · watermark none yet" in said
 
 
 def test_warnings_of_standing_queries_are_notices():

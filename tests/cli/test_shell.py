@@ -1,6 +1,8 @@
 """The shell, driven by typed keys, against an engine without Spark."""
 
 import io
+import re
+from pathlib import Path
 
 import pytest
 from fake_engine import FakeEngine, FakeQuery, message, numbers, stream
@@ -10,12 +12,29 @@ from prompt_toolkit.output import DummyOutput
 
 from cepsql.catalog import Source, View
 from cepsql.errors import ProgrammingError, Span
-from cepsql.runner import Console, Settings
-from cepsql.shell import run
+from cepsql.language.translate import statements
+from cepsql.runner.console import Console
+from cepsql.runner.settings import Settings
+from cepsql.shell.commands import command
 from cepsql.shell.highlight import highlight
+from cepsql.shell.opening import OpeningEngine
 from cepsql.shell.prompt import file_history, is_finished, prompt_session
+from cepsql.shell.shell import run
+from cepsql.shell.statement_help import HELP
 
 ENTER, FORCE, CTRL_C, CTRL_D, CTRL_R = "\r", "\x1b\r", "\x03", "\x04", "\x12"
+
+
+SCRIPT = Path(__file__).parent / "script.sql"
+
+
+@pytest.fixture(autouse=True)
+def editor(tmp_path, monkeypatch):
+    """An editor that breaks lines at blanks."""
+    path = tmp_path / "editor"
+    path.write_text("#!/bin/sh\nsed -i 's/ /\\n/' $1\n")
+    path.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(path))
 
 
 def bad(text):
@@ -43,7 +62,7 @@ def type_in(keys: str, history=None, relations=(STREAM, VIEW)):
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
         session = prompt_session(pipe, DummyOutput(), history or InMemoryHistory())
-        code = run(engine, Settings(format="csv"), console, session=session)
+        code = run(OpeningEngine(lambda: engine), Settings(format="csv"), console, session=session)
     return code, console.out.getvalue(), console.err.getvalue(), engine.seen
 
 
@@ -63,6 +82,12 @@ def type_in(keys: str, history=None, relations=(STREAM, VIEW)):
         (f"\\d{ENTER}", ["SHOW STREAMS", "SHOW VIEWS"]),
         (f"\\d ticks;{ENTER}", ["DESCRIBE ticks"]),
         (f"\\q{ENTER}select 1;{ENTER}", []),
+        (f"exit{ENTER}select 1;{ENTER}", []),
+        (f"QUIT;{ENTER}select 1;{ENTER}", []),
+        (f"\\drain select 1;{ENTER}", ["select 1"]),
+        (f"\\i {SCRIPT}{ENTER}", ["select 1", "stream"]),
+        (f"select 1\\G{ENTER}", ["select 1"]),
+        (f"select 1;{ENTER}\\e{ENTER}{ENTER}", ["select 1", "select\n1"]),
     ],
 )
 def test_keys_and_the_statements_they_execute(keys, seen):
@@ -74,9 +99,26 @@ def test_keys_and_the_statements_they_execute(keys, seen):
     ("keys", "said"),
     [
         (f"\\?{ENTER}", "\\errverbose"),
-        (f"\\wat now{ENTER}", "there is no command \\wat now; \\? lists them"),
+        (f"\\h create view{ENTER}", "CREATE VIEW dear AS SELECT"),
+        (f"\\h nothing{ENTER}", "there is help for SELECT, MATCH_RECOGNIZE"),
+        (f"\\i nothing.sql{ENTER}", "cannot read nothing.sql: No such file or directory"),
+        (f"\\o /no/such/place{ENTER}", "error: /no/such/place cannot be written: No such file or directory"),
+        (f"\\watch{ENTER}", "there is no statement to execute again"),
+        (f"select y;{ENTER}\\watch 1{ENTER}", "error: no column y"),
+        (f"\\x{ENTER}\\x{ENTER}", "format is vertical\nformat is table"),
+        (f"\\wat now{ENTER}", "there is no command \\wat; \\? lists them"),
         (f"\\format{ENTER}", "format is csv"),
-        (f"\\format xml{ENTER}", "there is no format xml; formats: table, csv, json"),
+        (f"\\format xml{ENTER}", "there is no format xml; formats: table, vertical, csv, json, markdown"),
+        (f"help{ENTER}", "\\maxrows [N|all]"),
+        (f"?{ENTER}", "\\maxrows [N|all]"),
+        (f"\\maxrows 5{ENTER}", "a bounded result shows at most 5 rows"),
+        (f"\\maxrows all{ENTER}", "a bounded result shows all rows"),
+        (f"\\maxrows few{ENTER}", "\\maxrows takes a number of rows, or all"),
+        (f"\\drain on{ENTER}", "a SELECT over a stream ends once its input is processed and decided"),
+        (f"\\drain{ENTER}\\drain{ENTER}", "a SELECT over a stream goes on until it is stopped"),
+        (f"\\timeout 1.5{ENTER}", "a SELECT over a stream ends after 1.5 s"),
+        (f"\\timeout soon{ENTER}", "\\timeout takes a number of seconds, or off"),
+        (f"\\timing off{ENTER}select 1;{ENTER}", "numbers of rows and times are not shown\n"),
         (f"\\errverbose{ENTER}\\errverbose{ENTER}", "details of errors are on\ndetails of errors are off"),
         (f"select y;{ENTER}", "error: no column y\n  line 1: select y;\n                 ^"),
         (f"select 1;{ENTER}", "1 row, "),
@@ -123,6 +165,7 @@ def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path, monkeypatc
     [
         ("", True), ("  \n", True), ("\\d", True), ("select 1;", True), ("select 1", False), ("select ';", False),
         ("select ';'", False), ("/* ;", False), ("-- ;", False), ("select 1; -- x", True), ("select 1; select", False),
+        ("select (1;", False), ("select 1);", True), ("exit", True), ("?", True), ("helpme", False),
     ],
 )  # fmt: skip
 def test_when_enter_executes(text, finished):
@@ -145,3 +188,33 @@ def test_colours(text, styled):
     pieces = highlight(text)
     assert "".join(piece for _, piece in pieces) == text
     assert [f"{style.removeprefix('class:')}:{piece}" for style, piece in pieces if style] == styled
+
+
+def test_the_documentation_shows_the_help(update):
+    page = Path(__file__).parents[2] / "docs" / "shell.md"
+    text = page.read_text()
+    block = re.search(r"<!-- The block below is what `\\\?` writes[^\n]+\n```text\n(.*?)```", text, re.DOTALL)
+    shown = command("\\?", Settings(), False, list).message
+    if update:
+        page.write_text(text[: block.start(1)] + shown + "\n" + text[block.end(1) :])
+        return
+    assert block[1] == shown + "\n"
+
+
+def test_a_statement_with_a_secret_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    history = file_history()
+    history.store_string("CREATE TABLE t (a INT) USING jdbc OPTIONS (password 'hush')")
+    history.store_string("SELECT 1;")
+    assert list(history.load_history_strings()) == ["SELECT 1;"]
+
+
+def test_rows_go_to_a_file_and_back(tmp_path):
+    file = tmp_path / "rows.csv"
+    out = type_in(f"\\o {file}{ENTER}select 1;{ENTER}\\o{ENTER}select 1;{ENTER}{CTRL_D}")[1]
+    assert (file.read_text(), out) == ("n\n1\n", "n\n1\n")
+
+
+@pytest.mark.parametrize("name", HELP)
+def test_the_examples_of_the_help_are_statements(name):
+    assert statements(HELP[name][1])

@@ -47,7 +47,7 @@ def test_split_of_an_open_quote(script):
         ("SELECT ';'", False),
         ("SELECT 1 /* ;", False),
         ("SELECT 1; SELECT 2", False),
-        ("SELECT (1;", True),
+        ("SELECT (1;", False),
     ],
 )
 def test_is_complete(text, complete):

@@ -1,10 +1,10 @@
-"""Break the matcher in one place at a time and see whether its tests notice.
+"""Break cepsql in one place at a time and see whether the tests without Spark notice.
 
-    python tests/pattern/mutate.py [--count 60] [--seed 1] [--examples 60] [--files search.py stage.py]
+    python tests/pattern/mutate.py [--count 60] [--seed 1] [--examples 60] [--rooms scan plan] [--files search.py]
 
-Each mutation changes one spot of cepsql/pattern and the other ROOMS: `<` becomes `<=`, `and` becomes `or`, `+ 1` is
-dropped, `min` becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made in a copy of
-the package in a temporary folder, and the tests of its folder run there until the first one fails. One line a
+Each mutation changes one spot of a package among ROOMS: `<` becomes `<=`, `and` becomes `or`, `+ 1` is dropped, `min`
+becomes `max`, `not` goes, `True` becomes `False`, a condition is turned round. It is made in a copy of the package in
+a temporary folder, and the tests of its room run there until the first one fails. One line a
 mutation says which test that was; a mutation that survives is either equivalent to the original or shows that a test
 is missing. Exits with 1 if any survives. Spots are drawn with the seed, as many from a file as it has lines for.
 """
@@ -34,8 +34,17 @@ import sqlglot.optimizer  # noqa: F401
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).parents[2]
-ROOMS = ("pattern", "matching", "operators", "ordered")
-SOURCES = [path for room in ROOMS for path in sorted(ROOT.glob(f"cepsql/{room}/*.py"))]
+ROOMS = {
+    "analysis": ("analysis", "errors"),
+    "matching": ("matching",),
+    "operators": ("operators",),
+    "ordered": ("ordered",),
+    "pattern": ("pattern",),
+    "plan": ("plan", "analysis", "errors"),
+    "scalar": ("scalar",),
+    "scan": ("scan",),
+}
+"""The packages that are mutated, and the folders of tests that are about them."""
 SECONDS = 600
 """How long the tests may take; an endless loop is noticed, too."""
 
@@ -69,6 +78,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rooms", nargs="*", choices=ROOMS, default=[*ROOMS], help="only these packages")
     parser.add_argument("--files", nargs="*", help="only files of these names")
     parser.add_argument("--examples", type=int, default=60, help="how many examples a property is tried with at most")
     options = parser.parse_args()
@@ -77,7 +87,7 @@ def main() -> int:
         for name in ("cepsql", "grammar", "tests", "pyproject.toml"):
             source, target = ROOT / name, Path(folder) / name
             shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
-        for mutation in chosen(options.count, options.seed, options.files):
+        for mutation in chosen(options.count, options.seed, options.rooms, options.files):
             verdict = tried(mutation, Path(folder), options.examples)
             survived += verdict == "SURVIVED"
             print(f"{mutation}\n    {verdict}", flush=True)
@@ -85,9 +95,10 @@ def main() -> int:
     return int(survived > 0)
 
 
-def chosen(count: int, seed: int, files: list[str] | None) -> list[Mutation]:
+def chosen(count: int, seed: int, rooms: list[str], files: list[str] | None) -> list[Mutation]:
     """Draw mutations of all files."""
-    found = [mutation for path in SOURCES if not files or path.name in files for mutation in mutations(path)]
+    sources = [path for room in rooms for path in sorted((ROOT / "cepsql" / room).rglob("*.py"))]
+    found = [mutation for path in sources if not files or path.name in files for mutation in mutations(path)]
     return random.Random(seed).sample(found, min(count, len(found)))
 
 
@@ -126,7 +137,8 @@ def tried(mutation: Mutation, folder: Path, examples: int) -> str:
 
 def tests_of(path: Path) -> list[str]:
     """Return the tests of a file's folder: quick ones, those that import it, others, those of whole clauses."""
-    found = sorted(ROOT.glob(f"tests/{path.parent.name}/test_*.py"))
+    room, *_ = path.relative_to(ROOT / "cepsql").parts
+    found = [test for folder in ROOMS[room] for test in sorted(ROOT.glob(f"tests/{folder}/test_*.py"))]
     last = [ROOT / "tests/pattern" / name for name in ("test_rules.py", "test_clauses.py")]
     found = [test for test in found if test not in last]
     found.sort(key=lambda test: f"{path.parent.name}.{path.stem} import" not in test.read_text("utf-8"))

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from chance import draws
-from csv_samples import TEXTS
+from type_edges import TEXTS
 
 TYPES = {
     "y": "tinyint", "h": "smallint", "i": "int", "l": "bigint", "f": "float", "d": "double", "b": "boolean",

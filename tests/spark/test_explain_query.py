@@ -150,4 +150,4 @@ def test_a_run_over_a_stream_can_be_cancelled(engine, spark):
         time.sleep(0.05)
     engine.cancel()
     thread.join(30)
-    assert raised == ["the run was cancelled"]
+    assert raised == ["the query was cancelled"]

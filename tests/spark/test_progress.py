@@ -1,23 +1,26 @@
 """Totals of a standing query from what Spark observes in its batches."""
 
+import datetime
 import threading
 from types import SimpleNamespace
 
 from pyspark.sql import Row
 
 from cepsql.ordered.counts import Counts
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.progress import BELOW_MATCH, Watch
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
 
-def event(batch=7, operators=(), **observed) -> SimpleNamespace:
+def event(batch=7, operators=(), watermark=None, **observed) -> SimpleNamespace:
     rows = {name: Row(**values) for name, values in observed.items()}
     states = [SimpleNamespace(operatorName=name, numRowsDroppedByWatermark=rows) for name, rows in operators]
     return SimpleNamespace(
-        batchId=batch, batchDuration=500, processedRowsPerSecond=None, observedMetrics=rows, stateOperators=states
-    )
+        batchId=batch, batchDuration=500, processedRowsPerSecond=None, observedMetrics=rows, stateOperators=states,
+        eventTime={"watermark": watermark} if watermark else {},
+    )  # fmt: skip
 
 
 def stage(numbers: list, totals: list, bound: int | None = 3) -> dict:
@@ -53,7 +56,7 @@ def test_counts_go_on_from_the_checkpoint():
     assert counted(watch) == (40, 10, 11, 12, 7)
     watch.add(event(2, m=stage([4, 1, 1, 1, 1, 0, 2, 0, 0, 0], [44, 11, 12, 13, 8, 0, 7, 0, 0, 0])))
     assert counted(watch) == (44, 11, 12, 13, 8)
-    assert (watch.progress.matches, watch.progress.watermark) == (7, 3)
+    assert (watch.progress.matches, watch.progress.bound) == (7, 3)
 
 
 def test_counters_and_inputs_have_their_names():
@@ -113,3 +116,33 @@ def test_what_was_given_up_is_told(caplog):
         "batch 7: AFTER MATCH SKIP of the pattern A (B | C)* led nowhere once; matching went on",
     ]
     assert (watch.progress.misplaced_skips, watch.progress.attempts_given_up) == (9, 9)
+
+
+def test_the_watermark_is_a_time_or_none():
+    watch = Watch()
+    nothing = [0] * len(NAMES)
+    for bound, ended, shown in [
+        (BEGINNING, False, None),
+        (3_000_000, False, datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.UTC)),
+        (END_OF_TIME, True, datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.UTC)),
+    ]:
+        watch.add(event(watch.progress.batches, m=stage(nothing, nothing, bound)))
+        assert (watch.progress.watermark, watch.progress.ended) == (shown, ended)
+
+
+def test_the_watermark_of_spark_counts_where_no_stage_has_one():
+    watch = Watch()
+    watch.add(event(0, watermark="1970-01-01T00:00:00.000Z", a={"read": 1}))
+    assert watch.progress.watermark is None
+    watch.add(event(1, watermark="2026-01-31T12:00:00.500Z", a={"read": 1}))
+    assert watch.progress.watermark == datetime.datetime(2026, 1, 31, 12, 0, 0, 500_000, tzinfo=datetime.UTC)
+
+
+def test_what_waits_is_that_of_the_last_batch():
+    watch = Watch()
+    nothing = [0] * len(NAMES)
+    for waiting, deadline in [(5, 7), (2, None)]:
+        held = {"waiting": waiting, "open": 1, "deadline": deadline}
+        watch.add(event(watch.progress.batches, m=stage(nothing, nothing) | held, n=stage(nothing, nothing)))
+    found = watch.progress
+    assert (found.rows_waiting, found.open, found.deadline) == (2, 1, None)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, table_name, visible_ctes
+from cepsql.analysis.written import with_bodies
 from cepsql.plan.nodes import Node, Read, Sql, transform
 
 
@@ -27,12 +28,14 @@ def _inlined(node: Node) -> Node:
             kept.discard(name)
     if query is node.query:
         return node
+    bodies = {name: views[name].written for name in set(node.inputs) - kept}
     below = {name: node.inputs[name] for name in kept}
     for name in set(node.inputs) - kept:
         below |= views[name].inputs
     # In the order in which the query names them.
     names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
-    return replace(node, query=query, inputs={name: below[name] for name in names})
+    text = with_bodies(node.written, query, bodies)
+    return replace(node, query=query, inputs={name: below[name] for name in names}, text=text)
 
 
 def _is_plain(view: Sql) -> bool:

@@ -12,8 +12,8 @@ def plain_sql(name: str, type: str) -> str:
 
 
 def plain_values(column: pa.Array) -> list:
-    """Return a column as values of Python, times and dates as numbers."""
-    if pa.types.is_timestamp(column.type):
+    """Return a column as values of Python, times, dates and intervals as numbers."""
+    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
         column = column.view(pa.int64())
     if pa.types.is_date32(column.type):
         column = column.view(pa.int32())

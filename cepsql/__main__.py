@@ -1,0 +1,7 @@
+"""`python -m cepsql`: the command line."""
+
+import sys
+
+from cepsql.cli import main
+
+sys.exit(main())

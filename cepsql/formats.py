@@ -1,0 +1,3 @@
+"""The forms in which rows are written."""
+
+FORMATS = ("table", "vertical", "csv", "json", "markdown")

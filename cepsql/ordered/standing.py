@@ -1,0 +1,33 @@
+"""What a stage holds after a micro-batch, and for what it waits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cepsql.ordered.held import open_held
+from cepsql.ordered.operator import NEVER, Operator
+from cepsql.ordered.release import Kept
+from cepsql.ordered.row_layout import END_OF_TIME
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What waits in a bucket.
+
+    waiting:  rows above the bound.
+    open:     partitions with something undecided.
+    deadline: the least bound that decides one of them without a new row, None where only rows or the end do.
+    """
+
+    waiting: int
+    open: int
+    deadline: int | None
+
+
+def standing(operator: Operator, kept: Kept) -> Standing:
+    """Tell what an operator and its stage keep."""
+    waiting = sum(rows.num_rows for rows in kept.waiting if rows is not None)
+    held = [operator.deadlines(open_held(rows), side) for side, rows in enumerate(kept.held) if rows is not None]
+    undecided = np.concatenate([found[found < NEVER] for found in held]) if held else np.zeros(0, np.int64)
+    timed = undecided[undecided < END_OF_TIME]
+    return Standing(waiting, len(undecided), int(timed.min()) if len(timed) else None)

@@ -1,0 +1,80 @@
+"""The rows of a bounded query, piece by piece."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pyarrow as pa
+
+from cepsql.engine import Query
+from cepsql.errors import Error
+from cepsql.render import Renderer, renderer
+from cepsql.runner.console import Console
+from cepsql.runner.counted import counted
+from cepsql.runner.settings import Settings
+
+_WRITTEN_AT_ONCE = 1000
+
+
+def write_bounded(query: Query, zone: str, settings: Settings, console: Console, stop: threading.Event) -> None:
+    """Write the rows of a bounded query as they come, until `stop` is set or nobody reads them any more.
+
+    On a terminal no more than `settings.max_rows` are written, and it is said that there are more.
+    Raises Error if the query fails.
+    """
+    begin, written, more = time.monotonic(), 0, False
+    most, cut = _most(settings, console)
+    form: Renderer | None = None
+    try:
+        # One row more tells whether there are more.
+        with closing(query.pieces(most + cut if most is not None else None)) as pieces:
+            for rows in _chunks(pieces):
+                if stop.is_set() or console.closed.is_set():
+                    break
+                shown = rows if most is None else rows.slice(0, most - written)
+                if form is None:
+                    form = _renderer(query.columns, zone, shown, settings, console)
+                    console.rows(form.header)
+                console.rows(form.rows(shown))
+                written += shown.num_rows
+                more = more or rows.num_rows > shown.num_rows
+    except Error:
+        if not stop.is_set():
+            raise
+    seconds = time.monotonic() - begin
+    if stop.is_set():
+        console.echoed()
+        console.say(f"stopped: {counted(written, 'row')}, {seconds:.0f} s")
+        return
+    if query.malformed:
+        console.say(f"{counted(query.malformed, 'malformed row')} left out")
+    if cut and more:
+        console.say(f"the first {counted(written, 'row')}; \\maxrows N shows more, \\maxrows all shows all")
+    if settings.footer:
+        console.say(f"{counted(written, 'row')}, {seconds:.1f} s")
+
+
+def _renderer(
+    columns: list[tuple[str, str]], zone: str, rows: pa.Table, settings: Settings, console: Console
+) -> Renderer:
+    """Choose the form of the rows; a table that is wider than the screen has a line for each column instead."""
+    form = renderer(settings.format, columns, zone, rows)
+    wide = settings.format == "table" and console.columns is not None and len(form.header[1]) > console.columns
+    return renderer("vertical", columns, zone) if wide else form
+
+
+def _most(settings: Settings, console: Console) -> tuple[int | None, bool]:
+    """Return how many rows to write, and whether that is for the terminal's sake."""
+    if not console.out.isatty() or settings.max_rows is None:
+        return settings.limit, False
+    if settings.limit is not None and settings.limit <= settings.max_rows:
+        return settings.limit, False
+    return settings.max_rows, True
+
+
+def _chunks(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the rows of tables, at least one table, so many at once that Ctrl-C need not wait."""
+    for piece in pieces:
+        for start in range(0, max(1, piece.num_rows), _WRITTEN_AT_ONCE):
+            yield piece.slice(start, _WRITTEN_AT_ONCE)

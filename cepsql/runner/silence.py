@@ -1,0 +1,93 @@
+"""Why a stream gives no rows: what was read, what waits, and for what."""
+
+import datetime
+import glob
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from cepsql.catalog import Registered, Source
+from cepsql.render import canonical_zone, cells
+from cepsql.runner.counted import counted
+
+if TYPE_CHECKING:
+    from cepsql.spark.progress import Progress
+
+
+def standing(progress: "Progress", zone: str) -> str:
+    """Say in a few words where a query stands; times are shown in the session's time zone."""
+    parts = [f"read {progress.rows_read}"]
+    left_out = {
+        "late": progress.rows_late,
+        "malformed": progress.rows_malformed,
+        "null time": progress.rows_null_time,
+    }
+    parts += [f"{name} {number}" for name, number in left_out.items() if number]
+    if progress.rows_waiting:
+        parts.append(f"waiting {progress.rows_waiting}")
+    parts.append(f"watermark {shown_time(progress.watermark, zone) or 'none yet'}")
+    if progress.open:
+        until = shown_time(progress.deadline, zone)
+        parts.append(f"{progress.open} open" + (f" until {until}" if until else ""))
+    return " · ".join(parts)
+
+
+def reason(progress: "Progress", origins: Iterable[Source | Registered], zone: str) -> str:
+    """Say in a sentence why no row comes, and what would change that."""
+    if progress.rows_read == 0:
+        empty = next(filter(None, map(_empty_place, origins)), None)
+        return empty or "no input has come yet"
+    dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time
+    if dropped >= progress.rows_read:
+        return f"none of {counted(progress.rows_read, 'row')} could be used: late, malformed or without event time"
+    if progress.watermark is None and progress.rows_waiting:
+        return f"{counted(progress.rows_waiting, 'row')} wait for a watermark: one of the streams has shown no row yet"
+    if progress.waiting:
+        return progress.waiting
+    waits = []
+    if progress.rows_waiting:
+        mark = shown_time(progress.watermark, zone)
+        rows = (
+            "1 row newer than the watermark waits"
+            if progress.rows_waiting == 1
+            else f"{progress.rows_waiting} rows newer than the watermark wait"
+        )
+        waits.append(f"{rows} until later rows move it past {mark}")
+    if progress.open:
+        until = shown_time(progress.deadline, zone)
+        found = (
+            "1 partition has an open match" if progress.open == 1 else f"{progress.open} partitions have open matches"
+        )
+        waits.append(
+            f"{found}, which later rows decide" + (f", or the watermark when it passes {until}" if until else "")
+        )
+    return "; ".join(waits) or "what was read gives no row, and no new input has come"
+
+
+def shown_time(time: datetime.datetime | None, zone: str) -> str | None:
+    """Write a time as results show it."""
+    (text,) = cells(pa.chunked_array([[time]], pa.timestamp("us", "UTC")), canonical_zone(zone))
+    return text
+
+
+def _empty_place(origin: Source | Registered) -> str | None:
+    """Say that the folder of a stream has no files, None if it has some or there is none."""
+    path = dict(origin.options).get("path") if isinstance(origin, Source) and origin.streaming else None
+    if path is None or "://" in path:
+        return None
+    place = os.path.expanduser(path.removeprefix("file:"))
+    places = glob.glob(place)
+    if any(os.path.isfile(found) or _holds_files(found) for found in places):
+        return None
+    return f"{path}, which {origin.name} reads, has no files yet"
+
+
+def _holds_files(folder: str) -> bool:
+    """Tell whether a folder has a file that Spark reads."""
+    return any(
+        not name.startswith((".", "_")) and not name.endswith("._COPYING_")
+        for _, _, names in os.walk(folder)
+        for name in names
+    )

@@ -1,0 +1,66 @@
+"""Completion for the editor: suggestions for SQL, and the shell's own commands."""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from cepsql.catalog import Relation
+from cepsql.formats import FORMATS
+from cepsql.shell.commands import COMMANDS
+from cepsql.shell.suggest import Suggestion, suggest
+
+
+class SqlCompleter(Completer):
+    """Completes what stands before the cursor; `catalog` gives the relations that there are now."""
+
+    def __init__(self, catalog: Callable[[], Iterable[Relation]]):
+        self._catalog = catalog
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Yield completions, which replace the word before the cursor."""
+        before = document.text_before_cursor
+        if before.lstrip().startswith("\\"):
+            found, word = self._commands(before.lstrip())
+        else:
+            word = document.get_word_before_cursor(WORD=False) if before[-1:].isalnum() or before[-1:] == "_" else ""
+            found = suggest(before, document.text_after_cursor, self._catalog(), functions(), settings())
+        for item in found:
+            yield Completion(item.text, -len(word), display_meta=item.meaning)
+
+    def _commands(self, before: str) -> tuple[list[Suggestion], str]:
+        name, given, argument = before.partition(" ")
+        if not given:
+            return [Suggestion(known.name, known.help) for known in COMMANDS if known.name.startswith(name)], name
+        known = FORMATS if name == "\\format" else [relation.name for relation in self._catalog()]
+        word = argument.split(" ")[-1]
+        return [Suggestion(item) for item in known if item.lower().startswith(word.lower())], word
+
+
+@cache
+def settings() -> tuple[str, ...]:
+    """Return the names of cepsql's settings."""
+    from cepsql.engine import SETTINGS
+
+    return tuple(SETTINGS)
+
+
+def functions() -> dict[str, str]:
+    """Return Spark's functions with their signatures; none before Spark has been imported, for that takes a while."""
+    return _functions() if "pyspark.sql.functions" in sys.modules else {}
+
+
+@cache
+def _functions() -> dict[str, str]:
+    module = sys.modules["pyspark.sql.functions"]
+    found = {}
+    for name in sorted(dir(module)):
+        member = getattr(module, name)
+        if inspect.isfunction(member) and name.islower() and not name.startswith("_"):
+            parameters = [p.name for p in inspect.signature(member).parameters.values()]
+            first = (member.__doc__ or "").strip().split("\n")[0]
+            found[name] = f"({', '.join(parameters)}) {first}"[:100]
+    return found

@@ -1,0 +1,57 @@
+"""An engine that is made, and its Spark started, while the user types."""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cepsql.catalog import Relation
+    from cepsql.engine import Engine
+
+
+class OpeningEngine:
+    """Makes an engine in a thread of its own, for even what it imports takes a moment; then starts Spark.
+
+    If Spark does not start, the first statement that needs it says so.
+    """
+
+    def __init__(self, make: "Callable[[], Engine]"):
+        self._make = make
+        self._engine: Engine | None = None
+        self._failure: Exception | None = None
+        self._made = threading.Event()
+        threading.Thread(target=self._open, name="cepsql-opening", daemon=True).start()
+
+    def get(self) -> "Engine":
+        """Wait for the engine; raise what making it failed with."""
+        self._made.wait()
+        if self._failure is not None:
+            raise self._failure
+        assert self._engine is not None
+        return self._engine
+
+    def relations(self) -> "list[Relation]":
+        """Return the relations that are defined; none while the engine is not made."""
+        return [] if self._engine is None else list(self._engine.catalog)
+
+    def cancel(self) -> None:
+        """Cancel what runs in the engine, if it has been made."""
+        if self._engine is not None:
+            self._engine.cancel()
+
+    def close(self) -> None:
+        """Close the engine if it has been made."""
+        if self._engine is not None:
+            self._engine.close()
+
+    def _open(self) -> None:
+        try:
+            self._engine = self._make()
+        except Exception as failure:
+            self._failure = failure
+            return
+        finally:
+            self._made.set()
+        with suppress(Exception):
+            self._engine.warm()

@@ -1,0 +1,76 @@
+"""What Spark refuses in its own terms, said in those of a user of streaming SQL."""
+
+import re
+from dataclasses import dataclass
+
+from cepsql.errors import DatabaseError, NotSupportedError, ProgrammingError
+
+_WINDOW = "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK"
+_BOUND = "ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is wrong, what to do, and a regular expression for the place in the statement.
+
+    condition, text: what Spark's error begins with, its condition and a regular expression in its text.
+    """
+
+    condition: str
+    text: str
+    kind: type[DatabaseError]
+    message: str
+    hint: str
+    place: str
+
+
+_EXPLANATIONS = (
+    Explanation(
+        "STREAMING_OUTPUT_MODE",
+        "streaming aggregations",
+        NotSupportedError,
+        "an aggregate over a stream needs a window of event time: without one no group is ever complete",
+        _WINDOW,
+        r"\bGROUP\s+BY\b|\bSELECT\s+DISTINCT\b|\bUNION\b(?!\s+ALL)|\b(?:COUNT|SUM|AVG|MIN|MAX)\s*(?=\()",
+    ),
+    Explanation(
+        "",
+        r"Stream-stream \w+ join .*without a watermark",
+        NotSupportedError,
+        "an outer join of streams needs a bound in event time: without it no row ever has no partner",
+        f"both streams need a WATERMARK, and the join a condition on both times: {_BOUND}",
+        r"\b(?:LEFT|RIGHT|FULL)(?:\s+(?:OUTER|SEMI|ANTI))?\s+JOIN\b",
+    ),
+    Explanation(
+        "",
+        "Stream-stream join without equality",
+        NotSupportedError,
+        "a join of streams needs an equality of columns in its condition",
+        _BOUND,
+        r"\bJOIN\b",
+    ),
+    Explanation(
+        "NON_TIME_WINDOW_NOT_SUPPORTED",
+        "",
+        NotSupportedError,
+        "this window function over a stream is not supported",
+        "MATCH_RECOGNIZE compares rows with earlier ones; GROUP BY window(ts, ...) makes windows of event time",
+        r"\bOVER\b",
+    ),
+    Explanation(
+        "UNRESOLVED_ROUTINE",
+        r"routine `(?:TUMBLE|HOP|SESSION)(?:_START|_END|_ROWTIME)?`",
+        ProgrammingError,
+        "windows of event time are written with Spark's function window",
+        "GROUP BY window(ts, '10 minutes', '5 minutes') hops; window.start and window.end are its bounds",
+        r"\b(?:TUMBLE|HOP|SESSION)\w*(?=\s*\()",
+    ),
+)
+
+
+def explanation(condition: str, text: str) -> Explanation | None:
+    """Return what an error of Spark's means to the user, None where its own words do."""
+    for known in _EXPLANATIONS:
+        if condition.startswith(known.condition) and re.search(known.text, text, re.IGNORECASE):
+            return known
+    return None

@@ -1,0 +1,87 @@
+"""The Java process behind pyspark: whether it has ended, why, and how to forget or end it."""
+
+import contextlib
+import re
+import subprocess
+from pathlib import Path
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+_LOG: list[Path] = []
+"""Where the Java process that we started writes, if we did."""
+
+_PATIENCE_SECONDS = 5.0
+
+
+def logs_to(log: Path) -> None:
+    """Remember where the Java process that is started now writes."""
+    _LOG[:] = [log]
+
+
+def java_ended(patience: float = 0.0) -> bool:
+    """Tell whether the Java process that this process started has ended, or does so within so many seconds."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return False
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def lost_java(failure: BaseException) -> bool:
+    """Tell whether a failure is one of the connection to a Java process that has ended."""
+    seen: BaseException | None = failure
+    while seen is not None:
+        broken = isinstance(seen, Py4JError) and not isinstance(seen, Py4JJavaError)
+        if broken or isinstance(seen, ConnectionError | EOFError):
+            return java_ended(_PATIENCE_SECONDS)
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def is_lost(spark: SparkSession) -> bool:
+    """Tell whether a session can no longer be used: its Java process has ended, or somebody has stopped it."""
+    context = getattr(spark, "_sc", None)
+    return context is not None and (context._jsc is None or java_ended())
+
+
+def last_words() -> str | None:
+    """Return what Java said of its end, in a few words, None if it said nothing."""
+    for log in _LOG:
+        found = re.findall(r"java\.lang\.(OutOfMemoryError(?:: [^\n]*)?)", _text(log))
+        if found:
+            return found[-1]
+    return None
+
+
+def forget_java() -> None:
+    """Let pyspark start a new Java process, after the one before has ended."""
+    gateway, context = SparkContext._gateway, SparkContext._active_spark_context
+    if gateway is not None:
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+    if context is not None:
+        # Its stop() would call Java.
+        context._jsc = None
+        with contextlib.suppress(Exception):
+            context.stop()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def kill_java() -> None:
+    """End the Java process that this process started, at once."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None:
+        process.kill()
+
+
+def _text(log: Path) -> str:
+    try:
+        return log.read_text(errors="replace")
+    except OSError:
+        return ""

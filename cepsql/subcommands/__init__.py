@@ -1,0 +1,1 @@
+"""What `cepsql NAME ...` does in place of executing statements."""

@@ -1,0 +1,34 @@
+"""`cepsql config`: the settings, and where each value came from."""
+
+import argparse
+from collections.abc import Sequence
+
+from cepsql.configuration import SETTINGS, choose, config_file, spark_conf
+from cepsql.errors import ExitCode
+from cepsql.secrets import is_secret
+
+
+def config(argv: Sequence[str]) -> int:
+    """Write every setting, its value, its origin and what it means; return the exit code."""
+    argparse.ArgumentParser(
+        prog="cepsql config",
+        description="Show the settings and where each value came from: the environment beats the file, and an option "
+        "of the command line beats both.",
+    ).parse_args(argv)
+    chosen = choose({})
+    rows = [(s.name, _shown(chosen[s.name].value), chosen[s.name].origin, s.help) for s in SETTINGS]
+    rows += [
+        (f"conf.{key}", "*****" if is_secret(key) else value, str(config_file()), "a Spark setting")
+        for key, value in spark_conf().items()
+    ]
+    heads = ("setting", "value", "from", "meaning")
+    widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(3)]
+    for row in (heads, *rows):
+        print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
+    return ExitCode.OK
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "-" if value is None else str(value)

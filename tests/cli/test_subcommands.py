@@ -1,0 +1,87 @@
+"""`cepsql init`, `check` and `test`: a project from its beginning to a test that fails."""
+
+import subprocess
+import sys
+
+import pytest
+
+import cepsql.engine
+from cepsql.cli import main
+from cepsql.engine import connect
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "mine"]) == 0
+    assert "cepsql test rising.test" in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def test_a_project_passes_its_check_without_spark(project):
+    code = (
+        "import sys; from cepsql.cli import main; code = main(['check', 'streams.sql', 'rising.sql']);"
+        "sys.exit(code or 'pyspark' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_files_that_are_there_stay(project, capsys):
+    with pytest.raises(SystemExit):
+        # argparse reports it as wrong usage.
+        sys.exit(main(["init", "."]))
+    assert "rising.sql, rising.test, streams.sql exists already" in capsys.readouterr().err
+
+
+def test_check_gives_all_errors_with_their_places(project, capsys):
+    (project / "bad.sql").write_text(
+        "SELECT prise FROM trades;\nCREATE VIEW v AS SELECT price FROM trades;\n\nSELECT price FROM v WHERE;\n"
+        "SELECT nothing FROM v;\nSET spark.sql.shuffle.partitions = 3; EXPLAIN PHYSICAL SELECT x FROM w;"
+    )
+    assert main(["check", "streams.sql", "bad.sql"]) == 1
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error")]
+    assert said == [
+        "error: bad.sql:1: there is no column prise",
+        "error: bad.sql:4: syntax error: something is missing after WHERE",
+        "error: bad.sql:5: there is no column nothing",
+        "error: bad.sql:6: there is no stream, table or view w",
+    ]
+
+
+def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
+    monkeypatch.setattr(cepsql.engine, "connect", lambda: connect(spark))
+    text = (project / "rising.test").read_text()
+    (project / "wrong.test").write_text(text.replace("ACME|1.0|2.5", "ACME|1.0|3.5"))
+    assert main(["test", "."]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [
+        "ok     rising.test",
+        "FAILED wrong.test",
+        "  batch 2: - expected, + came",
+        "    - ACME|1.0|3.5|10:00:30",
+        "    + ACME|1.0|2.5|10:00:30",
+        "  batch 2 with restarts: - expected, + came",
+        "    - ACME|1.0|3.5|10:00:30",
+        "    + ACME|1.0|2.5|10:00:30",
+    ]
+    assert captured.err == "1 of 2 hold\n"
+    assert main(["test", "--update", "wrong.test"]) == 0
+    assert (project / "wrong.test").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT 1;\n", "has neither a line batch nor a line end"),
+        ("SELECT 1;\nbatch\n1\n----\n", "must have its batches, then end"),
+        ("\\i nothing.sql\nend\n----\n", "nothing.sql cannot be read: No such file"),
+        ("SELECT 1;\nend\n----\n", "last statement is a query over a stream"),
+    ],
+)
+def test_a_file_that_is_no_test(tmp_path, capsys, monkeypatch, spark, text, said):
+    monkeypatch.setattr(cepsql.engine, "connect", lambda: connect(spark))
+    (tmp_path / "a.test").write_text(text)
+    assert main(["test", str(tmp_path / "a.test")]) == 1
+    assert said in capsys.readouterr().out

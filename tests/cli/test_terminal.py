@@ -1,0 +1,106 @@
+"""The shell in a real terminal, with a real engine: what is stopped, what goes on, and what the user is told."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from terminal import Terminal
+
+SHELL = [sys.executable, "-m", "cepsql", "--master", "local[2]"]
+CTRL_C, CTRL_D = "\x03", "\x04"
+BEATS = (
+    "CREATE STREAM beats (value BIGINT, timestamp TIMESTAMP, WATERMARK FOR timestamp AS timestamp) "
+    "USING rate OPTIONS ('rowsPerSecond' = '10');"
+)
+ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE hash(id) = id % 7;"
+
+
+def test_a_session(tmp_path):
+    """One session for all, for its start is what takes long."""
+    with Terminal(
+        SHELL, env={"XDG_STATE_HOME": str(tmp_path / "state"), "CEPSQL_CONFIG": str(tmp_path / "none")}
+    ) as shell:
+        shell.expect("cepsql>")
+        bounded_queries_are_stopped(shell)
+        millions_of_rows_are_cut_and_can_be_stopped(shell)
+        a_stream_is_stopped(shell)
+        a_silent_stream_says_why(shell, tmp_path / "in")
+        java_dies_and_starts_again(shell)
+        say(shell, "exit")
+        assert shell.process.wait(60) == 0
+
+
+def say(shell, text: str) -> None:
+    shell.type(f"{text}\r")
+
+
+def bounded_queries_are_stopped(shell) -> None:
+    # Spark has not started yet.
+    say(shell, ENDLESS)
+    shell.expect("waiting for Spark")
+    shell.type(CTRL_C)
+    shell.expect(r"stopped")
+    shell.expect("cepsql>")
+    say(shell, "SELECT 41 + 1 AS answer;")
+    shell.expect(r" answer\s+-+\s+42")
+    say(shell, ENDLESS)
+    time.sleep(3)
+    shell.type(CTRL_C)
+    shell.expect(r"stopped: 0 rows, \d+ s")
+    shell.expect("cepsql>")
+
+
+def millions_of_rows_are_cut_and_can_be_stopped(shell) -> None:
+    say(shell, "SELECT id FROM range(1000000000);")
+    shell.expect(r" 999\s+the first 1000 rows; \\maxrows N shows more")
+    say(shell, "\\maxrows all")
+    say(shell, "SELECT id FROM range(1000000000);")
+    shell.expect(r" 20000\s")
+    shell.type(CTRL_C)
+    shell.expect(r"stopped: \d+ rows, \d+ s")
+    say(shell, "\\maxrows 10")
+    shell.expect("at most 10 rows")
+
+
+def a_stream_is_stopped(shell) -> None:
+    say(shell, BEATS)
+    shell.expect("stream beats created")
+    say(shell, "SELECT value FROM beats;")
+    shell.expect(r"-+\s+0\s+1\s")
+    shell.type(CTRL_C)
+    shell.expect(r"stopped: \d+ rows, \d+ batch(es)?, \d+ s")
+    shell.expect("cepsql>")
+
+
+def a_silent_stream_says_why(shell, folder: Path) -> None:
+    folder.mkdir()
+    say(shell, f"CREATE STREAM quiet (a INT, t TIMESTAMP) USING json OPTIONS (path '{folder}'); SELECT * FROM quiet;")
+    shell.expect("no rows for 1[0-9] s: .*, which quiet reads, has no files yet; Ctrl-C stops, and")
+    shell.expect("s no rows · read 0 · watermark none yet")
+    shell.type(CTRL_C)
+    shell.expect("stopped: 0 rows")
+    shell.expect("cepsql>")
+
+
+def java_dies_and_starts_again(shell) -> None:
+    os.kill(java_below(shell.process.pid), signal.SIGKILL)
+    say(shell, "SELECT 1 AS one;")
+    shell.expect(r"(?s)Java.*(one\s+-+\s+1|starts again)")
+    say(shell, "SHOW STREAMS; SELECT 2 AS two;")
+    shell.expect(r"(?s)beats.* two\s+-+\s+2")
+
+
+def java_below(parent: int) -> int:
+    """Return the process of Java that a process has started."""
+    children = [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
+    table = [line.split(None, 2) for line in listed.splitlines()]
+    below, found = {parent, *children}, []
+    for pid, ppid, name in table:
+        if int(ppid) in below:
+            below.add(int(pid))
+            found += [int(pid)] if name == "java" else []
+    return found[0]

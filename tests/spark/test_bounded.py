@@ -1,0 +1,82 @@
+"""Bounded queries in Spark: rows piece by piece, and cancelling what runs."""
+
+import itertools
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+
+from cepsql.engine import connect
+from cepsql.errors import DataError, InterfaceError, OperationalError
+from cepsql.spark import receiver
+
+ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE hash(id) = id % 7"
+
+
+@pytest.fixture(scope="module")
+def engine(spark):
+    return connect(spark)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, id % 7 AS k FROM range(50000) ORDER BY k, id DESC",
+        "SELECT id, timestamp_micros(id) AS t, INTERVAL '1' MONTH * id AS i FROM range(20000)",
+        "SELECT id FROM range(100) WHERE id < 0",
+        "SELECT id FROM range(0, 30000, 1, 13) WHERE id % 10000 = 9999",
+    ],
+)
+def test_pieces_are_the_rows_in_order(engine, sql, monkeypatch):
+    monkeypatch.setattr(receiver, "_SPILLED_BYTES", 10_000)
+    query = engine.query(sql)
+    assert pa.concat_tables(query.pieces()).equals(query.arrow())
+
+
+def test_an_endless_result_comes_in_pieces_and_can_be_left(engine):
+    pieces = engine.query("SELECT id FROM range(1000000000000)").pieces()
+    found = [row for piece in itertools.islice(pieces, 3) for row in piece["id"].to_pylist()]
+    pieces.close()
+    assert found == list(range(len(found)))
+    assert not engine.spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+def test_a_limit_reaches_spark(engine):
+    (piece,) = engine.query("SELECT id FROM range(1000000000000)").pieces(limit=3)
+    assert piece["id"].to_pylist() == [0, 1, 2]
+
+
+def test_what_fails_in_a_task_is_raised(engine):
+    pieces = engine.query("SELECT if(id > 90000, raise_error('it broke'), id) AS x FROM range(100000)").pieces()
+    with pytest.raises(DataError, match="it broke"):
+        list(pieces)
+
+
+def test_a_stream_has_no_pieces(engine):
+    engine.sql("CREATE STREAM beats (value BIGINT, timestamp TIMESTAMP) USING rate")
+    with pytest.raises(InterfaceError, match="never end"):
+        next(engine.query("SELECT value FROM beats").pieces())
+
+
+@pytest.mark.parametrize("take", ["collect", "arrow", "pieces"])
+def test_a_query_is_cancelled_from_another_thread(engine, take):
+    query, raised = engine.query(ENDLESS), []
+
+    def run():
+        try:
+            rows = getattr(query, take)()
+            raised.append(list(rows))
+        except OperationalError as error:
+            raised.append(error.message)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    tracker = engine.spark.sparkContext.statusTracker()
+    deadline = time.monotonic() + 60
+    while not tracker.getActiveJobsIds() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    engine.cancel()
+    thread.join(30)
+    assert raised == ["the query was cancelled"]
+    assert not tracker.getActiveJobsIds()
