@@ -88,5 +88,5 @@ def test_stream_equals_table(name, spark):
         expected = sorted(map(repr, engine.sql(query).collect()))
         if len(expected) > 2:
             break
-    played = play(STREAM + query, disordered(rows, seed), restart=True, spark=spark)
+    played = play(STREAM + query, disordered(rows, seed), restart={1, 3}, spark=spark)
     assert sorted(repr(row) for batch in played for row in batch) == expected
