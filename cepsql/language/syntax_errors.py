@@ -31,7 +31,6 @@ _DESCRIBED = {
 }  # fmt: skip
 _WINDOW_KINDS = {"TUMBLING", "HOPPING", "SESSION", "CUMULATING"}
 _WINDOW_FUNCTIONS = {"TUMBLE", "HOP", "CUMULATE", "SESSION"}
-_EMITTED = {"CHANGES", "FINAL", "ON", "EVERY"}
 _UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
 _DANGLING = {",", "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE", "SELECT"}
@@ -67,9 +66,6 @@ def _other_windows(text: Text) -> NotSupportedError | None:
             spoken, end = f"WINDOW {following} (...)", at + 2
         elif word == "TABLE" and text.raw(at + 1) == "(" and text.word(at + 2) in _WINDOW_FUNCTIONS:
             spoken, end = f"TABLE({text.word(at + 2)}(...))", at + 3
-        elif word == "EMIT" and following in _EMITTED:
-            span, hint = text.span(at, at + 2), "a window comes out once, when the watermark has passed its end"
-            return NotSupportedError("EMIT is not supported", span, hint, text.sql)
         else:
             continue
         hint = "GROUP BY window(ts, '5 minutes'), or session_window(ts, '5 minutes')"
@@ -130,7 +126,7 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
             return "did you mean MATCH_RECOGNIZE?"
         if word == "MATCH" and words[i + 1 : i + 2] in (["RECOGNIZE"], ["_RECOGNIZE"], ["RECOGNISE"]):
             return "MATCH_RECOGNIZE is one word"
-    if words[index] in ("CHANGES", "FINAL") and "EMIT" in words:
+    if words[index] == "EMIT" or (words[index] in ("CHANGES", "FINAL") and "EMIT" in words):
         return "EMIT is not needed: a query over a stream gives its rows as they are found"
     if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
         return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"

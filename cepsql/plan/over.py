@@ -51,13 +51,11 @@ class _Calls:
 
 
 def _windowed(query: exp.Query, nodes: Mapping[str, Node]) -> exp.Select | None:
-    """Return an innermost SELECT with window functions of its own that reads a stream."""
-    found = [
-        select
-        for select in query.find_all(exp.Select)
-        if _calls(select) and any(node.properties.streaming for node in read_nodes(select, nodes).values())
-    ]
-    return found[-1] if found else None
+    """Return an outermost SELECT with window functions of its own that reads a stream."""
+    for select in query.find_all(exp.Select):
+        if _calls(select) and any(node.properties.streaming for node in read_nodes(select, nodes).values()):
+            return select
+    return None
 
 
 def _calls(select: exp.Select) -> list[exp.Window]:
@@ -146,6 +144,11 @@ def _refuse(select: exp.Select, calls: Sequence[exp.Window], place: Span) -> Non
             "OVER beside GROUP BY or an aggregate on a stream is not supported",
             span_of(calls[0], place),
             "aggregate in a subquery, and write OVER around it",
+        )
+    nested = next((call for call in calls if call.this.find(exp.Window) is not None), None)
+    if nested is not None:
+        raise ProgrammingError(
+            "a window function cannot read another one", span_of(nested, place), "write the inner one in a subquery"
         )
     for part in (*select.expressions, select.args.get("qualify")):
         if part is not None and part.find(exp.Query) is not None:

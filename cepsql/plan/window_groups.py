@@ -8,9 +8,9 @@ from sqlglot import exp
 from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, resolve, table_name
-from cepsql.analysis.window_groups import FixedWindow, SessionWindow, plan_window, plan_window_groups
+from cepsql.analysis.window_groups import plan_window, plan_window_groups
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.windows import END, START
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Sql, WindowAggregate
@@ -34,13 +34,25 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
         below = replace(below, inputs={**below.inputs, **hoisted})
     if below.query.find(exp.Group) is None or not below.resolved.streaming:
         return below
-    found = [_hoisted_all(below, given, reader, checked) for given in (END, START)]
-    if found[0] is below:
-        return below
-    timely = [query for query in found if query.properties.watermark is not None]
     names = [item.this.name.lower() for item in reader.order_by]
-    asked = [query for name in names for query in timely if query.properties.event_time.column.lower() == name]
-    return (asked or timely or found)[0]
+    found: list[Sql] = []
+    refused: list[Error] = []
+    for given in (END, START):
+        try:
+            query = _hoisted_all(below, given, reader, checked)
+        except Error as error:
+            refused.append(error)
+            continue
+        if query is below or (query.properties.watermark is not None and _time(query) in names):
+            return query
+        found.append(query)
+    if not found:
+        raise refused[0]
+    return next((query for query in found if query.properties.watermark is not None), found[0])
+
+
+def _time(query: Sql) -> str:
+    return query.properties.event_time.column.lower()
 
 
 def _hoisted_all(below: Sql, given: str, reader: Reader, checked: Checked) -> Sql:
@@ -66,14 +78,12 @@ class _Rows:
 
 
 def _grouped(query: exp.Query, nodes: Mapping[str, Node]) -> exp.Select | None:
-    """Return an innermost SELECT with a window in GROUP BY that reads a stream."""
-    found = [
-        select
-        for select in query.find_all(exp.Select)
-        if _window_key(select) is not None
-        and any(node.properties.streaming for node in read_nodes(select, nodes).values())
-    ]
-    return found[-1] if found else None
+    """Return an outermost SELECT with a window in GROUP BY that reads a stream."""
+    for select in query.find_all(exp.Select):
+        reads = read_nodes(select, nodes).values()
+        if _window_key(select) is not None and any(node.properties.streaming for node in reads):
+            return select
+    return None
 
 
 def _window_key(select: exp.Select) -> exp.Anonymous | None:
@@ -93,6 +103,11 @@ def _window_call(node: exp.Expr) -> exp.Anonymous | None:
     return None
 
 
+def _is_bound(node: exp.Expr) -> bool:
+    """Tell whether an expression is a bound of the window in GROUP BY, such as window.end."""
+    return isinstance(node, exp.Column) and node.table.upper() in _WINDOWS and node.name.lower() in ("start", "end")
+
+
 def _hoisted(select: exp.Select, nodes: dict[str, Node], given: str, checked: Checked, place: Span) -> exp.Select:
     """Return a SELECT over the groups, which are a new entry of `nodes`."""
     call = _window_key(select)
@@ -101,7 +116,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], given: str, checked: Ch
     _refuse(select, place)
     columns, window = RowsBelow(), plan_window(call, place)
     time = columns.take(call.expressions[0])
-    keys = [key for key in select.args["group"].expressions if _window_call(key) is None]
+    keys = [key for key in select.args["group"].expressions if _window_call(key) is None and not _is_bound(key)]
     names = {key: columns.take(key).name for key in keys}
     calls = _aggregates(select)
     aggregates = [
@@ -127,7 +142,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], given: str, checked: Ch
         )
     groups = plan_window_groups(name, found.columns, found.watermark, list(names.values()), window, aggregates, given)
     nodes[name] = WindowAggregate(groups, (rows,))
-    return _outer(select, given_names, call, name, window)
+    return _outer(select, given_names, call, name)
 
 
 def _refuse(select: exp.Select, place: Span) -> None:
@@ -167,18 +182,16 @@ def _outer(
     names: Mapping[exp.Expr, str],
     call: exp.Expr,
     table: str,
-    window: FixedWindow | SessionWindow,
 ) -> exp.Select:
     """Return the SELECT over the groups: keys, bounds and aggregates are columns."""
     bounds = {"start": START, "end": END}
-    word = "session_window" if isinstance(window, SessionWindow) else "window"
 
     def taken(node: exp.Expr) -> exp.Expr:
         if node in names:
             return exp.column(names[node], table=table)
         if isinstance(node, exp.Dot) and node.this.unnest() == call and node.expression.name.lower() in bounds:
             return exp.column(bounds[node.expression.name.lower()], table=table)
-        if isinstance(node, exp.Column) and node.table.lower() == word and node.name.lower() in bounds:
+        if _is_bound(node):
             return exp.column(bounds[node.name.lower()], table=table)
         if node == call:
             parts = [exp.Literal.string("start"), exp.column(START, table=table)]

@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import BUCKETS, LAYOUT, inputs, packets
@@ -44,7 +45,7 @@ def partitions(rows: list[dict]) -> list[list[dict]]:
     return list(found.values())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(0, 6), FRAMES)
 def test_every_row_comes_once_with_its_frame(batches, delay, frames):
     used = sorted(used_rows(batches, delay), key=place)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import BUCKETS, LAYOUT, inputs
@@ -117,7 +118,7 @@ def packed(rows: list[dict]) -> dict[int, list[bytes]]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(0, 6), calls(), st.data())
 def test_running_values_are_those_of_a_loop(batches, delay, asked, data):
     for row in (row for tasks in batches for task in tasks for row in task):

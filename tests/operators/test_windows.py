@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import BUCKETS, LAYOUT, inputs, packets
@@ -39,7 +40,7 @@ OPERATORS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(0, 6), OPERATORS)
 def test_every_window_comes_once_and_whole(batches, delay, operator):
     used = sorted(used_rows(batches, delay), key=place)

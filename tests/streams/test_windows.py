@@ -66,6 +66,10 @@ QUERIES = {
           SUM(n) OVER (PARTITION BY until) AS overall FROM (
           SELECT window.end AS until, k, COUNT(*) AS n FROM events GROUP BY k, window(ts, '10 seconds'))
         QUALIFY ROW_NUMBER() OVER w <= 2 WINDOW w AS (PARTITION BY until ORDER BY n DESC, k)""",
+    "windows over windows": """SELECT at, most, ROW_NUMBER() OVER (ORDER BY at) AS number FROM (
+          SELECT window.end AS at, MAX(n) AS most FROM (
+            SELECT k, window.end, COUNT(*) AS n FROM events GROUP BY 1, 2, window(ts, '2 seconds'))
+          GROUP BY window(end, '10 seconds'))""",
     "sessions": """SELECT k, n, total, at, MIN(n) OVER (ORDER BY at, k, n ROWS 1 PRECEDING) AS least FROM (
           SELECT k, session_window.end AS at, session_window.start AS since, COUNT(*) AS n, SUM(x) AS total FROM events
           GROUP BY k, session_window(ts, '1500 milliseconds'))""",
@@ -88,5 +92,5 @@ def test_stream_equals_table(name, spark):
         expected = sorted(map(repr, engine.sql(query).collect()))
         if len(expected) > 2:
             break
-    played = play(STREAM + query, disordered(rows, seed), restart=True, spark=spark)
+    played = play(STREAM + query, disordered(rows, seed), restart={1, 3}, spark=spark)
     assert sorted(repr(row) for batch in played for row in batch) == expected
