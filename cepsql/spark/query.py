@@ -154,7 +154,9 @@ class StandingQuery:
         Raises the error that ended the query, if one did.
         """
         try:
-            self._query.processAllAvailable()
+            # Spark may have looked for input before this call, and then ends the first wait with what it found.
+            for _ in range(2):
+                self._query.processAllAvailable()
         except (PySparkException, Py4JError) as exception:
             raise self._translated(exception) from exception
 
