@@ -11,8 +11,8 @@ from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalE
 from cepsql.runner.silence import reason, standing
 
 OPEN = (
-    "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.n AS n PATTERN (A X* B) "
-    "WITHIN INTERVAL '1' HOUR DEFINE A AS n < 2, B AS B.n > 100)"
+    "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.n AS n PATTERN (A B) "
+    "WITHIN INTERVAL '1' HOUR DEFINE B AS B.n > LAST(A.n) + 100)"
 )
 
 
@@ -64,13 +64,13 @@ def test_what_is_held_and_why_nothing_comes(engine):
     progress = running.progress
     assert progress.watermark == datetime.datetime(2026, 1, 1, 0, 0, 14, tzinfo=datetime.UTC)
     assert (progress.rows_waiting, progress.open) == (5, 2)
-    assert progress.deadline == datetime.datetime(2026, 1, 1, 0, 59, 59, 999_999, tzinfo=datetime.UTC)
+    assert progress.deadline == datetime.datetime(2026, 1, 1, 1, 0, 12, 999_999, tzinfo=datetime.UTC)
     assert standing(progress, "UTC") == (
-        "read 20 · waiting 5 · watermark 2026-01-01 00:00:14 · 2 open until 2026-01-01 00:59:59.999999"
+        "read 20 · waiting 5 · watermark 2026-01-01 00:00:14 · 2 open until 2026-01-01 01:00:12.999999"
     )
     assert reason(progress, query.origins, "UTC") == (
-        "5 rows newer than the watermark wait until later rows move it past 2026-01-01 00:00:14; 2 partitions have open "
-        "matches, which later rows decide, or the watermark when it passes 2026-01-01 00:59:59.999999"
+        "5 rows newer than the watermark wait until later rows move it past 2026-01-01 00:00:14; 2 partitions have "
+        "open matches, which later rows decide, or the watermark when it passes 2026-01-01 01:00:12.999999"
     )
 
 
@@ -94,7 +94,7 @@ def test_what_is_held_and_why_nothing_comes(engine):
             ProgrammingError,
             "written with Spark's function window",
         ),
-        (OPEN.replace("B.n > 100", "nofunction(B.n) > 100"), ProgrammingError, "there is no function NOFUNCTION"),
+        (OPEN.replace("LAST(A.n) + 100", "nofunction(n)"), ProgrammingError, "there is no function NOFUNCTION"),
     ],
 )
 def test_first_mistakes_have_words_a_place_and_a_hint(engine, sql, kind, said):
