@@ -99,7 +99,7 @@ def test_what_is_held_and_why_nothing_comes(engine):
 )
 def test_first_mistakes_have_words_a_place_and_a_hint(engine, sql, kind, said):
     with pytest.raises(kind) as raised:
-        engine.query(sql).start(lambda rows, batch: None).stop()
+        engine.query(sql).start(lambda rows, batch: None).await_(60)
     assert said in raised.value.message
     assert raised.value.span is not None
     assert raised.value.hint is not None or "nofunction" in sql
