@@ -270,8 +270,8 @@ class StandingQuery:
         said = self._sink.error
         # What Spark says of a batch quotes the whole account of it, with Python's.
         cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
-        error = placed(translate_failure(cause, self._options.secrets), cause, self._options.sql)
-        return explained(error, self._checkpoint.folder)
+        found = placed(translate_failure(cause, self._options.secrets), cause, self._options.sql)
+        return explained(found, self._checkpoint.folder)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:
