@@ -8,11 +8,16 @@ from cepsql.errors import ProgrammingError, Span, suggestion
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """A column of a stream or table: its Spark SQL type, and the Spark SQL that computes it if it is not read."""
+    """A column of a stream or table: its Spark SQL type, and where it comes from if it is not read like the others.
+
+    expression: the Spark SQL that computes it.
+    metadata:   what it holds of the record that carries the row, such as the offset in Kafka.
+    """
 
     name: str
     type: str
     expression: str | None = None
+    metadata: str | None = None
 
 
 @dataclass(frozen=True)
@@ -24,9 +29,18 @@ class Watermark:
 
 
 @dataclass(frozen=True)
+class ValueFormat:
+    """How the value of a record holds the columns of a row: json, csv, avro or debezium, and the options of that."""
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Source:
     """A stream or a bounded table that Spark reads: format and options as for spark.readStream or spark.read.
 
+    value:     how the values of records hold rows, None where the format says it all.
     late_rows: the table that holds the rows of this stream that queries do not use.
     late_of:   name of the stream whose late rows this table holds.
     """
@@ -39,6 +53,7 @@ class Source:
     watermark: Watermark | None = None
     late_rows: "Source | None" = None
     late_of: str | None = None
+    value: ValueFormat | None = None
 
 
 @dataclass(frozen=True)

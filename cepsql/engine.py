@@ -12,12 +12,14 @@ from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters, named_values
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermark
-from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, suggestion
+from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
+from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
@@ -107,11 +109,15 @@ class Engine:
             if self._spark is not None and self._given is None:
                 self._forget_lost()
             if self._spark is None:
+                from cepsql.spark.packages import with_packages
                 from cepsql.spark.session import active_session, session
 
                 found = active_session()
-                self._spark = found or session(None, self._master, self._conf | self._spark_settings)
-                self._started = found is None
+                if found is None:
+                    sources = [relation for relation in self.catalog if isinstance(relation, Source)]
+                    conf, needed = with_packages(self._conf | self._spark_settings, sources)
+                    found, self._started = session(None, self._master, conf, needed), True
+                self._spark = found
             return self._spark
 
     def warm(self) -> None:
@@ -317,11 +323,14 @@ class Engine:
             create.name.text,
             create.columns,
             create.format,
-            create.options,
+            defined_options(create),
             create.streaming,
             defined_watermark(create),
             defined_late_rows(create),
+            value=defined_value(create),
         )
+        if source.format == "kafka":
+            source = _with_reader(source, create.name.span)
         if not source.columns:
             from cepsql.spark.frames import frame_columns
             from cepsql.spark.source import MALFORMED, read_source
@@ -374,6 +383,7 @@ class Engine:
         rows = []
         for column in relation.columns:
             notes = [f"AS {column.expression}"] if column.expression else []
+            notes += [f"METADATA FROM '{column.metadata}'"] if column.metadata else []
             if mark is not None and mark.column.lower() == column.name.lower():
                 notes.append(f"event time, watermark {mark.delay / 1_000_000:g} seconds behind")
             rows.append((column.name, column.type.lower(), "; ".join(notes)))
@@ -440,6 +450,14 @@ class Engine:
             self._spark_settings[key] = value
         except Exception as failure:
             raise translate_failure(failure) from None
+
+
+def _with_reader(source: Source, span: Span) -> Source:
+    try:
+        return replace(source, options=with_reader(source))
+    except Error as error:
+        error.span = error.span or span
+        raise
 
 
 def _kind(relation: Relation) -> str:

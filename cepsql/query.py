@@ -10,12 +10,14 @@ from cepsql.catalog import Registered, Sink, Source
 from cepsql.errors import DataError, InterfaceError, NotSupportedError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
+from cepsql.kafka.notices import start_notice
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.identity import describe_plan
+from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
-from cepsql.secrets import is_secret
+from cepsql.secrets import secret_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +69,8 @@ class Query:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know before the query runs for long."""
-        return self.plan.notices
+        starts = [start_notice(origin) for origin in self.origins if isinstance(origin, Source)]
+        return (*filter(None, starts), *self.plan.notices)
 
     @property
     def patterns(self) -> str:
@@ -218,6 +221,8 @@ class Query:
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import StartOptions, start
 
+        if checkpoint is not None:
+            _check_replayable(self.origins)
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
         folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch)
         try:
@@ -267,6 +272,9 @@ class Query:
             return rows
         if self.limit is not None:
             raise NotSupportedError("LIMIT of a query that writes to a sink is not supported")
+        if sink.format.lower() == "kafka" and not sink.key:
+            match_id = match_id_column(self.plan.logical)
+            sink = replace(sink, key=(match_id,) if match_id else ())
         target = open_sink(sink, WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id))
         target.check(self.columns)
         return target
@@ -352,6 +360,16 @@ def _late_folders(origins: list[Source | Registered]) -> list[str]:
     return [files.folder for files in map(late_files, origins) if files is not None]
 
 
+def _check_replayable(origins: list[Source | Registered]) -> None:
+    """Refuse a checkpoint of what cannot be read again after a restart: rows would be lost."""
+    for origin in origins:
+        if isinstance(origin, Source) and origin.streaming and origin.format.lower() == "socket":
+            raise NotSupportedError(
+                f"a query over {origin.name} cannot have a checkpoint: what a socket has sent cannot be read again",
+                hint="start it without one, or send the rows through files or Kafka",
+            )
+
+
 def _in_one_batch(origins: list[Source | Registered]) -> bool:
     """Tell whether all input that is there goes into one micro-batch."""
     from cepsql.spark.source import is_read_at_once
@@ -362,4 +380,4 @@ def _in_one_batch(origins: list[Source | Registered]) -> bool:
 
 def _secrets(origins: list[Source | Registered]) -> tuple[str, ...]:
     options = [option for origin in origins if isinstance(origin, Source) for option in origin.options]
-    return tuple(value for name, value in options if is_secret(name))
+    return tuple(secret_values(options))

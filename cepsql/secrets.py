@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterable
 
-_WORDS = "password|passwd|secret|token|credential|key"
+_WORDS = "password|passwd|secret|token|credential|key|jaas"
 _NAME = re.compile(_WORDS, re.IGNORECASE)
 _ASSIGNED = re.compile(
     r"""((?:password|passwd|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)\s*)"""
     r"""("[^"]*"|'[^']*'|[^\s,;&)}\]]+)""",
     re.IGNORECASE,
 )
+_ASSIGNED_VALUE = re.compile(r"""\b\w*(?:password|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;]+)""", re.IGNORECASE)
 _QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:{_WORDS})[\w.-]*[`'\"]?"
 _OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
 
@@ -17,6 +18,12 @@ _OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((
 def is_secret(option: str) -> bool:
     """Tell whether the value of an option of that name must not be shown."""
     return bool(_NAME.search(option))
+
+
+def secret_values(options: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the values of options that must not be shown, and what they in turn name as a password."""
+    values = [value for name, value in options if is_secret(name)]
+    return values + [found[1].strip("\"'") for value in values for found in _ASSIGNED_VALUE.finditer(value)]
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cepsql.secrets import is_secret, redact, without_secret_options
+from cepsql.secrets import is_secret, redact, secret_values, without_secret_options
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,11 @@ def test_in_texts(text, shown):
 )
 def test_in_statements(statement, shown):
     assert without_secret_options(statement) == shown
+
+
+def test_in_a_login():
+    login = 'PlainLoginModule required username="me" password="hunter2";'
+    assert secret_values([("kafka.sasl.jaas.config", login), ("subscribe", "t")]) == [login, "hunter2"]
 
 
 @pytest.mark.parametrize("name", ["password", "kafka.sasl.jaas.SECRET", "apiKey", "auth_token"])

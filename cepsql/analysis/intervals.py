@@ -5,6 +5,7 @@ import re
 from sqlglot import exp
 
 from cepsql.errors import ProgrammingError, Span
+from cepsql.language.guard import guarded
 
 _UNITS = {
     "MICROSECOND": 1,
@@ -44,7 +45,9 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
                 raise ProgrammingError("the interval is too long", span, "an interval is shorter than 292,000 years")
             if micros is not None:
                 return micros
-            if re.search(r"MONTH|YEAR|QUARTER", str(expression.args.get("unit") or expression.this), re.I):
+            with guarded(span):
+                spoken = str(expression.args.get("unit") or expression.this)
+            if re.search(r"MONTH|YEAR|QUARTER", spoken, re.I):
                 raise ProgrammingError(
                     "an interval of months or years has no fixed length", span, "give it in days or weeks"
                 )

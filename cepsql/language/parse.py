@@ -297,7 +297,7 @@ def _type_end(text: Text, at: int) -> int:
 
 
 def _ends_type(text: Text, i: int) -> bool:
-    return text.raw(i) == "," or text.word(i) == "AS"
+    return text.raw(i) == "," or text.word(i) in ("AS", "METADATA")
 
 
 def _alias_end(text: Text, at: int) -> int:

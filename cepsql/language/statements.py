@@ -128,6 +128,23 @@ class LateRows:
 
 
 @dataclass(frozen=True)
+class ValueClause:
+    """FORMAT format OPTIONS (...): how the values of records are read."""
+
+    format: Name
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class StartClause:
+    """FROM EARLIEST, LATEST or TIMESTAMP '...': which records are read; `time` is the text of the last."""
+
+    position: str
+    time: str | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class CreateSource:
     """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression)."""
 
@@ -141,6 +158,8 @@ class CreateSource:
     replace: bool
     if_not_exists: bool
     late_rows: LateRows | None = None
+    value: ValueClause | None = None
+    start: StartClause | None = None
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ from cepsql.language.statements import (
     SetOption,
     Show,
     Skip,
+    StartClause,
     Statement,
+    ValueClause,
 )
 from cepsql.language.tokens import Text
 
@@ -85,7 +87,9 @@ class _Translator:
             if expression is not None:
                 parse_island(self.text, self._tokens(expression), exp.Condition)
             spans[written.text.lower()] = written.span
-            columns.append(ColumnDefinition(written.text, str(kind), expression and str(expression)))
+            carried = _subtree(column, "metadata")
+            metadata = None if carried is None else _unquote([*_values(carried), name][0])
+            columns.append(ColumnDefinition(written.text, str(kind), expression and str(expression), metadata))
         for clause in _subtrees(tree, "watermark"):
             if watermark is not None:
                 raise self.text.error("a stream has one watermark", _begin(clause.children[0]))
@@ -106,7 +110,22 @@ class _Translator:
             streaming,
             *self._replace_or_keep(tree),
             self._late_rows(_subtree(tree, "late_rows")),
+            self._value_format(_subtree(tree, "value_format")),
+            self._start_clause(_subtree(tree, "start")),
         )
+
+    def _value_format(self, tree: Tree | None) -> ValueClause | None:
+        if tree is None:
+            return None
+        name = self._name(_values(tree)[0])
+        return ValueClause(Name(name.text.lower(), name.span), self._options(tree))
+
+    def _start_clause(self, tree: Tree | None) -> StartClause | None:
+        if tree is None:
+            return None
+        keyword, time = tree.children[1], next(iter(_values(tree)), None)
+        span = self.text.span(_begin(tree.children[0]), _end(tree.children[-1]))
+        return StartClause(_type(keyword).lower(), time and _unquote(time), span)
 
     def _late_rows(self, tree: Tree | None) -> LateRows | None:
         if tree is None:

@@ -3,12 +3,15 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from itertools import takewhile
 from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
-from cepsql.catalog import Registered, Source
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Read, SparkWatermark, Sql
+from cepsql.analysis.over import Frames
+from cepsql.analysis.window_groups import WindowGroups
+from cepsql.catalog import ColumnDefinition, Registered, Source
+from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql, WindowAggregate
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
 
@@ -16,6 +19,10 @@ VERSION = 1
 """Of the description: another version may say the same in other words."""
 
 _RATES = re.compile(r"(max|min)\w*pertrigger|maxtriggerdelay|maxfileage|latestfirst|cleansource\w*|sourcearchivedir")
+_KAFKA_TUNING = re.compile(
+    r"kafka\.(?!bootstrap\.servers|isolation\.level).*|minpartitions|groupidprefix|failondataloss|includeheaders"
+    r"|kafkaconsumer\..*|fetchoffset\..*"
+)
 _SHORT, _AROUND, _SHOWN = 60, 20, 3
 
 
@@ -38,6 +45,24 @@ def describe_join(join: IntervalJoin) -> dict:
     keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
     kind = "left join" if join.outer else "join"
     return {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+
+
+def describe_frames(frames: Frames) -> dict:
+    """Return what decides which rows frames hold, and what is made of them, as data that JSON can hold."""
+    return {
+        "over": [[call.column.name, canonical_sql(call.call)] for call in frames.calls],
+        "columns": [column.name for column in frames.columns],
+    }
+
+
+def describe_window_groups(groups: WindowGroups) -> dict:
+    """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
+    return {
+        "windows": asdict(groups.window) | {"of": groups.time},
+        "group by": list(groups.keys),
+        "aggregates": [[column.name, canonical_sql(call)] for column, call in groups.aggregates],
+        "columns": [column.name for column in groups.columns],
+    }
 
 
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
@@ -79,6 +104,10 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
         case Deduplicate(rows, inputs):
             asked = {"keys": list(rows.keys), "order by": list(rows.order), "within": rows.within}
             return {"deduplicate": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Over(frames, inputs):
+            return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case WindowAggregate(groups, inputs):
+            return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):
@@ -87,17 +116,25 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
 
 def _describe_source(source: Source) -> dict:
     options = {name.lower(): value for name, value in source.options}
-    return {
+    described = {
         "format": source.format.lower(),
         "streaming": source.streaming,
-        "columns": [[c.name.lower(), _type(c.type), c.expression] for c in source.columns],
+        "columns": [_describe_column(column) for column in source.columns],
         "options": {name: _option(name, value) for name, value in options.items() if _matters(name)},
         "watermark": _watermark(source),
     }
+    if source.value is not None:
+        described["value"] = {"format": source.value.name, "options": dict(source.value.options)}
+    return described
+
+
+def _describe_column(column: ColumnDefinition) -> list:
+    metadata = [] if column.metadata is None else [f"metadata {column.metadata.lower()}"]
+    return [column.name.lower(), _type(column.type), column.expression, *metadata]
 
 
 def _matters(option: str) -> bool:
-    return not is_secret(option) and not _RATES.fullmatch(option)
+    return not (is_secret(option) or _RATES.fullmatch(option) or _KAFKA_TUNING.fullmatch(option))
 
 
 def _option(name: str, value: str) -> str:

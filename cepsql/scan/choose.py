@@ -7,6 +7,7 @@ from urllib.parse import urlparse
 from sqlglot import exp
 
 from cepsql.catalog import Relation, Source
+from cepsql.kafka.reader import PYTHON, reader_of
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.program import MatchProgram
@@ -17,6 +18,7 @@ from cepsql.scan.node import Apply, Node, Read, columns_read
 from cepsql.scan.types import INTEGERS, arrow_type, canonical_type
 
 _FORMATS = ("csv", "json", "parquet")
+_KAFKA = "kafka"
 _TIMES = {"timestamp": "micros", "date": "day_micros"}
 
 
@@ -44,7 +46,7 @@ def choose_scan(program: MatchProgram, query: exp.Query, relations: dict[str, Re
 
 def _scan(program: MatchProgram, query: exp.Query, source: Source) -> ArrowScan:
     separator, header = _options(source)
-    declared = {c.name.lower(): canonical_type(c.type) for c in source.columns if c.expression is None}
+    read = [(c.name, canonical_type(c.type), c.metadata) for c in source.columns if c.expression is None]
     where, columns = _projected(query, _source_columns(source))
     values = [(column.name, _key(column.sql, columns)) for column in program.keys]
     if program.time is not None:
@@ -53,13 +55,13 @@ def _scan(program: MatchProgram, query: exp.Query, source: Source) -> ArrowScan:
     predicates = tuple(_predicate(sql, columns) for sql in program.predicates)
     nodes = [*(node for _, node in values), *predicates, *([] if where is None else [where])]
     wanted = frozenset().union(*map(columns_read, nodes))
-    names = {c.name.lower(): c.name for c in source.columns}
     layout = FileLayout(
-        format=source.format.lower(),
-        columns=tuple((names[name], type) for name, type in declared.items()),
+        format=_value_format(source),
+        columns=tuple((name, type) for name, type, metadata in read if metadata is None),
         wanted=wanted,
         separator=separator,
         header=header,
+        metadata=tuple((name, type, metadata.lower()) for name, type, metadata in read if metadata is not None),
     )
     return ArrowScan(layout, where, tuple(values), predicates, dead_rows(program))
 
@@ -83,9 +85,25 @@ def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:
         raise Unlike("the input is no stream over files")
     if relation.late_rows is not None:
         raise Unlike("LATE ROWS INTO keeps rows as Spark reads them")
-    if relation.format.lower() not in _FORMATS:
+    if relation.format.lower() == _KAFKA:
+        _check_kafka(relation)
+    elif relation.format.lower() not in _FORMATS:
         raise Unlike(f"the format {relation.format} is read by Spark only")
     return relation
+
+
+def _check_kafka(source: Source) -> None:
+    if source.value is None or source.value.name != "json":
+        raise Unlike("of Kafka's records only those with FORMAT json are read by Arrow")
+    if source.value.options:
+        raise Unlike(f"the option {source.value.options[0][0]} is Spark's")
+    if reader_of(source) != PYTHON:
+        raise Unlike("Spark's connector reads Kafka")
+
+
+def _value_format(source: Source) -> str:
+    """Return the format of what holds a row: a file, or the value of a record."""
+    return source.format.lower() if source.value is None else source.value.name
 
 
 def _given(node: exp.Expr) -> list[str]:
@@ -95,6 +113,8 @@ def _given(node: exp.Expr) -> list[str]:
 def _options(source: Source) -> tuple[str, bool]:
     """Return the separator of CSV and whether it has a header."""
     separator, header = ",", False
+    if source.format.lower() == _KAFKA:
+        return separator, header
     for name, value in source.options:
         option = name.lower()
         if option == "path":
@@ -113,18 +133,19 @@ def _options(source: Source) -> tuple[str, bool]:
 
 def _source_columns(source: Source) -> dict[str, Node]:
     """Return what each declared column stands for; one whose type or expression is not known stands for a reason."""
-    columns: dict[str, Node] = {}
-    if sum(column.expression is None for column in source.columns) < 2:
+    if source.value is None and sum(column.expression is None for column in source.columns) < 2:
         raise Unlike("a file of one column")
+    computed = _Reasons({})
     for column in source.columns:
-        if column.expression is None:
+        if column.metadata is not None:
+            computed.carry(column.name, canonical_type(column.type))
+        elif column.expression is None:
             kind = canonical_type(column.type)
             # Arrow's JSON reader can crash on a decimal with a great exponent.
-            refused = source.format.lower() == "json" and kind.startswith("decimal")
+            refused = _value_format(source) == "json" and kind.startswith("decimal")
             if arrow_type(kind) is None or refused:
                 raise Unlike(f"{column.name} of type {column.type.upper()}")
-            columns[column.name.lower()] = Read(column.name, kind)
-    computed = _Reasons(columns)
+            computed[column.name.lower()] = Read(column.name, kind)
     for column in source.columns:
         if column.expression is not None:
             computed.compute(column.name, column.expression, canonical_type(column.type))
@@ -136,6 +157,10 @@ class _Reasons(dict[str, Any]):
 
     def __init__(self, known: dict[str, Node]):
         super().__init__(known)
+
+    def carry(self, name: str, type: str) -> None:
+        """Add a column that comes with a record; of some types it cannot be read."""
+        self[name.lower()] = Unlike(f"{name} of type {type.upper()}") if arrow_type(type) is None else Read(name, type)
 
     def compute(self, name: str, sql: str, type: str) -> None:
         """Add a column that is computed from those before it."""

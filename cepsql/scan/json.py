@@ -21,8 +21,11 @@ _SMALL = 1 << 15
 _LONGEST = 1000
 """In shorter lines nothing is beyond Jackson's limits of depth and length."""
 
-_DOUBT = re.compile(rb"[:,\[ \t+-](?:NaN|Inf)|-0[^0-9.eE]")
-"""Numbers that Arrow reads and Spark does not, or with the other sign of zero."""
+_WORDS = re.compile(rb"[:,\[ \t+-](?:NaN|Inf)")
+"""Numbers that Arrow reads and Spark does not."""
+
+_MINUS_ZERO = re.compile(rb"-0[^0-9.eE]")
+"""A number that Arrow reads with the other sign."""
 
 _EXPONENT = re.compile(rb"[0-9.][eE][+-]?[0-9]")
 """What Arrow must not meet in a DECIMAL: it does not look at the digits then, and some exponents crash it."""
@@ -43,7 +46,7 @@ def read_json(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
 
 def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     """Halve a block until Arrow reads it or it is small."""
-    chunk = _by_arrow(block, layout, zone)
+    chunk = objects_by_arrow(block, layout, zone)
     if chunk is not None:
         yield chunk
         return
@@ -55,10 +58,11 @@ def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Iterator[Chunk]
     yield from _read_block(block[middle:], layout, zone)
 
 
-def _by_arrow(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
-    """Let Arrow read the block; None if it finds anything that it does not understand, or that may differ."""
+def objects_by_arrow(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
+    """Let Arrow read lines with an object each; None if it finds anything that it does not understand, or that may
+    differ."""
     lines = block.count(b"\n")
-    if not _one_object_a_line(block, lines) or _DOUBT.search(block):
+    if not _one_object_a_line(block, lines) or _doubtful(block):
         return None
     if any(is_decimal(type) for _, type in layout.columns) and _EXPONENT.search(block):
         return None
@@ -94,6 +98,11 @@ def _one_object_a_line(block: bytes, lines: int) -> bool:
     if np.diff(ends, prepend=-1).max() > _LONGEST:
         return False
     return block.startswith(b"{") and block.count(b"}\n{") == lines - 1 and block.endswith(b"}\n")
+
+
+def _doubtful(block: bytes) -> bool:
+    """Tell whether there may be a number that Arrow reads otherwise; most blocks are searched for fixed bytes only."""
+    return bool(_MINUS_ZERO.search(block) or ((b"NaN" in block or b"Inf" in block) and _WORDS.search(block)))
 
 
 def _by_lines(block: bytes, layout: FileLayout, zone: Zone) -> Chunk:

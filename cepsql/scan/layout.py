@@ -1,4 +1,4 @@
-"""What is read from which files: frozen, picklable data that workers get."""
+"""What is read from which files or records: frozen, picklable data that workers get."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,11 @@ LISTING_OPTIONS = frozenset({
 
 @dataclass(frozen=True)
 class FileLayout:
-    """How the files of a source are read.
+    """How the files of a source are read, or the values of its records.
 
     format:    csv, json or parquet.
-    columns:   names and canonical Spark SQL types of the declared columns that files hold, in order.
+    columns:   names and canonical Spark SQL types of the declared columns that files or values hold, in order.
+    metadata:  the other declared columns of records: name, type, and what it holds (a key of METADATA).
     wanted:    those of them that something reads; the others are only judged.
     separator: between the values of a CSV line, one character.
     header:    the first line of a CSV file with other than spaces holds names.
@@ -28,6 +29,7 @@ class FileLayout:
     wanted: frozenset[str]
     separator: str = ","
     header: bool = False
+    metadata: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True)

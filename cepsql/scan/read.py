@@ -32,11 +32,16 @@ def read_files(scan: ArrowScan, zone: Zone, buckets: int, paths: Iterable[str | 
     for path in paths:
         if path is None:
             yield _end(scan)
-            continue
-        for chunk in _READERS[scan.layout.format](_local(path), scan.layout, zone):
-            yield _rows(scan, zone, buckets, chunk)
-            if chunk.malformed:
-                yield _empty(scan, chunk.malformed, malformed=True)
+        else:
+            yield from chunk_rows(scan, zone, buckets, _READERS[scan.layout.format](_local(path), scan.layout, zone))
+
+
+def chunk_rows(scan: ArrowScan, zone: Zone, buckets: int, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+    """Yield what was read as `read_files` does."""
+    for chunk in chunks:
+        yield _rows(scan, zone, buckets, chunk)
+        if chunk.malformed:
+            yield _empty(scan, chunk.malformed, malformed=True)
 
 
 def _local(path: str) -> str:

@@ -31,6 +31,8 @@ def promise(sink: Sink) -> str:
         return f"{AT_LEAST_ONCE}: a request that is sent again has the same Idempotency-Key"
     if name == "python":
         return f"{AT_LEAST_ONCE}: a batch that comes again has the same key"
+    if name == "kafka":
+        return f"{AT_LEAST_ONCE}: a record that is sent again has the same key, where the sink has a key"
     if name == "delta":
         return f"{EXACTLY_ONCE}: Delta keeps the number of the last batch of each query"
     if name == "noop":
@@ -61,6 +63,10 @@ def _opener(sink: Sink) -> "type[FittedSink]":
             from cepsql.sinks.webhook import WebhookSink
 
             return WebhookSink
+        case "kafka":
+            from cepsql.sinks.kafka import KafkaSink
+
+            return KafkaSink
         case "python":
             from cepsql.sinks.function import FunctionSink
 

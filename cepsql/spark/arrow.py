@@ -1,9 +1,13 @@
 """The rows of a DataFrame as an Arrow table."""
 
+import inspect
+from typing import Any
+
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import YearMonthIntervalType
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType, YearMonthIntervalType
 
 
 def to_arrow(frame: DataFrame) -> pa.Table:
@@ -34,3 +38,11 @@ def in_zone(table: pa.Table, frame: DataFrame) -> pa.Table:
             local = pa.timestamp(field.type.unit, zone)
             table = table.set_column(i, pa.field(field.name, local, field.nullable), table.column(i).cast(local))
     return table
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Return the types that the tasks of a stage get and give; times are in UTC."""
+    convert: Any = to_arrow_schema
+    # Before PySpark 4.2 it is UTC always.
+    zone = {"timezone": "UTC"} if "timezone" in inspect.signature(convert).parameters else {}
+    return convert(schema, **zone)

@@ -17,9 +17,10 @@ from cepsql.scalar.zone import Zone
 from cepsql.scan.ansi import ansi_obstacle
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
-from cepsql.scan.read import read_files
+from cepsql.scan.read import chunk_rows, read_files
+from cepsql.spark.kafka import Records, record_packets
 from cepsql.spark.settings import setting
-from cepsql.spark.source import located_options
+from cepsql.spark.source import is_kafka, located_options
 from cepsql.spark.worker import settle
 from cepsql.spark.zone import session_zone
 
@@ -40,16 +41,23 @@ _INSPECTED_FILES = 100
 def scan_packets(
     spark: SparkSession, source: Source, scan: ArrowScan, control: str | None, buckets: int, number: int
 ) -> DataFrame:
-    """Return the packets of a stream over files, as PACKET_DDL.
+    """Return the packets of a stream over files, or over records of Kafka, as PACKET_DDL.
 
     control: folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
     number:  of the input among those of the stage.
     """
+    zone = session_zone(spark)
+    if is_kafka(source):
+        packets = record_packets(spark, source, partial(_packed_records, scan, zone, buckets, number), PACKET_DDL)
+        if control is None:
+            return packets
+        end = spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path")
+        return packets.unionAll(end.mapInArrow(partial(_packed, scan, zone, buckets, number), PACKET_DDL))
     listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
     paths = spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
     if control is not None:
         paths = paths.unionByName(spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path"))
-    return paths.mapInArrow(partial(_packed, scan, session_zone(spark), buckets, number), PACKET_DDL)
+    return paths.mapInArrow(partial(_packed, scan, zone, buckets, number), PACKET_DDL)
 
 
 def session_obstacle(spark: SparkSession, scan: ArrowScan) -> str | None:
@@ -65,6 +73,8 @@ def session_obstacle(spark: SparkSession, scan: ArrowScan) -> str | None:
 
 def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
     """Return what in the files that are there now only Spark reads as declared, None if nothing is in the way."""
+    if is_kafka(source):
+        return None
     try:
         options = {name.lower(): value for name, value in located_options(source).items()}
     except OperationalError:
@@ -90,3 +100,14 @@ def _packed(
     paths = (path for batch in batches for path in batch["path"].to_pylist())
     reduction = None if scan.alive is None else AliveRows(scan.alive)
     return pack(read_files(scan, zone, buckets, paths), buckets, number, reduction)
+
+
+def _packed_records(
+    scan: ArrowScan, zone: Zone, buckets: int, number: int, records: Records
+) -> Iterator[pa.RecordBatch]:
+    from cepsql.scan.records import read_records
+
+    settle()
+    reduction = None if scan.alive is None else AliveRows(scan.alive)
+    rows = chunk_rows(scan, zone, buckets, read_records(records, scan.layout, zone))
+    return pack(rows, buckets, number, reduction)

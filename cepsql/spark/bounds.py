@@ -5,13 +5,13 @@ from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructType, TimestampType
 
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.plan.markers import BOUND
+from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.control import ABOVE_WATERMARK
 from cepsql.spark.source import quoted
 from cepsql.spark.worker import settle
@@ -28,7 +28,7 @@ def unpack_bounded(operator: DataFrame, schema: StructType, hold: int) -> DataFr
     A marker has only BOUND: the stage's bound in microseconds less its hold (END_OF_TIME at the end of the input).
     Every row of a later batch has an event time above it.
     """
-    arrow = to_arrow_schema(schema, timezone="UTC")
+    arrow = arrow_schema(schema)
     marked = StructType([*schema.fields]).add(BOUND, LongType())
     return operator.select("bound", "output").mapInArrow(partial(_unpack, arrow, hold), marked)
 

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.late_counts import LEFT_OUT
@@ -80,6 +81,7 @@ class Progress:
                      is; `deadline` is the same as a time.
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
+    records_behind:  how many records of Kafka were there after the last batch when it was planned; None without Kafka.
     counters:        what other operators than row patterns count, by name.
     inputs:          the counts of each input of operators that have several, by the names of their streams.
     """
@@ -106,6 +108,7 @@ class Progress:
     next_deadline: int | None = None
     seconds: float = 0.0
     rows_per_second: float = 0.0
+    records_behind: int | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, Counts] = field(default_factory=dict)
 
@@ -191,6 +194,8 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
     }
+    behind = [records_behind(source.endOffset, source.latestOffset) for source in event.sources]
+    totals["records_behind"] = sum(filter(None, behind)) if any(lag is not None for lag in behind) else None
     everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
     matched = [values for name, values in everything.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:

@@ -22,11 +22,11 @@ from cepsql.spark.checkpoint_files import explained
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.late_counts import count_left_out
-from cepsql.spark.list_aggregates import has_list_aggregates
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import BatchSink
+from cepsql.spark.spark_plan import has_windows
 
 if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
@@ -276,4 +276,4 @@ class StandingQuery:
 
 def _is_unchecked(frame: DataFrame) -> bool:
     """Tell whether a frame has operators that Spark would refuse but which are right as they are used."""
-    return is_chain(frame) or has_list_aggregates(frame)
+    return is_chain(frame) or has_windows(frame)

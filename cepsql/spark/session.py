@@ -25,12 +25,16 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 def session(
-    spark: SparkSession | None = None, master: str | None = None, conf: dict[str, str] | None = None
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    conf: dict[str, str] | None = None,
+    fetched: str | None = None,
 ) -> SparkSession:
     """Return `spark`, else the active session, else a new one.
 
     master: Spark master URL of a new session; default CEPSQL_MASTER, then local[*].
     conf:   Spark settings of a new session; they win over cepsql's own.
+    fetched: what `spark.jars.packages` fetches, for the error if it cannot be had.
     A new session writes nothing to stdout or stderr (its log is a temporary file), leaves no files in the working
     folder, evaluates SQL without ANSI errors, takes its time zone from CEPSQL_TIMEZONE or the machine, and leaves
     Ctrl-C to the caller: pyspark's own handler would cancel the jobs of every query.
@@ -49,7 +53,7 @@ def session(
         logging.getLogger(name).disabled = True
     handler = signal.getsignal(signal.SIGINT)
     try:
-        return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log")
+        return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log", fetched)
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
@@ -104,7 +108,7 @@ def _with_archive(settings: dict[str, str]) -> dict[str, str]:
     return settings | {_JAVA_OPTIONS: f"{archive_options()} {given}".strip()}
 
 
-def _start(settings: dict[str, str], log: Path) -> SparkSession:
+def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSession:
     logs_to(log)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
@@ -118,9 +122,11 @@ def _start(settings: dict[str, str], log: Path) -> SparkSession:
         started.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
         return started
     except PySparkException as exception:
-        raise SessionError(
-            "Spark did not start", hint=_last_complaint(log), detail=log.read_text(errors="replace")
-        ) from exception
+        detail = log.read_text(errors="replace")
+        if fetched is not None and "unresolved dependency" in detail.lower():
+            hint = "name the jars with spark.jars, or let spark.jars.ivySettings say where they are"
+            raise SessionError(f"{fetched} cannot be fetched", hint=hint, detail=detail) from exception
+        raise SessionError("Spark did not start", hint=_last_complaint(log), detail=detail) from exception
     except Exception as exception:
         failure = translate_failure(exception)
         raise SessionError(failure.message, hint=failure.hint, detail=failure.detail) from exception

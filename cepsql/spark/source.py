@@ -9,11 +9,17 @@ from urllib.parse import urlparse
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.readwriter import DataFrameReader
+from pyspark.sql.streaming import DataStreamReader
 
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
-from cepsql.secrets import is_secret
+from cepsql.secrets import secret_values
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.kafka import kafka_records, takes_all_at_once
+from cepsql.spark.names import quoted
+from cepsql.spark.packages import AVRO, KAFKA
+from cepsql.spark.record_values import decoded
 
 MALFORMED = "__malformed"
 """BOOLEAN column that marks rows that could not be read as declared."""
@@ -21,6 +27,7 @@ MALFORMED = "__malformed"
 WHOLE = "__whole"
 """Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
 
+_TABLE = "table"
 _CORRUPT = "__corrupt"
 _RECORD = "__record"
 _SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
@@ -33,12 +40,13 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
 
     CSV and JSON also give the BOOLEAN column `__malformed`, unless OPTIONS name a `mode` or a corrupt-record column.
     A stream with LATE ROWS INTO gives the struct `__whole`; a table of late rows has no rows before it has a file.
-    Formats with a schema of their own (rate, kafka, socket ...) are cast to the declared columns.
+    So does Kafka, whose records are read as FORMAT and METADATA say.
+    Formats with a schema of their own (rate, socket, `table` for one of Spark's) are cast to the declared columns.
     A source without declared columns has those that Spark finds in the files that are there.
     Raises OperationalError if a path or the format is missing, ProgrammingError if columns do not fit.
     """
     options = dict(source.options)
-    secrets = [value for name, value in options.items() if is_secret(name)]
+    secrets = secret_values(source.options)
     try:
         if source.late_of is not None and not any(Path(local_path(options["path"])).glob("[!._]*")):
             return spark.createDataFrame([], ", ".join(f"{quoted(c.name)} {c.type}" for c in source.columns))
@@ -58,19 +66,36 @@ def malformed_known(source: Source) -> bool:
 
 
 def is_read_at_once(source: Source) -> bool:
-    """Tell whether a drained stream has all its rows in one micro-batch: files, whose number none limits."""
+    """Tell whether a drained stream has all its rows in one micro-batch: files or records whose number none limits."""
+    if is_kafka(source):
+        return takes_all_at_once(source)
     return source.format.lower() in _SCHEMA_ACCEPTED | {"text"} and not _LIMITS & {n.lower() for n, _ in source.options}
+
+
+def is_kafka(source: Source) -> bool:
+    """Tell whether a source reads records of Kafka."""
+    return source.format.lower() == "kafka"
 
 
 def _found_columns(spark: SparkSession, source: Source, options: dict[str, str]) -> tuple[ColumnDefinition, ...]:
     """Return the columns that the source has by itself; Spark infers those of files only from a bounded read."""
     files = source.format.lower() in _SCHEMA_ACCEPTED
+    if is_kafka(source):
+        frame = kafka_records(spark, source)
+        return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
     reader = spark.readStream if source.streaming and not files else spark.read
-    frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
+    if source.format.lower() == _TABLE:
+        frame = _spark_table(reader, source, options)
+    else:
+        frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
     return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
 def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
+    if is_kafka(source):
+        return decoded(source, kafka_records(spark, source), MALFORMED, _CORRUPT)
+    if source.format.lower() == _TABLE:
+        return _spark_table(spark.readStream if source.streaming else spark.read, source, options)
     reader = (spark.readStream if source.streaming else spark.read).format(source.format).options(**options)
     if source.format.lower() not in _SCHEMA_ACCEPTED:
         return reader.load()
@@ -79,6 +104,14 @@ def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataF
         return reader.schema(", ".join(columns)).load()
     reader = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _CORRUPT)
     return reader.schema(", ".join([*columns, f"{_CORRUPT} STRING"])).load()
+
+
+def _spark_table(reader: DataFrameReader | DataStreamReader, source: Source, options: dict[str, str]) -> DataFrame:
+    """Return a table of Spark's catalog: the option `name`; all others are for its reader."""
+    names = [name for name in options if name.lower() == "name"]
+    if not names:
+        raise ProgrammingError(f"{source.name} does not say which table it reads", hint="OPTIONS (name 'a.b')")
+    return reader.options(**{key: value for key, value in options.items() if key not in names}).table(options[names[0]])
 
 
 def _declared(source: Source, frame: DataFrame) -> DataFrame:
@@ -90,9 +123,11 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
                 f"the {source.format} source of {source.name} has no column {column.name}",
                 hint=suggestion(column.name, frame.columns, "columns"),
             )
-    kept_types = source.format.lower() in _SCHEMA_ACCEPTED
+    kept_types = is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED
     selected = [_selected(column, kept_types) for column in source.columns]
-    if _CORRUPT in frame.columns:
+    if MALFORMED in frame.columns:
+        selected.append(MALFORMED)
+    elif _CORRUPT in frame.columns:
         selected.append(_malformed(source))
     if source.late_rows is None:
         return frame.selectExpr(*selected)
@@ -149,15 +184,16 @@ def local_path(path: str) -> str:
 def _explained(source: Source, error: Error) -> Error:
     """Name the source in the error, and say how a missing connector is added."""
     message = f"{source.name} cannot be read: {error.message}"
+    if "avro data source is not loaded" in error.message.lower():
+        hint = f"have Spark's package for Avro: spark.jars.packages={AVRO}"
+        return OperationalError(f"{source.name} cannot be read: Spark's package for Avro is missing", hint=hint)
     if "find data source" not in error.message.lower():
         return type(error)(message, hint=error.hint, detail=error.detail)
+    if is_kafka(source):
+        hint = f"pip install 'cepsql[kafka]', or have the connector: spark.jars.packages={KAFKA}"
+        return OperationalError(message, hint=hint, detail=error.detail)
     hint = f"the {source.format} connector must be on Spark's class path, for example by spark.jars.packages"
     return OperationalError(message, hint=hint, detail=error.detail)
-
-
-def quoted(name: str) -> str:
-    """Return a name as a Spark SQL identifier."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def observe_source(frame: DataFrame, name: str) -> DataFrame:

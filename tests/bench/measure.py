@@ -16,6 +16,7 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from pipelines import Pipeline, cepsql_query, count_per_key, pass_through
@@ -86,10 +87,10 @@ def main() -> None:
     print(json.dumps({name: [run[name] for run in runs] for name in runs[0]}))
 
 
-def session(cores: int) -> SparkSession:
+def session(cores: int, more: Mapping[str, str] | None = None) -> SparkSession:
     """Return a session as cepsql makes it, on this machine, with as many shuffle partitions as cores."""
     conf = {"spark.sql.shuffle.partitions": str(cores), "spark.sql.session.timeZone": "UTC"}
-    return cepsql.connect(master=f"local[{cores}]", conf=conf).spark
+    return cepsql.connect(master=f"local[{cores}]", conf=conf | dict(more or {})).spark
 
 
 def _timed(pipeline: Pipeline, spark: SparkSession, files: Path, times: BatchTimes) -> dict:

@@ -79,12 +79,18 @@ def _source(create: CreateSource) -> list[str]:
     lines = [f"create {'stream' if create.streaming else 'table'} {create.name.text}{_flags(create)}"]
     for column in create.columns:
         computed = f" AS {column.expression}" if column.expression else ""
+        computed += f" METADATA FROM {column.metadata!r}" if column.metadata else ""
         lines.append(f"  {column.name}: {column.type}{computed}")
     if create.watermark is not None:
         name, expression = create.watermark
         lines.append(f"  watermark {name.text}: {_sql(expression)}")
     lines.append(f"  using {create.format}")
     lines += [f"    {key} = {value!r}" for key, value in create.options]
+    if create.value is not None:
+        lines.append(f"  format {create.value.format.text}")
+        lines += [f"    {key} = {value!r}" for key, value in create.value.options]
+    if create.start is not None:
+        lines.append(f"  from {create.start.position}{f' {create.start.time!r}' if create.start.time else ''}")
     if create.late_rows is not None:
         late = create.late_rows
         lines.append(f"  late rows into {late.name.text} using {late.format.text}")

@@ -313,3 +313,44 @@ __first_0: SELECT * FROM s AS t
   order by: ts, n DESC
   within: INTERVAL '1' HOUR
 query: SELECT k FROM __first_0 AS d WHERE k > 1
+====
+CREATE STREAM s (id BIGINT, k STRING METADATA FROM 'key', offset BIGINT METADATA, metadata INT, format STRING, at TIMESTAMP METADATA FROM timestamp, twice INT AS id * 2, WATERMARK FOR at AS at - INTERVAL '1' SECOND)
+USING kafka OPTIONS (kafka.bootstrap.servers 'h:1', subscribe 'events') FORMAT json OPTIONS (timestampFormat 'x') FROM TIMESTAMP '2026-01-01 00:00:00' LATE ROWS INTO l USING json OPTIONS (path 'x')
+----
+create stream s
+  id: BIGINT
+  k: STRING METADATA FROM 'key'
+  offset: BIGINT METADATA FROM 'offset'
+  metadata: INT
+  format: STRING
+  at: TIMESTAMP METADATA FROM 'timestamp'
+  twice: INT AS id * 2
+  watermark at: at - INTERVAL '1' SECOND
+  using kafka
+    kafka.bootstrap.servers = 'h:1'
+    subscribe = 'events'
+  format json
+    timestampformat = 'x'
+  from timestamp '2026-01-01 00:00:00'
+  late rows into l using json
+    path = 'x'
+====
+CREATE TABLE t (metadata STRING METADATA, earliest INT) USING kafka FORMAT CSV FROM EARLIEST
+----
+create table t
+  metadata: STRING METADATA FROM 'metadata'
+  earliest: INT
+  using kafka
+  format csv
+  from earliest
+====
+CREATE STREAM latest (a INT) USING kafka FROM LATEST; CREATE TABLE format USING kafka FORMAT format; SELECT format, earliest, metadata FROM latest AS earliest
+----
+create stream latest
+  a: INT
+  using kafka
+  from latest
+create table format
+  using kafka
+  format format
+query: SELECT format, earliest, metadata FROM latest AS earliest

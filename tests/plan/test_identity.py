@@ -34,7 +34,9 @@ def test_identity(case, update):
 
 def test_secrets_stay_out():
     fresh = engine()
-    options = "topic 't', `kafka.sasl.password` 'pssst', maxoffsetspertrigger '5'"
-    fresh.sql(f"CREATE STREAM s (x INT) USING kafka OPTIONS ({options})")
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="psst";'
+    options = f"""kafka.bootstrap.servers 'h', subscribe 't', `kafka.sasl.password` 'pssst', maxoffsetspertrigger '5',
+                  kafka.sasl.jaas.config '{jaas}'"""
+    fresh.sql(f"CREATE STREAM s (value STRING) USING kafka OPTIONS ({options})")
     described = canonical_json(describe_plan(fresh.sql("SELECT * FROM s").plan, {}, str))
-    assert "pssst" not in described and "maxoffsets" not in described and '"topic":"t"' in described
+    assert "psst" not in described and "maxoffsets" not in described and '"subscribe":"t"' in described

@@ -13,6 +13,29 @@ COLUMNS = (
 PLAIN = "sym STRING, at TIMESTAMP, price DOUBLE, WATERMARK FOR at AS at - INTERVAL '1' SECOND"
 
 
+def kafka_choice(columns=PLAIN, value="FORMAT json", **options):
+    engine = cepsql.connect()
+    given = {"kafka.bootstrap.servers": "h:9092", "subscribe": "t", **options}
+    written = ", ".join(f"{name} '{value}'" for name, value in given.items())
+    engine.sql(f"CREATE STREAM ticks ({columns}) USING kafka OPTIONS ({written}) {value}")
+    plan = engine.sql("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY at MEASURES A.price AS p PATTERN (A)) AS m").plan
+    (stage,) = plan.stages
+    return choose_scan(stage.match.program, *stage.inputs)
+
+
+def test_kafka():
+    pytest.importorskip("confluent_kafka")
+    headers = "headers ARRAY<STRUCT<key: STRING, value: BINARY>> METADATA"
+    metadata = f"price DOUBLE, at TIMESTAMP METADATA FROM timestamp, {headers}"
+    found = kafka_choice(f"{metadata}, WATERMARK FOR at AS at", maxOffsetsPerTrigger="5").scan
+    assert found.layout.columns == (("price", "double"),)
+    assert found.layout.metadata[0] == ("at", "timestamp", "timestamp")
+    assert found.layout.wanted == {"at", "price"}
+    assert "FORMAT json" in kafka_choice(value="FORMAT csv").reason
+    assert "timestampformat" in kafka_choice(value="FORMAT json OPTIONS (timestampFormat 'x')").reason
+    assert "Spark's connector" in kafka_choice(reader="spark").reason
+
+
 def choice(
     columns=None,
     options="",

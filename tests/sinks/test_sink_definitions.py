@@ -31,6 +31,13 @@ from cepsql.sinks import WriterIdentity, open_sink, promise
         ("webhook", {"url": "ftp://host"}, "the option url of sink s does not begin with http:// or https://"),
         ("webhook", {"url": "http://host", "per": "day"}, "the option per of sink s is row or batch"),
         ("webhook", {"url": "http://host", "header": "x"}, "sink s USING webhook has no option header"),
+        ("kafka", {}, "sink s does not say where Kafka is"),
+        ("kafka", {"bootstrap.servers": "h"}, "sink s USING kafka has no option bootstrap.servers"),
+        (
+            "kafka",
+            {"kafka.bootstrap.servers": "h", "kafka.transactional.id": "x"},
+            "the option kafka.transactional.id is not supported for a sink",
+        ),
         ("python", {}, "sink s USING python needs the option function"),
         ("console", {"format": "pdf"}, "the option format of sink s is table or csv or json"),
     ],

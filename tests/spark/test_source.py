@@ -78,7 +78,9 @@ def test_formats_with_a_schema_of_their_own_are_cast(spark):
 def test_missing_things_are_named(spark, tmp_path, streaming):
     with pytest.raises(OperationalError, match="nowhere, which does not exist"):
         read_source(spark, source(tmp_path / "nowhere", streaming=streaming))
-    secret = Source("k", COLUMNS, "kafka", (("kafka.ssl.key.password", "hunter2"), ("topic", "hunter2")), streaming)
+    options = {"kafka.bootstrap.servers": "h:1", "kafka.ssl.key.password": "hunter2", "subscribe": "hunter2"}
+    columns = (ColumnDefinition("value", "STRING"),)
+    secret = Source("k", columns, "kafka", tuple((options | {"reader": "spark"}).items()), streaming)
     with pytest.raises(OperationalError, match="k cannot be read: Failed to find data source") as caught:
         read_source(spark, secret)
     assert "spark.jars.packages" in caught.value.hint

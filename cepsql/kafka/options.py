@@ -1,0 +1,193 @@
+"""What the OPTIONS of a Kafka source say: the same words as those of Spark's connector."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
+
+Offsets = Mapping[str, Mapping[str, int]]
+"""A number for each partition, as text, of each topic."""
+
+EARLIEST, LATEST = -2, -1
+"""What stands for the first record and for the end in a number of an offset."""
+
+_LIMIT = "maxoffsetspertrigger"
+_KNOWN = {
+    "subscribe", "subscribepattern", "assign", "startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp",
+    "startingoffsetsbytimestampstrategy", "endingoffsets", "failondataloss", "includeheaders", "reader", _LIMIT,
+}  # fmt: skip
+_TUNING = {"minpartitions", "groupidprefix", "kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
+           "fetchoffset.retryintervalms"}  # fmt: skip
+"""Options of Spark's connector that change no row and mean nothing here."""
+
+_CONNECTOR_ONLY = {
+    "minoffsetspertrigger", "maxtriggerdelay", "endingtimestamp", "endingoffsetsbytimestamp", "maxrecordsperpartition",
+}  # fmt: skip
+"""Options that only Spark's connector has."""
+
+_SAME = {
+    "bootstrap.servers", "security.protocol", "sasl.mechanism", "sasl.username", "sasl.password", "client.id",
+    "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password",
+    "ssl.endpoint.identification.algorithm", "metadata.max.age.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms",
+}  # fmt: skip
+"""Settings that Kafka's Java client and librdkafka call the same, and those of librdkafka alone."""
+
+_CONSUMER = {
+    "client.rack", "group.id", "isolation.level", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes",
+}  # fmt: skip
+_PRODUCER = {"acks", "compression.type", "linger.ms", "batch.size", "message.max.bytes"}
+
+_JAAS = re.compile(r"\.(?:Plain|Scram)LoginModule\s+required\b(.*);\s*$", re.DOTALL)
+_JAAS_ENTRY = re.compile(r"""(\w+)\s*=\s*"((?:[^"\\]|\\.)*)\"""")
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where reading begins: at offsets (or EARLIEST, LATEST), or at times in milliseconds.
+
+    default: for all partitions that `each` does not name; each: offsets or times by topic and partition.
+    """
+
+    default: int
+    each: Offsets = field(default_factory=dict)
+    timed: bool = False
+
+
+@dataclass(frozen=True)
+class KafkaOptions:
+    """A Kafka source.
+
+    topics:    names; None: those that match `pattern`, or those of `assigned`.
+    assigned:  partitions by topic.
+    end:       where a bounded table ends.
+    limit:     how many records a micro-batch takes at most.
+    fail_on_loss: records that are gone before they were read are an error.
+    client:    settings of librdkafka.
+    """
+
+    topics: tuple[str, ...] | None
+    pattern: str | None
+    assigned: Mapping[str, tuple[int, ...]] | None
+    start: Start
+    end: Start
+    limit: int | None
+    fail_on_loss: bool
+    client: Mapping[str, str] = field(repr=False)
+
+    @property
+    def spoken(self) -> str:
+        """The topics as messages name them."""
+        if self.pattern is not None:
+            return f"the topics like {self.pattern}"
+        names = self.topics or tuple(self.assigned or ())
+        return f"the topic{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+    @property
+    def servers(self) -> str:
+        """Where the brokers are."""
+        return self.client["bootstrap.servers"]
+
+
+def kafka_options(source: str, options: Iterable[tuple[str, str]], streaming: bool) -> KafkaOptions:
+    """Read the options of the source of that name; `startingtimestamp` must be a number here.
+
+    Raises ProgrammingError for what is missing or wrong, NotSupportedError for what only Spark's connector knows.
+    """
+    given = {name.lower(): value for name, value in options}
+    check_options(source, given)
+    foreign = next((name for name in given if name in _CONNECTOR_ONLY), None)
+    if foreign is not None:
+        raise NotSupportedError(f"the option {foreign} is for Spark's connector")
+    topics, assigned = given.get("subscribe"), given.get("assign")
+    return KafkaOptions(
+        topics=tuple(name.strip() for name in topics.split(",")) if topics is not None else None,
+        pattern=given.get("subscribepattern"),
+        assigned=None if assigned is None else {t: tuple(p) for t, p in _json("assign", assigned).items()},
+        start=_start(given, LATEST if streaming else EARLIEST),
+        end=_position("endingoffsets", given.get("endingoffsets", "latest")),
+        limit=_count(_LIMIT, given[_LIMIT]) if _LIMIT in given else None,
+        fail_on_loss=given.get("failondataloss", "true").lower() != "false",
+        client=client_settings({n.removeprefix("kafka."): v for n, v in given.items() if n.startswith("kafka.")}),
+    )
+
+
+def check_options(source: str, options: Mapping[str, str]) -> None:
+    """Raise ProgrammingError if options, by lower-case name, do not say which topics of which cluster are read, or if
+    there is no such option."""
+    known = sorted(_KNOWN | _TUNING | _CONNECTOR_ONLY | {"kafka.bootstrap.servers"})
+    unknown = next((name for name in options if name not in known and not name.startswith("kafka.")), None)
+    if unknown is not None:
+        near = {"topic": "subscribe", "topics": "subscribe", "bootstrap.servers": "kafka.bootstrap.servers"}
+        hint = f"did you mean {near[unknown]}?" if unknown in near else suggestion(unknown, known, "options")
+        raise ProgrammingError(f"Kafka has no option {unknown}", hint=hint)
+    if "kafka.bootstrap.servers" not in options:
+        raise ProgrammingError(
+            f"{source} does not say where Kafka is", hint="OPTIONS (kafka.bootstrap.servers 'host:9092', ...)"
+        )
+    chosen = [name for name in ("subscribe", "subscribepattern", "assign") if name in options]
+    if len(chosen) != 1:
+        wrong = "does not say which topic it reads" if not chosen else f"has both {' and '.join(chosen)}"
+        raise ProgrammingError(f"{source} {wrong}", hint="OPTIONS (subscribe 'topic', ...)")
+
+
+def _start(given: Mapping[str, str], default: int) -> Start:
+    if "startingtimestamp" in given:
+        return Start(_count("startingtimestamp", given["startingtimestamp"]), timed=True)
+    if "startingoffsetsbytimestamp" in given:
+        each = _json("startingoffsetsbytimestamp", given["startingoffsetsbytimestamp"])
+        return Start(default, each, timed=True)
+    return _position("startingoffsets", given["startingoffsets"]) if "startingoffsets" in given else Start(default)
+
+
+def _position(name: str, value: str) -> Start:
+    words = {"earliest": EARLIEST, "latest": LATEST}
+    if value.lower() in words:
+        return Start(words[value.lower()])
+    return Start(EARLIEST if name == "startingoffsets" else LATEST, _json(name, value))
+
+
+def _json(name: str, value: str) -> dict:
+    try:
+        found = json.loads(value)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ProgrammingError(f'the option {name} is no JSON such as {{"topic": ...}}')
+    return found
+
+
+def _count(name: str, value: str) -> int:
+    if not value.isdecimal():
+        raise ProgrammingError(f"the option {name} is {value}, which is no whole number")
+    return int(value)
+
+
+def client_settings(settings: Mapping[str, str], producing: bool = False) -> dict[str, str]:
+    """Translate settings of Kafka's Java client, for one that reads or that writes, into those of librdkafka.
+
+    Raises NotSupportedError for what librdkafka cannot do.
+    """
+    client = {} if producing else {"isolation.level": "read_committed"}
+    for name, value in settings.items():
+        if name == "sasl.jaas.config":
+            client |= _login(value)
+        elif name == "ssl.truststore.location" and settings.get("ssl.truststore.type", "").upper() == "PEM":
+            client["ssl.ca.location"] = value
+        elif name in (_SAME | _PRODUCER if producing else _SAME | _CONSUMER):
+            client[name] = value
+        elif producing and name == "max.request.size":
+            client["message.max.bytes"] = value
+        elif name != "ssl.truststore.type":
+            what = "is not supported for a sink" if producing else "is for Spark's connector"
+            raise NotSupportedError(f"the option kafka.{name} {what}")
+    return client
+
+
+def _login(jaas: str) -> dict[str, str]:
+    found = _JAAS.search(jaas)
+    if found is None:
+        raise NotSupportedError("this kafka.sasl.jaas.config is for Spark's connector")
+    entries = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _JAAS_ENTRY.findall(found[1])}
+    return {f"sasl.{name}": entries[name] for name in ("username", "password") if name in entries}

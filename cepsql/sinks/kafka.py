@@ -1,0 +1,99 @@
+"""Rows sent to a topic of Kafka as JSON."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from cepsql.catalog import Sink
+from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.kafka.options import client_settings
+from cepsql.kafka.producer import Producer, TopicMissing, Undelivered
+from cepsql.render.sound_text import sound_text
+from cepsql.sinks.columns import Columns, fitted_columns, key_columns
+from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
+from cepsql.sinks.options import Options
+from cepsql.sinks.values import json_objects
+from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.pieces import Pieces, collect_pieces
+
+OPTIONS = ("topic", "retry_for", "kafka.")
+
+
+class KafkaSink(FittedSink):
+    """Sends each row as a JSON object, with the columns of the sink's key as the key of the record.
+
+    A key of one column is its text, one of several an object of them; without a key records have none. A batch that is
+    done again is sent again, with the same keys.
+
+    Options: topic (default: the name of the sink), retry_for (default 10 minutes), and the settings of Kafka's client
+    behind `kafka.`, of which kafka.bootstrap.servers must be there.
+    """
+
+    def __init__(self, sink: Sink, writer: WriterIdentity):
+        super().__init__(sink, writer)
+        options = Options(sink, OPTIONS)
+        self._topic = options.text("topic") or sink.name
+        self._patience = options.seconds("retry_for", PATIENCE_SECONDS)
+        settings = options.below("kafka.")
+        if "bootstrap.servers" not in settings:
+            raise ProgrammingError(
+                f"sink {sink.name} does not say where Kafka is",
+                hint="OPTIONS (kafka.bootstrap.servers 'host:9092', ...)",
+            )
+        self._client = client_settings(settings, producing=True)
+        self._producer: Producer | None = None
+
+    def check(self, columns: Columns) -> None:
+        """Refuse columns that do not fit, and a topic that is not there."""
+        super().check(columns)
+        try:
+            self._connected().check(self._topic)
+        except TopicMissing as missing:
+            raise OperationalError(f"sink {self.sink.name}: {missing}") from missing
+        except Undelivered as failure:
+            raise OperationalError(f"sink {self.sink.name} does not answer: {failure}") from failure
+
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """Send the rows of a micro-batch, and wait until Kafka has them all."""
+        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        key = key_columns(self.sink, fitted_columns(self.sink, columns))
+        with collect_pieces(frame) as pieces:
+            if pieces.rows:
+                self.persistently(partial(self._send, pieces, key), self._patience)
+            return pieces.rows
+
+    def _send(self, pieces: Pieces, key: list[str]) -> int:
+        try:
+            return self._connected().send(self._topic, _records(pieces, key))
+        except Undelivered as failure:
+            # One that gave a record up may send no other in the order that it promises.
+            self._producer = None
+            if failure.passing:
+                raise Unavailable(str(failure)) from failure
+            raise OperationalError(f"sink {self.sink.name}: Kafka does not take a record: {failure}") from failure
+
+    def _connected(self) -> Producer:
+        if self._producer is None:
+            try:
+                self._producer = Producer(self._client)
+            except ImportError as missing:
+                raise NotSupportedError(
+                    f"sink {self.sink.name} needs the package confluent-kafka", hint="pip install 'cepsql[kafka]'"
+                ) from missing
+        return self._producer
+
+
+def _records(pieces: Pieces, key: list[str]) -> Iterator[tuple[str | None, str]]:
+    """Yield the key and the value of each record."""
+    for rows in map(sound_text, pieces):
+        yield from zip(_keys(rows, key), json_objects(rows), strict=True)
+
+
+def _keys(rows: pa.Table, key: list[str]) -> Iterator[str | None]:
+    if not key:
+        return iter([None] * rows.num_rows)
+    if len(key) == 1 and pa.types.is_string(rows.schema.field(key[0]).type):
+        return iter(rows[key[0]].to_pylist())
+    return json_objects(rows.select(key))

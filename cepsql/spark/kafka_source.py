@@ -1,0 +1,158 @@
+"""Kafka as a Python data source of Spark's: Spark plans and checkpoints offsets, confluent-kafka reads the records."""
+
+import base64
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from confluent_kafka import Message
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from cepsql.errors import OperationalError
+from cepsql.kafka.cluster import Cluster
+from cepsql.kafka.options import KafkaOptions, Offsets
+from cepsql.kafka.ranges import Range, limited, ranges_between, spread
+from cepsql.kafka.records import read_ranges
+
+_NAME = "cepsql_kafka"
+_SPEC = "secret.spec"
+"""The option that holds everything; Spark does not show the values of options with such names."""
+
+Records = Iterator[list[Message]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read, and what it is made into.
+
+    make:  turns the records of a task into batches of the schema.
+    tasks: into how many a micro-batch is cut at most.
+    """
+
+    options: KafkaOptions
+    make: Callable[[Records], Iterator[pa.RecordBatch]]
+    tasks: int
+
+
+def kafka_frame(spark: SparkSession, reading: Reading, ddl: str, streaming: bool) -> DataFrame:
+    """Return a stream, or a bounded frame, of what `reading` makes of records, with the columns of `ddl`.
+
+    Raises OperationalError if no broker answers or there is no such topic.
+    """
+    Cluster(reading.options, patience=0).partitions()
+    spark.dataSource.register(_Kafka)
+    reader = spark.readStream if streaming else spark.read
+    spec = base64.b64encode(pickle.dumps(reading)).decode()
+    return reader.format(_NAME).schema(ddl).option(_SPEC, spec).load()
+
+
+class _Kafka(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return _NAME
+
+    def _reading(self) -> Reading:
+        return pickle.loads(base64.b64decode(self.options[_SPEC]))
+
+    def reader(self, schema: StructType) -> "_BoundedReader":
+        return _BoundedReader(self._reading())
+
+    def streamReader(self, schema: StructType) -> "_StreamReader":
+        return _StreamReader(self._reading())
+
+
+class _BoundedReader(DataSourceReader):
+    def __init__(self, reading: Reading):
+        self._reading = reading
+
+    def partitions(self) -> list[InputPartition]:
+        cluster, options = Cluster(self._reading.options), self._reading.options
+        ranges = ranges_between(cluster.positions(options.start), cluster.positions(options.end))
+        return [InputPartition(share) for share in spread(ranges, self._reading.tasks)] or [InputPartition(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return _read(self._reading, partition.value)
+
+
+class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offsets are {"start": where the query began, "next": what is read next}, each by topic and partition.
+
+    Spark logs where the first micro-batch ends but not where it begins. Done again after a crash it must begin where
+    it did, although the latest offsets are others by then; so every offset says where the query began.
+    """
+
+    def __init__(self, reading: Reading):
+        self._reading = reading
+        self._target: Offsets | None = None
+
+    @cached_property
+    def _cluster(self) -> Cluster:
+        # Tasks get a copy of this object, and must not get a connection with it.
+        return Cluster(self._reading.options)
+
+    def initialOffset(self) -> dict:
+        start = self._cluster.positions(self._reading.options.start)
+        return {"start": start, "next": start}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        limit = self._reading.options.limit
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._target = self._cluster.latest()
+
+    def latestOffset(self, start: dict, limit: ReadLimit) -> dict:
+        begin = _next(start)
+        latest = self._cluster.latest() if self._target is None else self._target
+        known = {t: {p: begin.get(t, {}).get(p, 0) for p in ends} for t, ends in latest.items()}
+        if self._target is not None:
+            # A query that goes on may have passed the target already.
+            latest = {t: {p: max(end, known[t][p]) for p, end in ends.items()} for t, ends in latest.items()}
+        self._check_nothing_lost(begin, latest)
+        end = limited(known, latest, limit.max_rows) if isinstance(limit, ReadMaxRows) else latest
+        return start if end == begin else {"start": start["start"], "next": end}
+
+    def reportLatestOffset(self) -> dict:
+        return {"next": self._cluster.latest()}
+
+    def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
+        begin = _next(start) if start["start"] == end["start"] else end["start"]
+        ranges = ranges_between(begin, _next(end))
+        return [InputPartition(share) for share in spread(ranges, self._reading.tasks)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return _read(self._reading, partition.value)
+
+    def _check_nothing_lost(self, begin: Offsets, latest: Offsets) -> None:
+        if not self._reading.options.fail_on_loss:
+            return
+        for topic, offsets in begin.items():
+            for partition, offset in offsets.items():
+                end = latest.get(topic, {}).get(partition)
+                if end is None or end < offset:
+                    gone = "is gone from Kafka" if end is None else f"ends at offset {end}, but was read up to {offset}"
+                    raise OperationalError(
+                        f"{topic}, partition {partition}, {gone}",
+                        hint="was the topic made anew? begin with a new checkpoint, or set failOnDataLoss to false",
+                    )
+
+
+def _next(offset: dict) -> Mapping[str, Mapping[str, int]]:
+    if "next" not in offset or "start" not in offset:
+        raise OperationalError(
+            "the checkpoint was begun with Spark's connector for Kafka", hint="OPTIONS (reader 'spark', ...) goes on"
+        )
+    return offset["next"]
+
+
+def _read(reading: Reading, ranges: Sequence[Range]) -> Iterator[pa.RecordBatch]:
+    records = read_ranges(reading.options.client, ranges, reading.options.fail_on_loss)
+    try:
+        yield from reading.make(records)
+    finally:
+        records.close()

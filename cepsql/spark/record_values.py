@@ -1,0 +1,169 @@
+"""The columns of rows out of records: values by FORMAT, metadata by name, and which records do not fit."""
+
+import json
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cepsql.catalog import ColumnDefinition, Source, ValueFormat
+from cepsql.errors import ProgrammingError
+from cepsql.spark.names import quoted
+
+RECORD_COLUMNS = {
+    "key": "key",
+    "value": "value",
+    "topic": "topic",
+    "partition": "partition",
+    "offset": "offset",
+    "timestamp": "timestamp",
+    "timestamp_type": "timestampType",
+    "headers": "headers",
+}
+"""The columns of a record by the names that METADATA FROM takes, and as Spark has them."""
+
+_TEXT, _PARSED, _CORRUPT = "__text", "__parsed", "__corrupt_value"
+_CHANGE_METADATA = ("op", "ts_ms")
+
+
+def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> DataFrame:
+    """Return the columns that a source declares and does not compute, and two more.
+
+    records:   the rows of Kafka, with the columns of Spark's connector.
+    malformed: name of a BOOLEAN column that marks records that cannot be read as declared; of their values only some
+               are there. Those without a value are among them, but for FORMAT debezium, where they are no changes.
+    text:      name of a STRING column with the value of such a record, as far as it is UTF-8.
+    """
+    value = source.value
+    if value is None:
+        return _plain(source, records, malformed, text)
+    if value.name == "debezium":
+        records = records.where("value IS NOT NULL")
+    whole = F.col("value").cast("string")
+    frame = records.withColumn(_TEXT, whole).withColumn(_PARSED, _parsed(value, source, whole))
+    wrong = ~_readable(value, F.col(_TEXT)) | _misfit(value, source)
+    carried = [column for column in source.columns if column.metadata is not None]
+    texts = [c for c in carried if RECORD_COLUMNS.get(_metadata(c)) == "key" and c.type.strip().upper() == "STRING"]
+    if texts:
+        wrong = wrong | F.coalesce(~F.is_valid_utf8(F.col("key").cast("string")), F.lit(False))
+    selected = [
+        (_value(value, c) if c.metadata is None else _carried(value, c)).alias(c.name)
+        for c in source.columns
+        if c.expression is None
+    ]
+    wrong = F.coalesce(wrong, F.lit(True))
+    return frame.select(*selected, wrong.alias(malformed), _shown(wrong).alias(text))
+
+
+def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> DataFrame:
+    """Return columns of records as they are, by their names; texts must be UTF-8."""
+    by_name = {name.lower(): name for name in records.columns}
+    wrong, selected = F.lit(False), []
+    for column in source.columns:
+        if column.expression is not None:
+            continue
+        name = RECORD_COLUMNS[_metadata(column)] if column.metadata else by_name.get(column.name.lower(), column.name)
+        read = F.col(quoted(name)).cast(column.type)
+        if records.schema[name].dataType.typeName() == "binary" and column.type.strip().upper() != "BINARY":
+            valid = F.is_valid_utf8(F.col(name).cast("string"))
+            wrong = wrong | F.coalesce(~valid, F.lit(False))
+        selected.append(read.alias(column.name))
+    return records.select(*selected, wrong.alias(malformed), _shown(wrong).alias(text))
+
+
+def _shown(malformed: Column) -> Column:
+    """Return the value of a malformed record as text."""
+    return F.when(malformed, F.make_valid_utf8(F.col("value").cast("string")))
+
+
+def _metadata(column: ColumnDefinition) -> str:
+    assert column.metadata is not None
+    return column.metadata.lower()
+
+
+def _ddl(columns: list[ColumnDefinition]) -> str:
+    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+
+
+def _value_columns(source: Source) -> list[ColumnDefinition]:
+    return [column for column in source.columns if column.expression is None and column.metadata is None]
+
+
+def _parsed(value: ValueFormat, source: Source, text: Column) -> Column:
+    """Return a struct of what is in the value, NULL where nothing is."""
+    ddl = _ddl(_value_columns(source))
+    options = dict(value.options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    if value.name == "avro":
+        return _avro(dict(value.options))
+    if value.name == "csv":
+        return F.from_csv(text, f"{ddl}, {_CORRUPT} STRING", options)
+    if value.name == "debezium":
+        change = f"before: STRUCT<{ddl}>, after: STRUCT<{ddl}>, op: STRING, ts_ms: BIGINT"
+        envelope = f"before STRUCT<{ddl}>, after STRUCT<{ddl}>, op STRING, ts_ms BIGINT, payload STRUCT<{change}>"
+        return F.from_json(text, f"{envelope}, {_CORRUPT} STRING", options)
+    return F.from_json(text, f"{ddl}, {_CORRUPT} STRING", options)
+
+
+def _avro(options: dict[str, str]) -> Column:
+    """Return what Spark's package for Avro reads; with a `schema_id` of values that begin with it."""
+    try:
+        json.loads(options["schema"])
+    except ValueError:
+        raise ProgrammingError("the schema of FORMAT avro is no JSON") from None
+    value = F.col("value")
+    if "schema_id" in options:
+        mark = F.lit(b"\0" + int(options["schema_id"]).to_bytes(4, "big"))
+        value = F.when(F.substring(value, 1, 5) == mark, F.expr("substring(value, 6)"))
+    mode = F.create_map(F.lit("mode"), F.lit("PERMISSIVE"))
+    return F.call_function("from_avro", value, F.lit(options["schema"]), mode)
+
+
+def _readable(value: ValueFormat, text: Column) -> Column:
+    """Tell whether the value is there and is text of one row; what a second line holds would be lost."""
+    if value.name == "avro":
+        return F.col("value").isNotNull()
+    valid = F.is_valid_utf8(text)
+    if value.name != "csv":
+        return valid
+    line = F.regexp_replace(text, r"\r?\n\z", "")
+    return valid & (F.trim(line) != "") & ~line.contains("\n") & ~line.contains("\r")
+
+
+def _misfit(value: ValueFormat, source: Source) -> Column:
+    """Tell whether what was parsed is not what is declared."""
+    parsed = F.col(_PARSED)
+    if value.name == "avro":
+        wrong = parsed.isNull()
+        for column in _value_columns(source):
+            read = parsed.getField(column.name)
+            wrong = wrong | (read.isNotNull() & read.try_cast(column.type).isNull())
+        return wrong
+    wrong = parsed.isNull() | parsed.getField(_CORRUPT).isNotNull()
+    if value.name == "debezium":
+        known = _change("op").isin("c", "u", "d", "r")
+        wrong = wrong | ~F.coalesce(known, F.lit(False)) | _row().isNull()
+    return wrong
+
+
+def _value(value: ValueFormat, column: ColumnDefinition) -> Column:
+    if value.name == "debezium":
+        return _row().getField(column.name)
+    read = F.col(_PARSED).getField(column.name)
+    return read.try_cast(column.type) if value.name == "avro" else read
+
+
+def _carried(value: ValueFormat, column: ColumnDefinition) -> Column:
+    name = _metadata(column)
+    if name in _CHANGE_METADATA:
+        return _change(name)
+    return F.col(RECORD_COLUMNS[name]).cast(column.type)
+
+
+def _change(name: str) -> Column:
+    """Return a part of a change; Debezium may put it beside its schema."""
+    parsed = F.col(_PARSED)
+    return F.coalesce(parsed.getField("payload").getField(name), parsed.getField(name))
+
+
+def _row() -> Column:
+    """Return the row after an insert or update, and before a delete."""
+    return F.when(_change("op") == "d", _change("before")).otherwise(_change("after"))

@@ -1,0 +1,261 @@
+"""Queries over topics of a real broker: the same rows as over files, each once, whatever happens in between."""
+
+import json
+import random
+import time
+
+import pytest
+from kafka_broker import Broker
+from kafka_topics import Topics
+
+import cepsql
+from cepsql.catalog import Sink
+
+MATCH = """
+    SELECT * FROM ticks MATCH_RECOGNIZE (
+      PARTITION BY symbol ORDER BY at
+      MEASURES MATCH_ID() AS match, TOP.id AS top, LAST(UP.id) AS up
+      PATTERN (TOP DOWN+ UP) WITHIN INTERVAL '1' HOUR
+      DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+    ) AS m
+"""
+COLUMNS = "id INT, symbol STRING, at TIMESTAMP, price DOUBLE, WATERMARK FOR at AS at - INTERVAL '10' SECONDS"
+
+
+@pytest.fixture
+def engine(spark):
+    with cepsql.connect(spark) as made:
+        yield made
+
+
+def events(count, seed=1):
+    """Return JSON texts of ticks, out of order by at most ten seconds."""
+    draw = random.Random(seed)
+    rows = [
+        {
+            "id": i,
+            "symbol": draw.choice("abc"),
+            "at": f"2026-03-02 09:{i // 60:02}:{i % 60:02}",
+            "price": draw.randint(1, 9),
+        }
+        for i in range(count)
+    ]
+    rows.sort(key=lambda row: row["id"] + draw.randint(0, 9))
+    return [json.dumps(row) for row in rows]
+
+
+def define(engine, topics, topic, more="", after="FROM EARLIEST", **options):
+    engine.sql(f"CREATE OR REPLACE STREAM ticks ({COLUMNS}{more}) USING kafka {topics.options(topic, **options)} "
+               f"FORMAT json {after}")  # fmt: skip
+
+
+def drained(query, **more):
+    """Return the rows of a query over what is there, and its progress."""
+    found = []
+    with query.start(lambda rows, batch: found.extend(rows.to_pylist()), drain=True, **more) as standing:
+        standing.await_()
+    return sorted(map(repr, found)), standing.progress
+
+
+def over_files(engine, folder, texts):
+    folder.mkdir()
+    (folder / "all.json").write_text("\n".join(texts))
+    engine.sql(f"CREATE OR REPLACE STREAM ticks ({COLUMNS}) USING json OPTIONS (path '{folder}')")
+    return drained(engine.sql(MATCH))
+
+
+def test_matches_over_a_topic_are_those_over_files(engine, topics, tmp_path):
+    texts = events(900)
+    rows, counted = over_files(engine, tmp_path / "files", texts)
+    topic = topics.new()
+    for partition in range(3):
+        topics.put(topic, *texts[partition::3], partition=partition)
+    define(engine, topics, topic)
+    query = engine.sql(MATCH)
+    assert query.scan_obstacle(engine.spark) is None
+    found, progress = drained(query)
+    assert rows and found == rows
+    assert (progress.rows_read, progress.rows_used) == (counted.rows_read, 900)
+    engine.sql("SET cepsql.scan = spark")
+    assert drained(query)[0] == rows
+    # Micro-batches that are cut from all partitions leave none behind.
+    define(engine, topics, topic, maxOffsetsPerTrigger="250")
+    engine.sql("RESET cepsql.scan")
+    found, progress = drained(engine.sql(MATCH))
+    assert found == rows and progress.batches > 3
+
+
+def test_a_restart_goes_on_where_it_was(engine, topics, tmp_path):
+    texts = events(300, seed=2)
+    rows, _ = over_files(engine, tmp_path / "files", texts)
+    topic = topics.new()
+    define(engine, topics, topic, after="FROM LATEST")
+    query, found = engine.sql(MATCH), []
+    topics.put(topic, events(1)[0])
+    for part in [texts[:100], texts[100:200], texts[200:]]:
+        with query.start(lambda rows, b: found.extend(rows.to_pylist()), checkpoint=str(tmp_path / "c")) as standing:
+            standing.process_available()
+            topics.put(topic, *part)
+            standing.process_available()
+    query.start(lambda rows, b: found.extend(rows.to_pylist()), checkpoint=str(tmp_path / "c"), drain=True).await_()
+    assert sorted(map(repr, found)) == rows
+    assert standing.progress.rows_read == 300
+
+
+def test_what_does_not_fit_is_counted_and_kept(engine, topics, tmp_path):
+    topic = topics.new(1)
+    wrong = [b"nonsense", b'{"id": "x"}', b'{"id": 1, "symbol": "\xff"}', b"[]", b'[{"id": 1}]', b"", b"null", None]
+    big = json.dumps({"id": 2, "at": "2026-03-02 09:00:02", "symbol": "a", "price": 2, "x": "x" * 2_000_000})
+    good = ['{"id": 1, "at": "2026-03-02 09:00:01",\n "symbol": "a", "price": 3}', big, events(4)[3]]
+    topics.put(topic, *good, *wrong, key="k", headers=[("h", b"1")])
+    engine.sql(f"""CREATE STREAM ticks ({COLUMNS}, key STRING METADATA) USING kafka {topics.options(topic)} FORMAT json
+                   FROM EARLIEST LATE ROWS INTO late USING json OPTIONS (path '{tmp_path}')""")
+    query = engine.sql(MATCH)
+    _, kept = drained(query)
+    late = engine.sql("SELECT reason, record, key FROM late").collect()
+    assert {row.reason for row in late} == {"malformed"} and {row.key for row in late} == {"k"}
+    shown = [None if value is None else value.decode(errors="replace") for value in wrong]
+    assert sorted(map(repr, (row.record for row in late))) == sorted(map(repr, shown))
+    define(engine, topics, topic, more=", key STRING METADATA")
+    _, counted = drained(engine.sql(MATCH))
+    for progress in (kept, counted):
+        assert (progress.rows_read, progress.rows_malformed) == (11, 8)
+        assert progress.rows_used + progress.rows_late == 3
+    _, plain = drained(engine.sql("SELECT id FROM ticks"))
+    assert (plain.rows_read, plain.rows_malformed, plain.rows_out) == (11, 8, 3)
+    # A key of other bytes is not shown as a text that it is not.
+    topics.put(topic, events(1)[0], key=b"\xff")
+    assert drained(engine.sql(MATCH))[1].rows_malformed == 9
+
+
+def test_formats_and_metadata(engine, topics):
+    topic = topics.new(1)
+    topics.put(topic, b"1,2.5,a", b"2,3,b\n", b'3,1,"q,r"', key="k", headers=[("h", b"x")], timestamp=1_700_000_000_000)
+    topics.put(topic, b"x,3,b", b"1,2", b"", b"1,2,c\n3,4,d", b"\xff,1,2", None)
+    engine.sql(f"""CREATE TABLE c (id INT, price DOUBLE, name STRING, off BIGINT METADATA FROM 'offset',
+                     part INT METADATA FROM partition, topic STRING METADATA, key BINARY METADATA,
+                     at TIMESTAMP METADATA FROM timestamp, kind INT METADATA FROM timestamp_type,
+                     headers ARRAY<STRUCT<key STRING, value BINARY>> METADATA, twice DOUBLE AS price * 2)
+                   USING kafka {topics.options(topic)} FORMAT csv""")
+    query = engine.sql("""SELECT id, price, name, off, part, topic, CAST(key AS STRING) AS key, unix_millis(at) AS at,
+                            kind, CAST(headers[0].value AS STRING) AS h, twice FROM c ORDER BY id""")
+    metadata = (topic, "k", 1_700_000_000_000, 0, "x")
+    assert [(*row[:5], *row[5:10], row[10]) for row in query.collect()] == [
+        (1, 2.5, "a", 0, 0, *metadata, 5.0), (2, 3.0, "b", 1, 0, *metadata, 6.0), (3, 1.0, "q,r", 2, 0, *metadata, 2.0),
+    ]  # fmt: skip
+    assert query.malformed == 6
+    raw = engine.sql(f"CREATE TABLE r (value STRING, offset BIGINT) USING kafka {topics.options(topic)}")
+    assert raw.message == "table r created"
+    query = engine.sql("SELECT value FROM r WHERE offset BETWEEN 5 AND 8 ORDER BY offset")
+    assert [row.value for row in query.collect()] == ["", "1,2,c\n3,4,d", None] and query.malformed == 1
+    engine.sql(f"CREATE TABLE every USING kafka {topics.options(topic, endingOffsets=json.dumps({topic: {'0': 2}}))}")
+    assert engine.sql("SELECT count(*) AS n, max(offset) AS o FROM every").collect() == [(2, 1)]
+
+
+def test_changes_of_debezium(engine, topics):
+    topic = topics.new(1)
+    row, other = {"id": 1, "name": "a"}, {"id": 1, "name": "b"}
+    changes = [
+        {"before": None, "after": row, "op": "c", "ts_ms": 5},
+        {"schema": {"type": "struct"}, "payload": {"before": row, "after": other, "op": "u", "ts_ms": 6}},
+        {"before": other, "after": None, "op": "d", "ts_ms": 7},
+        {"op": "t"}, {"op": "c", "after": None}, {"op": "c", "after": {"id": "x"}}, {"op": "d"}, row,
+    ]  # fmt: skip
+    topics.put(topic, *map(json.dumps, changes), None)
+    engine.sql(f"""CREATE TABLE d (id INT, name STRING, op STRING METADATA, ms BIGINT METADATA FROM ts_ms)
+                   USING kafka {topics.options(topic)} FORMAT debezium""")
+    query = engine.sql("SELECT * FROM d ORDER BY ms")
+    assert query.collect() == [(1, "a", "c", 5), (1, "b", "u", 6), (1, "b", "d", 7)]
+    assert query.malformed == 5
+
+
+def test_where_it_starts(engine, topics):
+    topic = topics.new(2)
+    for partition, millis in ((0, 1_000), (1, 2_000), (0, 3_000)):
+        topics.put(topic, f'{{"id": {millis}}}', partition=partition, timestamp=1_770_000_000_000 + millis)
+    columns = "id INT, off BIGINT METADATA FROM 'offset'"
+    base = "timestamp_millis(1770000000000)"
+    later = engine.sql(f"SELECT CAST({base} + INTERVAL '2' SECONDS AS STRING) AS t").collect()[0].t
+
+    def ids(*start, **options):
+        engine.sql(f"CREATE OR REPLACE STREAM s ({columns}) USING kafka {topics.options(topic, **options)} FORMAT json "
+                   f"{' '.join(start)}")  # fmt: skip
+        return drained(engine.sql("SELECT id FROM s"))[0]
+
+    def rows(*numbers):
+        return [repr({"id": number}) for number in numbers]
+
+    assert ids("FROM EARLIEST") == rows(1000, 2000, 3000)
+    assert ids(f"FROM TIMESTAMP '{later}'") == rows(2000, 3000)
+    assert ids(startingOffsets=json.dumps({topic: {"0": 1, "1": -1}})) == rows(3000)
+    assert ids() == ids("FROM LATEST") == []
+    with pytest.raises(cepsql.ProgrammingError, match="no time"):
+        ids("FROM TIMESTAMP 'soon'")
+
+
+def test_records_that_are_gone_are_an_error(engine, topics, tmp_path):
+    topic = topics.new(1)
+    topics.put(topic, *events(30))
+    define(engine, topics, topic)
+    query = engine.sql(MATCH)
+    with query.start(checkpoint=str(tmp_path / "c")) as standing:
+        standing.process_available()
+    topics.put(topic, *events(30))
+    topics.cut(topic, 0, 40)
+    standing = query.start(checkpoint=str(tmp_path / "c"))
+    with pytest.raises(cepsql.OperationalError, match="are gone from Kafka: offsets 30 to 39"):
+        standing.await_(60)
+    define(engine, topics, topic, failOnDataLoss="false")
+    with engine.sql(MATCH).start(checkpoint=str(tmp_path / "c")) as standing:
+        standing.process_available()
+    assert standing.progress.rows_read == 50
+
+
+def test_what_cannot_be_read_is_named(engine, topics):
+    with pytest.raises(cepsql.OperationalError, match="has no topic nowhere"):
+        define(engine, topics, "nowhere")
+        engine.sql("SELECT * FROM ticks").df  # noqa: B018
+    topics.address = "127.0.0.1:1"
+    with pytest.raises(cepsql.OperationalError, match=r"no Kafka broker answers at 127\.0\.0\.1:1"):
+        define(engine, topics, "nowhere")
+        engine.sql("SELECT * FROM ticks").df  # noqa: B018
+
+
+def test_matches_go_to_a_topic_under_their_ids(engine, topics):
+    source, alerts = topics.new(), topics.new()
+    topics.put(source, *events(300))
+    define(engine, topics, source)
+    query = engine.sql(MATCH.replace("SELECT *", "SELECT match AS id, symbol, top"))
+    options = (("kafka.bootstrap.servers", topics.address), ("topic", alerts))
+    for _ in range(2):
+        standing = query.start(sink=Sink("alerts", (), "kafka", options), drain=True)
+        standing.await_()
+    engine.sql(f"""CREATE TABLE sent (id STRING, symbol STRING, top INT, key STRING METADATA)
+                   USING kafka {topics.options(alerts)} FORMAT json""")
+    counted = engine.sql("SELECT count(*) AS n, count_if(key = id) AS keyed, count(DISTINCT id) AS ids FROM sent")
+    matches = standing.progress.matches
+    assert matches > 5 and counted.collect() == [(2 * matches, 2 * matches, matches)]
+    assert engine.sql("SELECT count(*) AS n FROM sent WHERE symbol IS NULL OR top IS NULL").collect() == [(0,)]
+    nowhere = Sink("alerts", (), "kafka", (("kafka.bootstrap.servers", topics.address), ("topic", "nowhere")))
+    with pytest.raises(cepsql.OperationalError, match="has no topic nowhere"):
+        query.start(sink=nowhere)
+
+
+def test_a_broker_that_is_away_is_waited_for(engine, tmp_path):
+    broker = Broker(tmp_path)
+    broker.start()
+    topics = Topics(broker.address)
+    source, alerts = topics.new(), topics.new()
+    texts = events(200)
+    topics.put(source, *texts[:100])
+    define(engine, topics, source)
+    sink = Sink("alerts", (), "kafka", (("kafka.bootstrap.servers", topics.address), ("topic", alerts)))
+    with engine.sql(MATCH).start(sink=sink, checkpoint=str(tmp_path / "c")) as standing:
+        standing.process_available()
+        broker.stop()
+        time.sleep(3)
+        broker.start()
+        topics.put(source, *texts[100:])
+        standing.process_available()
+        assert standing.status == "running" and standing.progress.rows_read == 200
+    broker.stop()

@@ -1,0 +1,107 @@
+"""What micro-batches over a topic take, as Spark asks for it: without Spark and without a broker."""
+
+import pickle
+
+import pytest
+
+from cepsql.errors import OperationalError
+from cepsql.kafka.options import kafka_options
+
+pytest.importorskip("confluent_kafka")
+pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.2 has it")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from cepsql.spark import kafka_source
+from cepsql.spark.kafka_source import Reading, _StreamReader
+
+
+class Topic:
+    """Stands in for a cluster with one topic."""
+
+    ends: dict[str, int]
+
+    def __init__(self, options):
+        self.options = options
+
+    def latest(self):
+        return {"t": dict(Topic.ends)}
+
+    def positions(self, start):
+        return self.latest() if start.default == -1 else {"t": dict.fromkeys(Topic.ends, 0)}
+
+
+@pytest.fixture
+def reader(monkeypatch):
+    monkeypatch.setattr(kafka_source, "Cluster", Topic)
+
+    def made(*options):
+        servers = [("kafka.bootstrap.servers", "h"), ("subscribe", "t")]
+        return _StreamReader(Reading(kafka_options("s", [*servers, *options], True), iter, tasks=2))
+
+    return made
+
+
+def taken(reader, start, end):
+    parts = [part for share in reader.partitions(start, end) for part in share.value]
+    return sorted((part.partition, part.begin, part.end) for part in parts)
+
+
+def test_the_first_batch_done_again_begins_where_it_began(reader):
+    Topic.ends = {"0": 10, "1": 5}
+    first = reader()
+    start = first.initialOffset()
+    Topic.ends = {"0": 12, "1": 5}
+    end = first.latestOffset(start, ReadAllAvailable())
+    assert taken(first, start, end) == [(0, 10, 12)]
+    # Spark has logged the end of the batch and then died; its beginning is asked for anew.
+    Topic.ends = {"0": 20, "1": 30}
+    again = reader()
+    assert taken(again, again.initialOffset(), end) == [(0, 10, 12)]
+    after = again.latestOffset(end, ReadAllAvailable())
+    assert taken(again, end, after) == [(0, 12, 20), (1, 5, 30)]
+    assert again.latestOffset(after, ReadAllAvailable()) == after
+
+
+def test_what_comes_after_the_start_is_left_by_available_now(reader):
+    Topic.ends = {"0": 100, "1": 300}
+    draining = reader(("startingOffsets", "earliest"), ("maxOffsetsPerTrigger", "40"))
+    assert draining.getDefaultReadLimit() == ReadMaxRows(40)
+    draining.prepareForTriggerAvailableNow()
+    Topic.ends = {"0": 900, "1": 900}
+    at, batches, rows = draining.initialOffset(), 0, 0
+    while (end := draining.latestOffset(at, ReadMaxRows(40))) != at:
+        rows += sum(end - begin for _, begin, end in taken(draining, at, end))
+        at, batches = end, batches + 1
+    assert (batches, rows) == (10, 400)
+
+
+def test_a_new_partition_is_read_from_its_beginning(reader):
+    Topic.ends = {"0": 4}
+    following = reader()
+    start = following.initialOffset()
+    Topic.ends = {"0": 4, "1": 3}
+    assert taken(following, start, following.latestOffset(start, ReadAllAvailable())) == [(1, 0, 3)]
+
+
+def test_a_topic_that_is_shorter_than_it_was(reader):
+    Topic.ends = {"0": 10}
+    start = reader().initialOffset()
+    Topic.ends = {"0": 4}
+    with pytest.raises(OperationalError, match="ends at offset 4, but was read up to 10"):
+        reader().latestOffset(start, ReadAllAvailable())
+    careless = reader(("failOnDataLoss", "false"))
+    end = careless.latestOffset(start, ReadAllAvailable())
+    assert taken(careless, start, end) == []
+    Topic.ends = {"0": 6}
+    assert taken(careless, end, careless.latestOffset(end, ReadAllAvailable())) == [(0, 4, 6)]
+
+
+def test_offsets_of_another_reader(reader):
+    Topic.ends = {"0": 1}
+    with pytest.raises(OperationalError, match="begun with Spark's connector"):
+        reader().latestOffset({"t": {"0": 1}}, ReadAllAvailable())
+
+
+def test_tasks_get_no_connection(reader):
+    assert "_cluster" not in vars(pickle.loads(pickle.dumps(reader())))

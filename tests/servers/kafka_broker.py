@@ -1,0 +1,182 @@
+"""A real Kafka broker for tests: fetched with Maven into the user's cache, one process in KRaft mode on loopback.
+
+`python tests/servers/kafka_broker.py` fetches what is missing, starts a broker, says where it listens, and stops it at
+Ctrl-C; with `--install` it only fetches, with Maven, which it installs by apt if it is not there.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+CACHE = Path(os.environ.get("CEPSQL_TEST_CACHE") or Path.home() / ".cache" / "cepsql-tests")
+
+_BROKER = {"org.apache.kafka:kafka_2.13": "4.1.0"}
+_CONNECTOR = {
+    # The token provider has no version of its own for each Spark; its dependencies and the connector's are named here.
+    "org.apache.spark:spark-sql-kafka-0-10_2.13": "4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13": "4.0.0",
+    "org.apache.kafka:kafka-clients": "3.9.1",
+    "org.apache.commons:commons-pool2": "2.12.0",
+}
+_SECONDS_TO_START = 60
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>cepsql</groupId><artifactId>tests</artifactId><version>1</version><dependencies>
+{}
+</dependencies></project>
+"""
+_DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+_PROPERTIES = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={logs}
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+message.max.bytes=20000000
+replica.fetch.max.bytes=20000000
+"""
+
+
+class Unavailable(Exception):
+    """A broker cannot be had on this machine."""
+
+
+@contextlib.contextmanager
+def running_broker() -> Iterator[str]:
+    """Start a broker; give its address `127.0.0.1:port` once it answers, and stop it at the end.
+
+    Raises Unavailable if there is no Java, Maven cannot fetch Kafka, or it does not start.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="cepsql-kafka-"))
+    try:
+        broker = Broker(folder)
+        broker.start()
+        try:
+            yield broker.address
+        finally:
+            broker.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Broker:
+    """A broker whose data are in a folder: it can be stopped and started again on the same port."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.port, controller = _free_port(), _free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self._class_path = f"{fetched('kafka-broker', _BROKER, alone=False)}/*"
+        self._properties = folder / "server.properties"
+        self._properties.write_text(_PROPERTIES.format(port=self.port, controller=controller, logs=folder / "logs"))
+        self._process: subprocess.Popen | None = None
+        cluster = self._java("kafka.tools.StorageTool", "random-uuid").stdout.split()[-1]
+        self._java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties))
+
+    def start(self) -> None:
+        """Start the process and wait until it listens. Raises Unavailable if it does not."""
+        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", self._class_path, "kafka.Kafka", self._properties]
+        with (self.folder / "broker.log").open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + _SECONDS_TO_START
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+            time.sleep(0.1)
+        said = (self.folder / "broker.log").read_text(errors="replace")[-2000:]
+        self.stop()
+        raise Unavailable(f"the broker did not start: {said}")
+
+    def stop(self) -> None:
+        """End the process that `start` started."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(20)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def _java(self, *arguments: str) -> subprocess.CompletedProcess:
+        command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", self._class_path, *arguments]
+        try:
+            return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+        except (OSError, subprocess.SubprocessError) as failure:
+            raise Unavailable(f"Kafka's tools do not run: {failure}") from failure
+
+
+def connector_jars() -> str:
+    """Return the jars of Spark's Kafka connector as `spark.jars` takes them. Raises Unavailable."""
+    return ",".join(map(str, sorted(fetched("kafka-connector", _CONNECTOR, alone=True).glob("*.jar"))))
+
+
+def fetched(name: str, artifacts: dict[str, str], alone: bool) -> Path:
+    """Return the cache folder with the jars of Maven artifacts; fetch them if they are not there.
+
+    alone: without the artifacts' own dependencies. Raises Unavailable.
+    """
+    versions = "-".join(artifacts.values())
+    folder = CACHE / f"{name}-{versions}"
+    if folder.exists():
+        return folder
+    if shutil.which("mvn") is None or shutil.which("java") is None:
+        raise Unavailable("there is no Maven (mvn) and Java to fetch it with")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=CACHE) as made:
+        wanted = [(*key.split(":"), version, _ALONE if alone else "") for key, version in artifacts.items()]
+        Path(made, "pom.xml").write_text(_POM.format("\n".join(_DEPENDENCY.format(*item) for item in wanted)))
+        command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={made}/jars"]
+        done = subprocess.run(command, cwd=made, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise Unavailable(f"Maven cannot fetch {', '.join(artifacts)}: {done.stdout[-1000:]}")
+        with contextlib.suppress(OSError):
+            # Another process may have been quicker.
+            os.rename(Path(made, "jars"), folder)
+    return folder
+
+
+def _free_port() -> int:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return bound.getsockname()[1]
+
+
+def _install() -> None:
+    if shutil.which("mvn") is None:
+        sudo = [] if os.geteuid() == 0 else ["sudo"]
+        subprocess.run([*sudo, "apt-get", "update", "-qq"], check=True)
+        command = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "maven"]
+        subprocess.run([*sudo, *command], check=True)
+    print(fetched("kafka-broker", _BROKER, alone=False))
+    print(connector_jars())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--install", action="store_true", help="only fetch the broker and Spark's connector")
+    try:
+        if parser.parse_args().install:
+            _install()
+        else:
+            with running_broker() as address, contextlib.suppress(KeyboardInterrupt):
+                print(address, flush=True)
+                signal.pause()
+    except Unavailable as reason:
+        sys.exit(f"no Kafka: {reason}")
