@@ -95,3 +95,14 @@ def of_result_type(node: exp.Expr) -> exp.Expr | None:
     if call.name in ("ARRAY_AGG", "COLLECT_LIST", "COLLECT_SET"):
         return exp.array(arguments[0].copy())
     return None
+
+
+def spread_distinct(function: exp.Expr, distinct: exp.Distinct) -> None:
+    """Put the arguments after DISTINCT in its place."""
+    if isinstance(function, exp.Anonymous):
+        function.set("expressions", [argument.copy() for argument in distinct.expressions])
+        return
+    first, *others = (argument.copy() for argument in distinct.expressions)
+    distinct.replace(first)
+    if others:
+        function.set("expressions", others)

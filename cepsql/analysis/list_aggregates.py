@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import AggregateCall
+from cepsql.analysis.aggregate_calls import AggregateCall, spread_distinct
 from cepsql.analysis.aggregates import aggregate_variables, aggregated, refuse_window_function
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
@@ -76,7 +76,7 @@ def lower_list_aggregate(
     function = call.function.copy()
     for child in list(function.iter_expressions()):
         if isinstance(child, exp.Distinct):
-            _spread_distinct(function, child)
+            spread_distinct(function, child)
     for child in list(function.iter_expressions()):
         if _reads_row(child):
             child.replace(travels(child))
@@ -110,14 +110,3 @@ def dump_aggregate(aggregate: ListAggregate) -> str:
     if aggregate.distinct:
         parts.append("of different elements")
     return f"{' '.join(part for part in parts if part)}, by Spark"
-
-
-def _spread_distinct(function: exp.Expr, distinct: exp.Distinct) -> None:
-    """Put the arguments after DISTINCT in its place."""
-    if isinstance(function, exp.Anonymous):
-        function.set("expressions", [argument.copy() for argument in distinct.expressions])
-        return
-    first, *others = (argument.copy() for argument in distinct.expressions)
-    distinct.replace(first)
-    if others:
-        function.set("expressions", others)

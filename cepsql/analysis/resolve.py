@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
+from sqlglot.schema import MappingSchema
 
 from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
@@ -41,6 +42,22 @@ class Resolved:
     def streaming(self) -> bool:
         """Whether any relation is a stream."""
         return any(relation.streaming for relation in self.relations.values())
+
+
+def _with_typed_windows(known: exp.Query, schema: MappingSchema) -> exp.Query:
+    """Return an annotated query in which the bounds of windows in GROUP BY, which sqlglot does not know, have types."""
+    bounds = [
+        column
+        for column in known.find_all(exp.Column)
+        if column.table.lower() in ("window", "session_window") and column.name.lower() in ("start", "end")
+    ]
+    if not bounds:
+        return known
+    typed = known.copy()
+    for column in [column for column in typed.find_all(exp.Column) if column in bounds]:
+        column.replace(exp.cast(exp.null(), "timestamp", dialect="spark"))
+    annotate(typed, schema)
+    return typed
 
 
 def table_name(table: exp.Table) -> str:
@@ -99,7 +116,8 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
         raise _qualify_error(query, str(error).split("\n")[0], relations) from None
     _check_columns(known, relations)
     annotate(known, schema)
-    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in known.selects)
+    typed = _with_typed_windows(known, schema)
+    columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in typed.selects)
     flat_relations = {flat_name(name): relation for name, relation in relations.items()}
     scope = build_scope(known)
     time = event_time(scope, flat_relations)

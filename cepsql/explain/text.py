@@ -5,6 +5,7 @@ from decimal import Decimal
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.window_groups import SessionWindow
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
@@ -26,7 +27,18 @@ from cepsql.pattern.program import (
     RowValue,
     Scalar,
 )
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Read, SparkWatermark, Sql, inputs
+from cepsql.plan.nodes import (
+    Deduplicate,
+    IntervalJoin,
+    Match,
+    Node,
+    Over,
+    Read,
+    SparkWatermark,
+    Sql,
+    WindowAggregate,
+    inputs,
+)
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
 from cepsql.scalar.tree import Call, Literal
@@ -89,6 +101,10 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
                 lines.append(f"  scan: Spark's: {scan_obstacle or stage_obstacle(node)}")
         case Deduplicate():
             lines = _deduplicate_lines(node)
+        case Over():
+            lines = _over_lines(node)
+        case WindowAggregate():
+            lines = _window_lines(node)
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):
@@ -143,6 +159,39 @@ def _deduplicate_state(within: int | None) -> str:
         return waiting
     kept = "every key seen" if within is None else f"the keys of the last {_duration(within)}"
     return f"{waiting}; the time of the last row given out for {kept}"
+
+
+def _over_lines(node: Over) -> list[str]:
+    frames, reach, time = node.frames, node.frames.reach, node.properties.watermark
+    delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
+    kept = [f"the last {'row' if reach.before == 1 else f'{reach.before} rows'} of every key"] if reach.before else []
+    if frames.running:
+        kept = ["for every key how many rows it had, and what each function needs to go on"]
+    kept += [f"rows of the last {_duration(reach.micros_before)}"] if reach.micros_before else []
+    return [
+        f"Over {frames.name}",
+        *(f"  {call.column.name}: {sql_of(call.call)}" for call in frames.calls),
+        f"  watermark: {frames.time} - {', '.join(delays)}",
+        f"  state: {'; '.join(['rows not yet released by the watermark', *kept])}",
+        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, as rows wait for rows",
+    ]
+
+
+def _window_lines(node: WindowAggregate) -> list[str]:
+    groups, time = node.groups, node.properties.watermark
+    delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
+    if isinstance(groups.window, SessionWindow):
+        window = f"sessions of rows at most {_duration(groups.window.gap)} apart"
+    else:
+        window = f"{_duration(groups.window.size)}, every {_duration(groups.window.slide)}"
+    return [
+        f"WindowAggregate {groups.name}",
+        f"  windows: {window}; group by: {', '.join(groups.keys) or 'nothing else'}",
+        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates),
+        f"  watermark: {groups.time} - {', '.join(delays)}",
+        "  state: rows not yet released by the watermark; rows of windows that are not over",
+        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, sessions have any length",
+    ]
 
 
 def _match_lines(node: Match) -> list[str]:

@@ -3,12 +3,15 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from itertools import takewhile
 from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
+from cepsql.analysis.over import Frames
+from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Read, SparkWatermark, Sql
+from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql, WindowAggregate
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
 
@@ -42,6 +45,24 @@ def describe_join(join: IntervalJoin) -> dict:
     keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
     kind = "left join" if join.outer else "join"
     return {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+
+
+def describe_frames(frames: Frames) -> dict:
+    """Return what decides which rows frames hold, and what is made of them, as data that JSON can hold."""
+    return {
+        "over": [[call.column.name, canonical_sql(call.call)] for call in frames.calls],
+        "columns": [column.name for column in frames.columns],
+    }
+
+
+def describe_window_groups(groups: WindowGroups) -> dict:
+    """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
+    return {
+        "windows": asdict(groups.window) | {"of": groups.time},
+        "group by": list(groups.keys),
+        "aggregates": [[column.name, canonical_sql(call)] for column, call in groups.aggregates],
+        "columns": [column.name for column in groups.columns],
+    }
 
 
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
@@ -83,6 +104,10 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
         case Deduplicate(rows, inputs):
             asked = {"keys": list(rows.keys), "order by": list(rows.order), "within": rows.within}
             return {"deduplicate": asked, "inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Over(frames, inputs):
+            return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case WindowAggregate(groups, inputs):
+            return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):

@@ -8,8 +8,10 @@ from sqlglot import exp
 
 from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.match import MatchPlan
+from cepsql.analysis.over import Frames
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
+from cepsql.analysis.window_groups import WindowGroups
 from cepsql.analysis.written import Written
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
@@ -140,6 +142,43 @@ class Deduplicate(_Operator):
 
 
 @dataclass(frozen=True)
+class Over(_Operator):
+    """An ordered operator: window functions, each over a frame of the rows around a row. `inputs` and `markers` as of
+    `Match`; it stands over streams only."""
+
+    frames: Frames
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: they come out when the rows after them that their frames read are there."""
+        frames, reach = self.frames, self.frames.reach
+        columns = (*frames.columns, *(call.column for call in frames.calls))
+        if self.markers:
+            columns = (*columns, ColumnDefinition(BOUND, "bigint"))
+        time = None if reach.after else Watermark(frames.time, reach.micros_after)
+        return Properties(frames.name, columns, True, time, True)
+
+
+@dataclass(frozen=True)
+class WindowAggregate(_Operator):
+    """An ordered operator: the groups of rows with equal keys in the same window of event time. `inputs` and `markers`
+    as of `Match`; it stands over streams only."""
+
+    groups: WindowGroups
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the groups: they come out as soon as their window is over."""
+        groups = self.groups
+        columns = (*groups.output, ColumnDefinition(BOUND, "bigint")) if self.markers else groups.output
+        return Properties(groups.name, columns, True, groups.watermark, True)
+
+
+@dataclass(frozen=True)
 class IntervalJoin(_Operator):
     """An ordered operator: the pairs of rows of two streams with equal keys whose event times lie close to each other.
 
@@ -205,7 +244,7 @@ class SparkWatermark:
         return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
 
 
-Ordered = Match | Deduplicate | IntervalJoin
+Ordered = Match | Deduplicate | Over | WindowAggregate | IntervalJoin
 Node = Read | Sql | Ordered | SparkWatermark
 
 JOIN_NAME = "__join"
@@ -220,7 +259,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case Match() | Deduplicate() | IntervalJoin():
+        case Match() | Deduplicate() | Over() | WindowAggregate() | IntervalJoin():
             return node.inputs
         case SparkWatermark():
             return (node.input,)
@@ -236,7 +275,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case Match() | Deduplicate() | IntervalJoin():
+        case Match() | Deduplicate() | Over() | WindowAggregate() | IntervalJoin():
             return replace(node, inputs=after)
         case SparkWatermark():
             return replace(node, input=after[0])
@@ -276,8 +315,25 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
     if isinstance(node, IntervalJoin):
         hint = "keep the event time of one of the two streams, as it is, in the subquery"
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
+    if isinstance(node, WindowAggregate):
+        hint = "keep the end of the window, as it is, in the subquery"
+        return ProgrammingError(f"{follower} over windows of a stream needs their event time", place, hint)
+    if isinstance(node, Over):
+        return _missing_time_of_frames(node, follower, place)
     name = node.properties.name
     return NotSupportedError(f"{follower} over the view {name} is not supported: it gives no event time", place)
+
+
+def _missing_time_of_frames(node: Over, follower: str, place: Span | None) -> Error:
+    if node.frames.reach.after:
+        return NotSupportedError(
+            f"{follower} over window functions of a stream needs to know how late their rows come out",
+            place,
+            "a row can wait for ever for the rows after it: RANGE BETWEEN ... AND INTERVAL '1' MINUTE FOLLOWING waits "
+            "for a time",
+        )
+    hint = "keep the event time of the stream, as it is, in the subquery"
+    return ProgrammingError(f"{follower} over window functions of a stream needs their event time", place, hint)
 
 
 def _gather(node: Node, views: bool, found: dict[int, Node]) -> dict[int, Node]:

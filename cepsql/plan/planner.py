@@ -22,9 +22,12 @@ from cepsql.language.statements import DeduplicateClause, MatchClause, Query
 from cepsql.language.translate import statements
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
+from cepsql.plan.over import hoist_over
+from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.stream_join import join_streams
+from cepsql.plan.window_groups import hoist_window_groups
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -136,6 +139,7 @@ class _Planner:
                 matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
+        root = hoist_over(root, self._checked, query.span)
         if root.properties.streaming:
             refuse_on_streams(root)
             expression, limit = _take_limit(root.query)
@@ -193,12 +197,14 @@ class _Planner:
         rows = below.properties
         return Deduplicate(plan_deduplicate(clause, rows.columns, rows.streaming, rows.watermark), (below,))
 
-    def _checked(self, clause: MatchClause | DeduplicateClause, below: Sql, spoken: str) -> Sql:
-        """Return the input of an operator with its DISTINCTs over streams as operators of their own.
+    def _checked(self, clause: Reader, below: Sql, spoken: str) -> Sql:
+        """Return the input of an operator with what remembers rows in it as operators of their own.
 
         Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
         """
         if below.resolved.streaming:
+            below = hoist_over(below, self._checked, clause.span)
+            below = hoist_window_groups(below, clause, self._checked)
             below = join_streams(clause, hoist_distinct(below))
             refuse_operator_input(clause, below, spoken)
         rows = below.properties

@@ -6,16 +6,16 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
 from cepsql.errors import NotSupportedError, Span
-from cepsql.language.statements import DeduplicateClause, MatchClause
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, walk
+from cepsql.plan.reader import Reader
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
 
 _STATEFUL = (exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
 
 
-def refuse_operator_input(clause: MatchClause | DeduplicateClause, below: Sql, spoken: str) -> None:
+def refuse_operator_input(clause: Reader, below: Sql, spoken: str) -> None:
     """Raise NotSupportedError for an input over streams that an operator (`spoken`) cannot read in order."""
     for branch in input_branches(below):
         assert isinstance(branch, Sql)
@@ -32,7 +32,7 @@ def refuse_operator_input(clause: MatchClause | DeduplicateClause, below: Sql, s
             )
 
 
-def refuse_unmarked(clause: MatchClause | DeduplicateClause, below: Sql) -> None:
+def refuse_unmarked(clause: Reader, below: Sql) -> None:
     """Raise NotSupportedError for plain SQL between ordered operators that does not let markers pass."""
     for branch in input_branches(below):
         assert isinstance(branch, Sql)
@@ -57,7 +57,7 @@ def _joined(branch: Sql) -> list[Sql]:
     return [side for side in sides if isinstance(side, Sql)]
 
 
-def _refuse_input(clause: MatchClause | DeduplicateClause, query: exp.Query, streams: set[str], spoken: str) -> None:
+def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], spoken: str) -> None:
     uses = [table for table in catalog_tables(query) if table_name(table) in streams]
     _refuse_in_conditions(uses, clause.span)
     if len(uses) > 1:

@@ -9,17 +9,17 @@ from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.statements import DeduplicateClause, MatchClause
 from cepsql.operators.interval_join import LEFT, RIGHT
 from cepsql.plan.join_condition import JoinCondition, only_side, split_condition
 from cepsql.plan.markers import inline_ctes, join_kind
 from cepsql.plan.nodes import JOIN_NAME, LATER, IntervalJoin, Node, Sql, missing_time
+from cepsql.plan.reader import Reader
 from cepsql.plan.rules.inline_views import inline_views
 
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
 
 
-def join_streams(clause: MatchClause | DeduplicateClause, below: Sql) -> Sql:
+def join_streams(clause: Reader, below: Sql) -> Sql:
     """Return the input of a match with its join of two streams as an ordered operator; an input without one as it is.
 
     Of the two event times the pairs are followed by the one that the clause orders by.

@@ -51,12 +51,17 @@ def _of_union(union: exp.Union) -> list[exp.Query] | None:
 def _named_alike(branches: list[exp.Query], source: exp.Subquery) -> list[exp.Subquery]:
     """Return the branches as subqueries in place of the one that holds the union, with one name for each column."""
     alias = source.args.get("alias") or exp.TableAlias(this=exp.to_identifier("__union"))
-    names = [exp.to_identifier(name, quoted=True) for name in branches[0].named_selects]
+    names = [exp.to_identifier(name, quoted=True) for name in _names(branches[0])]
     return [exp.Subquery(this=_renamed(branch, names), alias=alias.copy()) for branch in branches]
 
 
+def _names(branch: exp.Query) -> list[str]:
+    """Return the names of a query's columns; parentheses around a column do not matter."""
+    return [item.alias_or_name or item.unnest().alias_or_name or f"_col_{i}" for i, item in enumerate(branch.selects)]
+
+
 def _renamed(branch: exp.Query, names: list[exp.Identifier]) -> exp.Query:
-    if [name.this for name in names] == branch.named_selects:
+    if [name.this for name in names] == _names(branch):
         return branch
     if not isinstance(branch, exp.Select):
         alias = exp.TableAlias(this=exp.to_identifier("__branch"), columns=[name.copy() for name in names])

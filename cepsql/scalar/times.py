@@ -7,10 +7,13 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from cepsql.scalar.zone import UTC, Zone
+from cepsql.scalar.zone import CYCLE, Zone
 
 _DAY, _HOUR, _MINUTE, _SECOND = 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000
 _EPOCH = datetime.datetime(1970, 1, 1)
+_FIRST, _END = -62_135_596_800_000_000, 253_402_300_800_000_000
+"""The beginning of year 1, and that of year 10000."""
+
 _BLANK = "".join(map(chr, range(33))) + "\x7f"
 """Spaces and control characters, which may stand around a time."""
 
@@ -51,8 +54,8 @@ def parse_timestamp(text: str, zone: Zone) -> int | None:
     local = None if day is None else _local(day, *parts[:4])
     if local is None:
         return None
-    instant = _at_zone(local, parts[4].strip(_BLANK)) if parts[4] else int(zone.instants(np.array([local]))[0])
-    return instant if instant is not None and abs(instant) < 2**63 else None
+    instant = _at_zone(local, parts[4].strip(_BLANK)) if parts[4] else zone.instant(local)
+    return instant if instant is not None and -(2**63) <= instant < 2**63 else None
 
 
 def parse_date(text: str) -> int | None:
@@ -61,7 +64,7 @@ def parse_date(text: str) -> int | None:
     if not found:
         return None
     day = _day(*found.groups())
-    return day if day is not None and abs(day) < 2**31 else None
+    return day if day is not None and -(2**31) <= day < 2**31 else None
 
 
 def _day(sign: str, year: str, month: str | None, day: str | None) -> int | None:
@@ -79,8 +82,7 @@ def _local(day: int, hour: str | None, minute: str | None, second: str | None, f
     h, m, s = int(hour or 0), int(minute or 0), int(second or 0)
     if h > 23 or m > 59 or s > 59:
         return None
-    local = day * _DAY + h * _HOUR + m * _MINUTE + s * _SECOND + int((fraction or "")[:6].ljust(6, "0"))
-    return local if abs(local) < 2**63 else None
+    return day * _DAY + h * _HOUR + m * _MINUTE + s * _SECOND + int((fraction or "")[:6].ljust(6, "0"))
 
 
 def _today(zone: Zone) -> int:
@@ -94,15 +96,20 @@ def _at_zone(local: int, name: str) -> int | None:
     name = _ABBREVIATED.get(name, name)
     name = _SHORT_MINUTES.sub(r"\g<1>:0\2", name) if _SHORT_MINUTES.fullmatch(name) else name
     if name in ("Z", "UTC", "GMT", "UT"):
-        return int(UTC.instants(np.array([local]))[0])
+        return local
     if found := _OFFSET.fullmatch(name):
         size = int(found[2]) * 3600 + int(found[3] or 0) * 60 + int(found[4] or 0)
         if size > 18 * 3600 or int(found[3] or 0) > 59 or int(found[4] or 0) > 59:
             return None
         return local - (size if found[1] == "+" else -size) * _SECOND
     try:
-        offset = ZoneInfo(name).utcoffset(_EPOCH + datetime.timedelta(microseconds=local))
-    except (ValueError, OverflowError, OSError, KeyError):
+        offset = ZoneInfo(name).utcoffset(_EPOCH + datetime.timedelta(microseconds=_within_python(local)))
+    except (ValueError, OSError, KeyError):
         return None
     assert offset is not None
     return local - offset // datetime.timedelta(microseconds=1)
+
+
+def _within_python(local: int) -> int:
+    """Return a time of the years 1 to 9999 that clocks of every zone show with the same offset."""
+    return max(_FIRST, local if local < _END else _END - CYCLE + (local - _END) % CYCLE)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-_CYCLE = 146_097 * 86_400_000_000
+CYCLE = 146_097 * 86_400_000_000
 """400 years of the Gregorian calendar, after which dates fall on the same days of the week."""
 
 
@@ -63,12 +63,12 @@ class Zone:
     def _known(self, times: np.ndarray) -> np.ndarray:
         if self.repeats is None or not times.size or times.max() < self.repeats:
             return times
-        return times - np.maximum(0, (times - self.repeats) // _CYCLE + 1) * _CYCLE
+        return times - np.maximum(0, (times - self.repeats) // CYCLE + 1) * CYCLE
 
     def _known_one(self, time: int) -> int:
         if self.repeats is None or time < self.repeats:
             return time
-        return time - ((time - self.repeats) // _CYCLE + 1) * _CYCLE
+        return time - ((time - self.repeats) // CYCLE + 1) * CYCLE
 
     @cached_property
     def _changes(self) -> tuple[int, ...]:

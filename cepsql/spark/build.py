@@ -18,7 +18,19 @@ from cepsql.language.misread import refuse_misread
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Ordered, Read, SparkWatermark, Sql, reads
+from cepsql.plan.nodes import (
+    Deduplicate,
+    IntervalJoin,
+    Match,
+    Node,
+    Ordered,
+    Over,
+    Read,
+    SparkWatermark,
+    Sql,
+    WindowAggregate,
+    reads,
+)
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
 from cepsql.spark.arrow_scan import scan_packets
@@ -33,12 +45,14 @@ from cepsql.spark.frames import alike
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stream, match_table
+from cepsql.spark.over import over_stream
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.settings import is_chain
 from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
 from cepsql.spark.stream_join import join_stream
+from cepsql.spark.window_groups import window_aggregates
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
@@ -143,6 +157,12 @@ class _Builder:
                 return self._match(node)
             case Deduplicate():
                 return self._deduplicate(node)
+            case Over(frames):
+                feeds = self.feeds(node, self.inputs(node))
+                return over_stream(feeds, frames, self._observation(), self.buckets, node.markers)
+            case WindowAggregate(groups):
+                feeds = self.feeds(node, self.inputs(node))
+                return window_aggregates(feeds, groups, self._observation(), self.buckets, node.markers)
             case IntervalJoin():
                 return join_stream(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case SparkWatermark(below):

@@ -70,3 +70,9 @@ def keeps_state(node) -> bool:
     if node.nodeName() == "Join":
         return all(child.isStreaming() for child in children(node))
     return node.isStreaming() and (node.nodeName() in (*_AGGREGATIONS, *_DEDUPLICATIONS) or is_match(node))
+
+
+def has_windows(frame: DataFrame) -> bool:
+    """Tell whether a frame computes window functions over a stream: ours, of frames that lie in one micro-batch."""
+    plan = analyzed(frame)
+    return plan is not None and any(node.nodeName() == "Window" and node.isStreaming() for node in nodes(plan))

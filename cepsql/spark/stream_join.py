@@ -10,7 +10,6 @@ from pyspark.sql.types import (
     MapType,
     StructField,
     StructType,
-    TimestampType,
     VariantType,
 )
 
@@ -26,7 +25,7 @@ from cepsql.plan.nodes import LATER, IntervalJoin
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.rows import incomparable
+from cepsql.spark.rows import incomparable, timestamp_of
 from cepsql.spark.source import quoted
 from cepsql.spark.spark_plan import analyzed, items
 from cepsql.spark.stage import Feed, run_stage, stage_rows
@@ -61,7 +60,7 @@ def join_stream(
         for side, prefix in enumerate((LEFT, RIGHT))
         for name, sql in _given(node, side, prefix, _time_type(node, side, frames[side])).items()
     ]
-    later = f"{_timestamp('t', _time_type(node, 0, frames[0]))} AS {LATER}"
+    later = f"{timestamp_of('t', _time_type(node, 0, frames[0]))} AS {LATER}"
     return pairs.selectExpr(*output, later, *([BOUND] if node.markers else []))
 
 
@@ -97,19 +96,12 @@ def _fields(frame: DataFrame, layout: RowLayout, prefix: str) -> list[StructFiel
 def _given(node: IntervalJoin, side: int, prefix: str, time_type: DataType) -> dict[str, str]:
     """Return the SQL over the operator's output of each column that pairs give of a side."""
     traveling = {name: f"{prefix}v{i}" for i, name in enumerate(_traveling(node, side))}
-    time = _timestamp(f"{prefix}t", time_type)
+    time = timestamp_of(f"{prefix}t", time_type)
     return {name: traveling.get(name, time) for name in node.columns[side]}
 
 
 def _time_type(node: IntervalJoin, side: int, frame: DataFrame) -> DataType:
     return frame.schema[node.inputs[side].properties.event_time.column].dataType
-
-
-def _timestamp(micros: str, kind: DataType) -> str:
-    """Return the SQL of the event time that the stage has as microseconds."""
-    if isinstance(kind, TimestampType):
-        return f"timestamp_micros({micros})"
-    return f"TIMESTAMP_NTZ '1970-01-01 00:00:00' + {micros} * INTERVAL '0.000001' SECOND"
 
 
 def _key_types(node: IntervalJoin, frames: Sequence[DataFrame]) -> list[str]:

@@ -567,3 +567,223 @@ Query  stream  sym string, ts timestamp
             Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
+====
+SELECT sym, ts, price / AVG(price) OVER lately AS ratio, LAG(qty) OVER (PARTITION BY sym ORDER BY ts, qty) AS before FROM ticks
+WHERE price > 0 QUALIFY ratio > 2 WINDOW lately AS (PARTITION BY sym ORDER BY ts RANGE BETWEEN INTERVAL '5' MINUTES PRECEDING AND CURRENT ROW)
+----
+== rewritten ==
+__over_1 reads
+  SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.price > 0
+__over_2 reads
+  SELECT * FROM __over_1
+SELECT __over_2.sym AS sym, __over_2.ts AS ts, __over_2.price / __over_2.__w0 AS ratio, __over_2.__w1 AS before FROM __over_2 WHERE (__over_2.price / __over_2.__w0) > 2
+== logical ==
+Query  stream  sym string, ts timestamp, ratio double, before int
+  Sql  SELECT __over_2.sym AS sym, __over_2.ts AS ts, __over_2.price / __over_2.__w0 AS ratio, __over_2.__w1 AS before FROM __over_2 WHERE (__over_2.price / __over_2.__w0) > 2
+    Over __over_2
+      __w1: LAG(qty) OVER (PARTITION BY sym ORDER BY ts, qty)
+      watermark: ts - 0 seconds
+      state: rows not yet released by the watermark; the last row of every key
+      event time: ts, given out as soon as the watermark reaches it
+      Over __over_1
+        __w0: AVG(price) OVER (PARTITION BY sym ORDER BY ts RANGE BETWEEN INTERVAL '5' MINUTES PRECEDING AND CURRENT ROW)
+        watermark: ts - 10 seconds
+        state: rows not yet released by the watermark; rows of the last 5 minutes
+        event time: ts, given out as soon as the watermark reaches it
+        Sql  SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.price > 0
+          Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT * FROM (SELECT *, LEAD(price) OVER (ORDER BY ts) AS next, COUNT(*) OVER (PARTITION BY upper(sym) ORDER BY ts
+  RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND INTERVAL '1' MINUTE FOLLOWING) FROM ticks)
+----
+== rewritten ==
+__over_1 reads
+  SELECT ticks.ts AS ts, ticks.price AS price, UPPER(ticks.sym) AS __c2, ticks.sym AS sym, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags FROM ticks AS ticks
+__over_2 reads
+  SELECT * FROM __over_1
+SELECT _0.sym AS sym, _0.ts AS ts, _0.price AS price, _0.qty AS qty, _0.amount AS amount, _0.day AS day, _0.active AS active, _0.place AS place, _0.tags AS tags, _0.next AS next, _0._col_10 AS _col_10 FROM (SELECT __over_2.sym AS sym, __over_2.ts AS ts, __over_2.price AS price, __over_2.qty AS qty, __over_2.amount AS amount, __over_2.day AS day, __over_2.active AS active, __over_2.place AS place, __over_2.tags AS tags, __over_2.__w0 AS next, __over_2.__w1 AS _col_10 FROM __over_2) AS _0
+== logical ==
+Query  stream  sym string, ts timestamp, price double, qty int, amount decimal(10, 2), day date, active boolean, place struct<lat: double, lon: double>, tags array<string>, next double, _col_10 bigint
+  Sql  SELECT _0.sym AS sym, _0.ts AS ts, _0.price AS price, _0.qty AS qty, _0.amount AS amount, _0.day AS day, _0.active AS active, _0.place AS place, _0.tags AS tags, _0.next AS next, _0._col_10 AS _col_10 FROM (SELECT __over_2.sym AS sym, __over_2.ts AS ts, __over_2.price AS price, __over_2.qty AS qty, __over_2.amount AS amount, __over_2.day AS day, __over_2.active AS active, __over_2.place AS place, __over_2.tags AS tags, __over_2.__w0 AS next, __over_2.__w1 AS _col_10 FROM __over_2) AS _0
+    Over __over_2
+      __w0: LEAD(price) OVER (ORDER BY ts)
+      watermark: ts - 1 minute
+      state: rows not yet released by the watermark
+      event time: none, as rows wait for rows
+      Over __over_1
+        __w1: COUNT(*) OVER (PARTITION BY __c2 ORDER BY ts RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND INTERVAL '1' MINUTE FOLLOWING)
+        watermark: ts - 10 seconds
+        state: rows not yet released by the watermark; rows of the last 1 hour
+        event time: ts, given out at most 1 minute after the watermark has reached it
+        Sql  SELECT ticks.ts AS ts, ticks.price AS price, UPPER(ticks.sym) AS __c2, ticks.sym AS sym, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags FROM ticks AS ticks
+          Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT * FROM (SELECT sym, ts, price - LAG(price, 2) OVER (PARTITION BY sym ORDER BY ts) AS change FROM ticks)
+MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.change AS change PATTERN (A B) DEFINE B AS B.change > A.change)
+----
+== rewritten ==
+__over_1 reads
+  SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price FROM ticks AS ticks
+__match_0 reads
+  SELECT _0.sym AS sym, _0.ts AS ts, _0.change AS change, __bound FROM (SELECT __over_1.sym AS sym, __over_1.ts AS ts, __over_1.price - __over_1.__w0 AS change, __bound FROM __over_1) AS _0
+__match_0 gives
+  k0 AS sym
+  a0 AS change
+SELECT * FROM __match_0
+== logical ==
+Query  stream  sym string, change double
+  Match __match_0  PATTERN (A B)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: ts ASC NULLS FIRST
+    watermark: ts - 0 seconds
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+    columns that travel: sym, change
+    route: regular: what conditions read of the match is always as many rows before
+    Sql  SELECT _0.sym AS sym, _0.ts AS ts, _0.change AS change, __bound FROM (SELECT __over_1.sym AS sym, __over_1.ts AS ts, __over_1.price - __over_1.__w0 AS change, __bound FROM __over_1) AS _0
+      Over __over_1
+        __w0: LAG(price, 2) OVER (PARTITION BY sym ORDER BY ts)
+        watermark: ts - 10 seconds
+        state: rows not yet released by the watermark; the last 2 rows of every key
+        event time: ts, given out as soon as the watermark reaches it
+        Sql  SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price FROM ticks AS ticks
+          Stream ticks  json  watermark ts - 10 seconds
+  notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
+== pattern ==
+__match_0: A B
+  A AS TRUE
+  B AS change > LAST(A: change)
+  a0 = LAST(A: change)
+
+  ○──[A]──[B]──◉
+
+  automaton
+    0 row A
+    1 row B
+    2 accept
+====
+SELECT sym, SUM(price * qty) FILTER (WHERE active) OVER (PARTITION BY sym ORDER BY ts) AS total, ROW_NUMBER() OVER (PARTITION BY sym ORDER BY ts) FROM ticks
+----
+== rewritten ==
+__over_1 reads
+  SELECT ticks.sym AS sym, ticks.ts AS ts, CASE WHEN ticks.active THEN ticks.price * ticks.qty END AS __c2 FROM ticks AS ticks
+SELECT __over_1.sym AS sym, __over_1.__w0 AS total, __over_1.__w1 AS `ROW_NUMBER() OVER (PARTITION BY sym ORDER BY ts)` FROM __over_1
+== logical ==
+Query  stream  sym string, total double, row_number() over (partition by sym order by ts) int
+  Sql  SELECT __over_1.sym AS sym, __over_1.__w0 AS total, __over_1.__w1 AS `ROW_NUMBER() OVER (PARTITION BY sym ORDER BY ts)` FROM __over_1
+    Over __over_1
+      __w0: SUM(__c2) OVER (PARTITION BY sym ORDER BY ts)
+      __w1: ROW_NUMBER() OVER (PARTITION BY sym ORDER BY ts)
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; for every key how many rows it had, and what each function needs to go on
+      event time: ts, given out as soon as the watermark reaches it
+      Sql  SELECT ticks.sym AS sym, ticks.ts AS ts, CASE WHEN ticks.active THEN ticks.price * ticks.qty END AS __c2 FROM ticks AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT * FROM (SELECT sym, window.end AS until, COUNT(DISTINCT qty) AS n FROM ticks GROUP BY sym, window(ts, '5 minutes') HAVING MAX(price) > 3)
+MATCH_RECOGNIZE (PARTITION BY sym ORDER BY until MEASURES B.n AS n PATTERN (A B) WITHIN INTERVAL '1' HOUR DEFINE B AS B.n > A.n)
+----
+== rewritten ==
+__groups_1 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.qty AS qty, ticks.price AS price FROM ticks AS ticks
+__match_0 reads
+  SELECT _0.sym AS sym, _0.until AS until, _0.n AS n, __bound FROM (SELECT __groups_1.sym AS sym, __groups_1.window_end AS until, __groups_1.__a0 AS n, __bound FROM __groups_1 WHERE __groups_1.__a1 > 3 OR NOT __bound IS NULL) AS _0
+__match_0 gives
+  k0 AS sym
+  a0 AS n
+SELECT * FROM __match_0
+== logical ==
+Query  stream  sym string, n bigint
+  Match __match_0  PATTERN (A B)  SKIP PAST LAST ROW
+    partition by: sym
+    order by: until ASC NULLS FIRST
+    watermark: until - 0 seconds
+    state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 1 hour
+    columns that travel: sym, n
+    route: regular: what conditions read of the match is always as many rows before
+    Sql  SELECT _0.sym AS sym, _0.until AS until, _0.n AS n, __bound FROM (SELECT __groups_1.sym AS sym, __groups_1.window_end AS until, __groups_1.__a0 AS n, __bound FROM __groups_1 WHERE __groups_1.__a1 > 3 OR NOT __bound IS NULL) AS _0
+      WindowAggregate __groups_1
+        windows: 5 minutes, every 5 minutes; group by: sym
+        __a0: COUNT(DISTINCT qty)
+        __a1: MAX(price)
+        watermark: ts - 10 seconds
+        state: rows not yet released by the watermark; rows of windows that are not over
+        event time: window_end, given out as soon as the watermark reaches it
+        Sql  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.qty AS qty, ticks.price AS price FROM ticks AS ticks
+          Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+__match_0: A B
+  A AS TRUE
+  B AS n > LAST(A: n)
+  a0 = LAST(B: n)
+  WITHIN 1 hour
+
+  ○──[A]──[B]──◉
+
+  automaton
+    0 row A
+    1 row B
+    2 accept
+====
+SELECT LAG(n) OVER (ORDER BY begun) AS before FROM (
+  SELECT session_window.start AS since, session_window.end AS begun, COUNT(*) AS n FROM ticks GROUP BY session_window(ts, INTERVAL '5' MINUTES))
+----
+== rewritten ==
+__groups_1 reads
+  SELECT ticks.ts AS ts FROM ticks AS ticks
+__over_1 reads
+  SELECT _0.begun AS begun, _0.n AS n, __bound FROM (SELECT __groups_1.window_start AS since, __groups_1.window_end AS begun, __groups_1.__a0 AS n, __bound FROM __groups_1) AS _0
+SELECT __over_1.__w0 AS before FROM __over_1
+== logical ==
+Query  stream  before bigint
+  Sql  SELECT __over_1.__w0 AS before FROM __over_1
+    Over __over_1
+      __w0: LAG(n) OVER (ORDER BY begun)
+      watermark: begun - 0 seconds
+      state: rows not yet released by the watermark; the last row of every key
+      event time: begun, given out as soon as the watermark reaches it
+      Sql  SELECT _0.begun AS begun, _0.n AS n, __bound FROM (SELECT __groups_1.window_start AS since, __groups_1.window_end AS begun, __groups_1.__a0 AS n, __bound FROM __groups_1) AS _0
+        WindowAggregate __groups_1
+          windows: sessions of rows at most 5 minutes apart; group by: nothing else
+          __a0: COUNT(*)
+          watermark: ts - 10 seconds
+          state: rows not yet released by the watermark; rows of windows that are not over
+          event time: window_end, given out as soon as the watermark reaches it
+          Sql  SELECT ticks.ts AS ts FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT LAG(n) OVER (PARTITION BY sym ORDER BY since) AS before FROM (
+  SELECT window.start AS since, upper(sym) AS sym, COUNT(*) AS n FROM ticks GROUP BY upper(sym), window(ts, '10 minutes', '5 minutes', '1 minute'))
+----
+== rewritten ==
+__groups_1 reads
+  SELECT ticks.ts AS ts, UPPER(ticks.sym) AS __c1 FROM ticks AS ticks
+__over_1 reads
+  SELECT _0.sym AS sym, _0.since AS since, _0.n AS n, __bound FROM (SELECT __groups_1.window_start AS since, __groups_1.__c1 AS sym, __groups_1.__a0 AS n, __bound FROM __groups_1) AS _0
+SELECT __over_1.__w0 AS before FROM __over_1
+== logical ==
+Query  stream  before bigint
+  Sql  SELECT __over_1.__w0 AS before FROM __over_1
+    Over __over_1
+      __w0: LAG(n) OVER (PARTITION BY sym ORDER BY since)
+      watermark: since - 10 minutes
+      state: rows not yet released by the watermark; the last row of every key
+      event time: since, given out as soon as the watermark reaches it
+      Sql  SELECT _0.sym AS sym, _0.since AS since, _0.n AS n, __bound FROM (SELECT __groups_1.window_start AS since, __groups_1.__c1 AS sym, __groups_1.__a0 AS n, __bound FROM __groups_1) AS _0
+        WindowAggregate __groups_1
+          windows: 10 minutes, every 5 minutes; group by: __c1
+          __a0: COUNT(*)
+          watermark: ts - 10 seconds
+          state: rows not yet released by the watermark; rows of windows that are not over
+          event time: window_start, given out at most 10 minutes after the watermark has reached it
+          Sql  SELECT ticks.ts AS ts, UPPER(ticks.sym) AS __c1 FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern

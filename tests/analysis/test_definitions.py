@@ -106,3 +106,10 @@ def test_the_origins_of_a_query_are_those_below_its_views():
     fresh.sql("CREATE VIEW twice AS SELECT a.ts FROM ticks AS a JOIN ticks AS b ON a.ts = b.ts")
     found = fresh.sql("SELECT t.ts FROM twice AS t JOIN ticks ON t.ts = ticks.ts").origins
     assert [origin.name for origin in found] == ["ticks"]
+
+
+def test_the_matches_of_a_query_are_not_those_of_its_views():
+    fresh = engine()
+    matched = "MATCH_RECOGNIZE (ORDER BY ts MEASURES {0}.ts AS ts PATTERN ({0}))"
+    fresh.sql(f"CREATE VIEW found AS SELECT * FROM trades {matched.format('A')}")
+    assert fresh.sql(f"SELECT * FROM found {matched.format('B')}").patterns == "B"

@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.dataset
@@ -63,13 +63,16 @@ class Round:
         if self.server is not None:
             self._query(f"CREATE SCHEMA {self._schema}")
 
-    def run(self, chance: random.Random | None, kills: int = 0) -> None:
+    def run(self, chance: random.Random | None, kills: int = 0, until: float = float("inf")) -> None:
         """Run the queries to their end; with chance they are killed so often before, as long as they run.
+
+        until: when the monotonic clock says so, no more are killed.
 
         A JVM whose program was killed is left to end by itself, beside the next one.
         """
         while left := [name for name in QUERIES if not (self.folder / f"finished_{name}").exists()]:
-            plan = _plan(chance) if chance is not None and len(self.kills) < kills else ()
+            killing = len(self.kills) < kills and time.monotonic() < until
+            plan = _plan(chance) if chance is not None and killing else ()
             # A start of all of them takes longer than one that is soon killed needs.
             names = chance.sample(left, min(2, len(left))) if plan and chance is not None else left
             if not self._run_once(plan, names):
@@ -209,6 +212,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no more are killed")
     parser.add_argument("--per-round", type=int, default=12, help="kills of one run over the input")
     parser.add_argument(
         "--expected", type=Path, help="file that keeps what an undisturbed run writes, for further ones"
@@ -229,10 +233,10 @@ def main() -> int:
             sizes = {name: rows.total() for name, rows in expected.written.items()}
             print(f"undisturbed: {time.monotonic() - begun:.0f} seconds, rows {sizes}", flush=True)
             if options.expected:
-                options.expected.write_text(json.dumps(asdict(expected)))
-        while done < options.kills:
+                options.expected.write_text(json.dumps({"written": expected.written, "counts": expected.counts}))
+        while done < options.kills and time.monotonic() - begun < options.seconds:
             found = Round(folder / f"round {done}", server)
-            found.run(chance, min(options.per_round, options.kills - done))
+            found.run(chance, min(options.per_round, options.kills - done), begun + options.seconds)
             done += len(found.kills)
             said = differences(expected, found.outcome())
             wrong += bool(said)

@@ -34,17 +34,19 @@ import sqlglot.optimizer  # noqa: F401
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).parents[2]
+CLAUSES = ("pattern/test_rules.py", "pattern/test_clauses.py")
+"""The slowest tests, of whole clauses: they come last."""
 ROOMS = {
-    "analysis": ("analysis", "errors"),
-    "matching": ("matching",),
-    "operators": ("operators",),
-    "ordered": ("ordered",),
-    "pattern": ("pattern",),
-    "plan": ("plan", "analysis", "errors"),
-    "scalar": ("scalar",),
-    "scan": ("scan",),
+    "analysis": ("analysis/*", "errors/*", *CLAUSES),
+    "matching": ("matching/*", *CLAUSES),
+    "operators": ("operators/*", *CLAUSES),
+    "ordered": ("ordered/*", *CLAUSES),
+    "pattern": ("pattern/*", *CLAUSES),
+    "plan": ("plan/*", "analysis/*", "errors/*", *CLAUSES),
+    "scalar": ("scalar/*", "pattern/test_vector.py", "pattern/test_backtrack.py", *CLAUSES),
+    "scan": ("scan/*",),
 }
-"""The packages that are mutated, and the folders of tests that are about them."""
+"""The packages that are mutated, and the tests that are about them."""
 SECONDS = 600
 """How long the tests may take; an endless loop is noticed, too."""
 
@@ -136,14 +138,16 @@ def tried(mutation: Mutation, folder: Path, examples: int) -> str:
 
 
 def tests_of(path: Path) -> list[str]:
-    """Return the tests of a file's folder: quick ones, those that import it, others, those of whole clauses."""
+    """Return the tests of a file's room: quick ones, those that import it, others, those of whole clauses."""
     room, *_ = path.relative_to(ROOT / "cepsql").parts
-    found = [test for folder in ROOMS[room] for test in sorted(ROOT.glob(f"tests/{folder}/test_*.py"))]
-    last = [ROOT / "tests/pattern" / name for name in ("test_rules.py", "test_clauses.py")]
-    found = [test for test in found if test not in last]
-    found.sort(key=lambda test: f"{path.parent.name}.{path.stem} import" not in test.read_text("utf-8"))
-    found.sort(key=lambda test: test.stem != "test_backtrack_examples")
-    return [str(test.relative_to(ROOT)) for test in [*found, *last]]
+    found = {test for tests in ROOMS[room] for test in ROOT.glob(f"tests/{tests}") if test.name.startswith("test_")}
+
+    def place(test: Path) -> tuple[bool, bool, bool, Path]:
+        importing = f"{path.parent.name}.{path.stem} import" in test.read_text("utf-8")
+        last = str(test.relative_to(ROOT / "tests")) in CLAUSES
+        return last, test.stem != "test_backtrack_examples", not importing, test
+
+    return [str(test.relative_to(ROOT)) for test in sorted(found, key=place)]
 
 
 def _run_tests(folder: Path, tests: list[str], examples: int, log: Path) -> int | None:

@@ -112,3 +112,32 @@ SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t LEFT JOIN orders AS o ON
 ----
 query.inputs.__match_0.inputs[0].inputs.__join.between[1] was 60000000 and is 120000000; query.inputs.__match_0.inputs[0].inputs.__join.inputs[0].sql was SELECT * FROM ticks AS t and is SELECT * FROM ticks AS t WHERE t.qty > 1; query.inputs.__match_0.inputs[0].inputs.__join.join was [['sym', 'customer']] and is nothing; and 1 more
 the same match ids
+====
+SELECT LAG(qty) OVER (PARTITION BY sym ORDER BY ts) AS before FROM ticks
+~~~~
+SELECT LAG(qty, 1) OVER (PARTITION BY sym ORDER BY ts) AS before FROM ticks
+----
+query.inputs.__over_1.over[0][1] was LAG(qty) OVER (PARTITION BY sym ORDER BY ts) and is LAG(qty, 1) OVER (PARTITION BY sym ORDER BY ts)
+the same match ids
+====
+SELECT LAG(qty) OVER (PARTITION BY sym ORDER BY ts) AS before FROM ticks
+~~~~
+SELECT lag( QTY ) over w as Before -- named
+FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts)
+----
+the same query
+the same match ids
+====
+SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '1 minute'))
+~~~~
+SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '2 minutes'))
+----
+query.inputs.__over_1.inputs[0].inputs.__groups_1.windows.size was 60000000 and is 120000000; query.inputs.__over_1.inputs[0].inputs.__groups_1.windows.slide was 60000000 and is 120000000
+the same match ids
+====
+SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '1 minute'))
+~~~~
+SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '60 seconds'))
+----
+the same query
+the same match ids

@@ -128,7 +128,7 @@ def test_what_cannot_be_explained(engine):
 def test_a_run_over_a_stream_can_be_cancelled(engine, spark):
     def nap(frames):
         for frame in frames:
-            time.sleep(15)
+            time.sleep(4)
             yield frame
 
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 5).load()

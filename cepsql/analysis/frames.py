@@ -1,0 +1,163 @@
+"""How far the frame of a window function reaches from its row: OVER (... ROWS | RANGE BETWEEN ...)."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.positions import span_of
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+
+_DAY = 86_400_000_000
+_LONGEST = 2**60
+_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+_OF_ALL_ROWS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Which rows of its partition a row's frame may hold beside the row itself.
+
+    before, after:                 how many rows before and after it; `before` None: all.
+    micros_before, micros_after:   how much earlier and later they may be, microseconds.
+    Rows are needed that are within either measure.
+    """
+
+    before: int | None = 0
+    after: int = 0
+    micros_before: int = 0
+    micros_after: int = 0
+
+    def __or__(self, other: "Reach") -> "Reach":
+        return Reach(
+            None if self.before is None or other.before is None else max(self.before, other.before),
+            max(self.after, other.after),
+            max(self.micros_before, other.micros_before),
+            max(self.micros_after, other.micros_after),
+        )
+
+
+def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
+    """Return how far a call with OVER reads.
+
+    call:      with its own ORDER BY and frame; its first order is the event time, of the type `time_type`, "" if that
+               is not known.
+    Raises NotSupportedError for frames that only the end of a partition completes, ProgrammingError for bounds that are
+    not constant.
+    """
+    place = span_of(call, place) or place
+    function = call.this
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        function = function.this
+    if isinstance(function, exp.Lag | exp.Lead):
+        return _offset(function, call, place)
+    if isinstance(function, _RANKS):
+        return Reach(before=None)
+    if isinstance(function, _OF_ALL_ROWS):
+        raise NotSupportedError(
+            f"{function.sql_name()} over a stream is not supported", place, "a partition of a stream has no last row"
+        )
+    spec = call.args.get("spec")
+    if spec is None:
+        return Reach(before=None)
+    kind = str(spec.args.get("kind") or "").upper()
+    if kind not in ("ROWS", "RANGE"):
+        raise NotSupportedError(f"{kind} frames are not supported", place, "ROWS and RANGE are")
+    start = _bound(spec.args.get("start"), spec.args.get("start_side"), place)
+    end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), place)
+    if end is None and _side(spec.args.get("end_side")) == "FOLLOWING":
+        raise NotSupportedError(
+            "a frame up to UNBOUNDED FOLLOWING over a stream is not supported",
+            place,
+            "a partition of a stream has no last row: end the frame at CURRENT ROW, or some rows or time after it",
+        )
+    return _between(kind, start, end, time_type, place)
+
+
+def call_name(call: exp.Window) -> str:
+    """Return the name of the function of a call, upper case."""
+    function = call.this
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        function = function.this
+    return function.name.upper() if isinstance(function, exp.Anonymous) else function.sql_name()
+
+
+_Bound = tuple[int, exp.Expr]
+"""-1 or 1 for the direction, and how far; 0 for CURRENT ROW."""
+
+
+def _side(side: object) -> str:
+    return str(side or "").upper()
+
+
+def _bound(value: object, side: object, place: Span) -> _Bound | None:
+    """Return a bound of a frame, None for UNBOUNDED."""
+    if isinstance(value, str):
+        if value.upper() == "UNBOUNDED":
+            return None
+        return 0, exp.Literal.number(0)
+    assert isinstance(value, exp.Expr)
+    return (-1 if _side(side) == "PRECEDING" else 1), value
+
+
+def _between(kind: str, start: _Bound | None, end: _Bound | None, time_type: str, place: Span) -> Reach:
+    if kind == "ROWS":
+        first, last = (None if bound is None else bound[0] * _rows(bound[1], place) for bound in (start, end))
+        return Reach(None if first is None else max(-first, 0), max(last or 0, 0))
+    early, late = (None if bound is None else _micros(bound, time_type, place) for bound in (start, end))
+    if early is None:
+        return Reach(before=None, micros_after=max(late or 0, 0))
+    return Reach(micros_before=max(-early, 0), micros_after=max(late or 0, 0))
+
+
+def _offset(function: exp.Lag | exp.Lead, call: exp.Window, place: Span) -> Reach:
+    offset = function.args.get("offset")
+    count = 1 if offset is None else _rows(offset, place)
+    if call.find(exp.IgnoreNulls) or function.find(exp.IgnoreNulls):
+        # Any number of rows may be passed over.
+        if isinstance(function, exp.Lead) == (count > 0):
+            raise NotSupportedError(
+                f"{function.sql_name()} with IGNORE NULLS over a stream is not supported", place, "LAG is"
+            )
+        return Reach(before=None)
+    ahead = count if isinstance(function, exp.Lead) else -count
+    return Reach(before=max(-ahead, 0), after=max(ahead, 0))
+
+
+def _rows(value: exp.Expr, place: Span) -> int:
+    """Return a constant number of rows; raises ProgrammingError for others."""
+    plain, sign = value.unnest(), 1
+    if isinstance(plain, exp.Neg):
+        plain, sign = plain.this.unnest(), -1
+    if isinstance(plain, exp.Literal) and not plain.is_string and plain.name.isdigit():
+        return sign * int(plain.name)
+    raise ProgrammingError(
+        "the number of rows must be constant here", span_of(value, place), "for example ROWS 10 PRECEDING"
+    )
+
+
+def _micros(bound: _Bound, time_type: str, place: Span) -> int:
+    """Return how far a bound of RANGE lies from the row, in any calendar, microseconds."""
+    direction, value = bound
+    if direction == 0:
+        return 0
+    plain = value.unnest()
+    if (not time_type or time_type.startswith("date")) and not isinstance(plain, exp.Interval):
+        return direction * min(_rows(plain, place) * _DAY, _LONGEST)
+    months = _months(plain)
+    if months is not None:
+        return direction * min((months * 31 + 1) * _DAY, _LONGEST)
+    micros = interval_micros(value, span_of(value, place))
+    if micros < 0:
+        raise ProgrammingError("the distance of a frame's bound must not be negative", span_of(value, place))
+    # Spark adds days by the session's calendar, where one can be longer.
+    return direction * min(micros + (_DAY if micros >= _DAY else 0), _LONGEST)
+
+
+def _months(interval: exp.Expr) -> int | None:
+    if not isinstance(interval, exp.Interval) or not isinstance(interval.this, exp.Literal):
+        return None
+    unit = str(interval.args.get("unit") or "").upper().removesuffix("S")
+    size = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}.get(unit)
+    number = interval.this.name.strip()
+    return None if size is None or not number.isdigit() else size * int(number)

@@ -1,0 +1,130 @@
+"""What is asked of a GROUP BY with a window of event time over a stream."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.positions import span_of
+from cepsql.catalog import ColumnDefinition, Watermark
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.operators.windows import END, START
+from cepsql.ordered.row_layout import Column, RowLayout
+
+
+@dataclass(frozen=True)
+class FixedWindow:
+    """Windows of one size, microseconds: they begin every `slide`, `offset` after the epoch."""
+
+    size: int
+    slide: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class SessionWindow:
+    """Windows of rows that follow one another within `gap` microseconds."""
+
+    gap: int
+
+
+@dataclass(frozen=True)
+class WindowGroups:
+    """Groups of rows with equal keys in the same window, one row out for each.
+
+    name:       the placeholder table in the query around it.
+    columns:    of the rows.
+    keys:       the other columns of GROUP BY: names of columns, which come out.
+    time:       the column with the event time.
+    window:     which windows.
+    aggregates: the columns that come out beside keys, START and END, and the aggregates, over `columns`, that they are.
+    given:      which bound of the window what comes out is followed by: START or END.
+    layout:     the columns that travel; the values v0, v1, ... are `columns`.
+    """
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    keys: tuple[str, ...]
+    time: str
+    window: FixedWindow | SessionWindow
+    aggregates: tuple[tuple[ColumnDefinition, exp.Expr], ...]
+    given: str
+    layout: RowLayout
+
+    @property
+    def output(self) -> tuple[ColumnDefinition, ...]:
+        """The columns that come out."""
+        types = {column.name: column for column in self.columns}
+        kind = types[self.time].type
+        bounds = (ColumnDefinition(START, kind), ColumnDefinition(END, kind))
+        return (*(types[key] for key in self.keys), *bounds, *(column for column, _ in self.aggregates))
+
+    @property
+    def watermark(self) -> Watermark | None:
+        """The event time of what comes out, None if it can lie any time behind."""
+        if self.given == END:
+            return Watermark(END, 0)
+        return Watermark(START, self.window.size) if isinstance(self.window, FixedWindow) else None
+
+
+def plan_window(call: exp.Expr, place: Span | None) -> FixedWindow | SessionWindow:
+    """Plan a call of Spark's window or session_window.
+
+    Raises ProgrammingError and NotSupportedError for sizes that are not constant.
+    """
+    arguments, place = call.expressions[1:], span_of(call, place)
+    if call.name.upper() == "SESSION_WINDOW":
+        (gap,) = _lengths(arguments, place, 1)
+        return SessionWindow(gap)
+    size, slide, offset = [*_lengths(arguments, place, 3), None, None][:3]
+    assert size is not None
+    slide, offset = size if slide is None else slide, offset or 0
+    if slide > size or abs(offset) >= slide:
+        raise ProgrammingError(
+            "windows must begin at least as often as they are long, and the shift must be less than that", place
+        )
+    return FixedWindow(size, slide, offset)
+
+
+def plan_window_groups(
+    name: str,
+    columns: tuple[ColumnDefinition, ...],
+    watermark: Watermark,
+    keys: Sequence[str],
+    window: FixedWindow | SessionWindow,
+    aggregates: Sequence[tuple[ColumnDefinition, exp.Expr]],
+    given: str,
+) -> WindowGroups:
+    """Plan groups of the rows of a stream with these columns and this event time."""
+    layout = RowLayout(
+        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(keys)),
+        Column("t", _quoted(watermark.column)),
+        values=tuple(Column(f"v{i}", _quoted(column.name)) for i, column in enumerate(columns)),
+    )
+    return WindowGroups(name, columns, tuple(keys), watermark.column, window, tuple(aggregates), given, layout)
+
+
+def _lengths(arguments: Sequence[exp.Expr], place: Span | None, most: int) -> list[int]:
+    """Return constant lengths, microseconds; the first two are longer than zero."""
+    if not 1 <= len(arguments) <= most:
+        raise ProgrammingError("a window takes its size, how often windows begin, and their shift", place)
+    found = [_length(argument, place) for argument in arguments]
+    if any(micros <= 0 for micros in found[:2]):
+        raise ProgrammingError("a window must be longer than zero", place)
+    return found
+
+
+def _length(argument: exp.Expr, place: Span | None) -> int:
+    place = span_of(argument, place)
+    if isinstance(argument, exp.Literal) and argument.is_string:
+        text = argument.name.strip().removeprefix("interval ").removeprefix("INTERVAL ")
+        return interval_micros(exp.Interval(this=exp.Literal.string(text)), place)
+    if not isinstance(argument, exp.Interval):
+        raise NotSupportedError("the length of a window must be constant here", place, "for example '5 minutes'")
+    return interval_micros(argument, place)
+
+
+def _quoted(name: str) -> str:
+    return sql_of(exp.column(exp.to_identifier(name, quoted=True)))

@@ -1,0 +1,271 @@
+"""Window functions over all rows of a key so far: running totals, numbers and ranks of rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.errors import OperationalError
+from cepsql.operators.segments import Segments
+from cepsql.ordered.columns import integers, one_chunk, stack
+from cepsql.ordered.keys import find_keys, key_codes
+from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.ordinal import ordinals
+from cepsql.ordered.row_layout import RowLayout
+
+RUNNING_FUNCTIONS = ("row_number", "rank", "dense_rank", "count", "sum", "avg", "min", "max", "first", "last")
+"""What a `RunningCall` may compute."""
+
+_KEPT = "running"
+_ROWS, _PEERS = "rows", "peers"
+
+
+@dataclass(frozen=True)
+class RunningCall:
+    """One function of the rows of a key up to a row.
+
+    name:         of the output column.
+    function:     one of RUNNING_FUNCTIONS.
+    column:       the column that it reads; None for functions of rows.
+    rows:         the frame ends at the row itself; else at the last row that is equal to it in the order.
+    ignore_nulls: `first` and `last` pass over NULL, as all others do anyway.
+    """
+
+    name: str
+    function: str
+    column: str | None = None
+    rows: bool = False
+    ignore_nulls: bool = False
+
+
+@dataclass(frozen=True)
+class Running:
+    """Gives out each row with the values of functions over all rows of its key up to it.
+
+    It remembers for each key, for ever, how many rows it had and what each function needs to go on. Values and their
+    types are Spark's: sums of integers are BIGINT, of decimals ten digits longer, of others DOUBLE, added in order.
+
+    layout: the rows, which are given out with the columns that they have.
+    types:  of the output column of each call.
+    Raises OperationalError where a sum outgrows its type.
+    """
+
+    layout: RowLayout
+    calls: tuple[RunningCall, ...]
+    types: tuple[pa.DataType, ...]
+
+    sections: ClassVar[dict[str, int]] = {_KEPT: 1}
+    counters: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
+    hold = 0
+    changing = False
+
+    @property
+    def sides(self) -> tuple[RowLayout, ...]:
+        return (self.layout,)
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        return np.full(len(held.pending), NEVER)
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        (ordered,), stored = rows, sections.get(_KEPT)
+        if ordered is None:
+            return Step(pa.table({}), [None], {} if stored is None else {_KEPT: stored})
+        keys = [ordered.rows[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in self.layout.key_names]
+        before = _Before(stored, self.layout.key_names, keys, len(ordered.pending))
+        given, kept = _Batch(self, ordered, before).computed()
+        output = ordered.rows
+        for name, column in given.items():
+            output = output.append_column(name, column)
+        output = output.take(pa.array(np.argsort(integers(output["t"]), kind="stable")))
+        kept = pa.table({**dict(zip(self.layout.key_names, keys, strict=True)), **kept})
+        return Step(output, [None], {_KEPT: before.replaced_by(kept)})
+
+
+class _Before:
+    """What was remembered of the keys of a batch."""
+
+    def __init__(self, stored: pa.Table | None, names: list[str], keys: list[pa.Array], count: int):
+        self._stored, self._names, self._keys, self._count = stored, names, keys, count
+        self._place: pa.Array = pa.nulls(count, pa.int64())
+        if stored is not None and stored.num_rows:
+            held = [one_chunk(stored[name]) for name in names]
+            place = find_keys(held, stored.num_rows, keys, count) if names else np.zeros(1, np.int64)
+            found = np.full(count, -1)
+            found[place[place >= 0]] = np.flatnonzero(place >= 0)
+            self._place = pa.array(found, mask=found < 0)
+
+    def column(self, name: str, kind: pa.DataType) -> pa.Array:
+        """Return what is remembered under a name, NULL for keys that are new."""
+        if self._stored is None or not self._stored.num_rows:
+            return pa.nulls(self._count, kind)
+        return one_chunk(self._stored[name]).take(self._place)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return the numbers that are remembered under a name, 0 for keys that are new."""
+        return integers(self.column(name, pa.int64()).fill_null(0))
+
+    def replaced_by(self, kept: pa.Table) -> pa.Table:
+        """Return what to remember, with `kept` for the keys of the batch."""
+        if self._stored is None or not self._stored.num_rows:
+            return kept
+        if not self._names:
+            return kept
+        held = [one_chunk(self._stored[name]) for name in self._names]
+        others = find_keys(held, self._stored.num_rows, self._keys, self._count) < 0
+        return stack([self._stored.filter(pa.array(others)), kept])
+
+
+class _Batch:
+    """The rows of a batch, each key's after one place that stands for all rows of the key before."""
+
+    def __init__(self, operator: Running, ordered: OrderedRows, before: _Before):
+        self.operator, self.ordered, self.before = operator, ordered, before
+        count, size = len(ordered.starts) - 1, ordered.rows.num_rows
+        partition = np.repeat(np.arange(count), np.diff(ordered.starts))
+        self.rows = np.arange(size) + partition + 1
+        self.heads = ordered.starts[:-1] + np.arange(count)
+        self.ends = ordered.starts[1:] + np.arange(count)
+        self.segments = Segments(np.append(self.heads, size + count))
+        self.peers = self._peers()
+
+    def computed(self) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
+        """Return the output column of each call, and what to remember under which names."""
+        rows = self._sums(np.ones(len(self.rows), np.int64), self.before.numbers(_ROWS))
+        first = np.concatenate([[True], np.diff(self.peers) != 0])
+        peers = self._sums(first.astype(np.int64), self.before.numbers(_PEERS))
+        kept = {_ROWS: pa.array(rows[self.ends]), _PEERS: pa.array(peers[self.ends])}
+        given = {}
+        for number, (call, kind) in enumerate(zip(self.operator.calls, self.operator.types, strict=True)):
+            match call.function:
+                case "row_number":
+                    values = pa.array(rows[self.rows])
+                case "rank":
+                    values = pa.array(rows[self.rows][first][np.cumsum(first) - 1])
+                case "dense_rank":
+                    values = pa.array(peers[self.rows])
+                case _:
+                    running, remembered = self._aggregate(call, kind, f"c{number}", rows)
+                    kept |= remembered
+                    values = running.take(pa.array(self.rows if call.rows else self.peers))
+            given[call.name] = values.cast(kind)
+        return given, kept
+
+    def _aggregate(
+        self, call: RunningCall, kind: pa.DataType, name: str, rows: np.ndarray
+    ) -> tuple[pa.Array, dict[str, pa.Array]]:
+        """Return the value of an aggregate up to each place, and what it goes on from."""
+        assert call.column is not None
+        column = self.ordered.rows[call.column].chunk(0)
+        valid = np.zeros(len(rows), bool)
+        valid[self.rows] = column.is_valid().to_numpy(zero_copy_only=False)
+        count = self._sums(valid[self.rows].astype(np.int64), self.before.numbers(f"{name}_count"))
+        kept = {f"{name}_count": pa.array(count[self.ends])}
+        if call.function == "count":
+            return pa.array(count), kept
+        if call.function in ("sum", "avg"):
+            total = self._totals(call, kind, column, name)
+            kept[f"{name}_sum"] = total.take(pa.array(self.ends))
+            value = total if call.function == "sum" else _mean(total, count, kind)
+            return pc.if_else(pa.array(count > 0), value, pa.nulls(len(count), value.type)), kept
+        value = self._chosen(call, column, valid, name, rows)
+        kept[f"{name}_value"] = value.take(pa.array(self.ends))
+        return value, kept
+
+    def _totals(self, call: RunningCall, kind: pa.DataType, column: pa.Array, name: str) -> pa.Array:
+        """Return the sum up to each place, not NULL."""
+        if pa.types.is_decimal(column.type):
+            held = pa.decimal128(38, column.type.scale)
+            numbers = _unscaled(column)
+            before = _unscaled(self.before.column(f"{name}_sum", held))
+            total = self._sums(numbers, before)
+            limit = 10 ** min(column.type.precision + 10, 38)
+            if any(abs(one) >= limit for one in (total.min(), total.max())):
+                raise _overflow(call, "DECIMAL")
+            return _decimals(total, held)
+        if call.function == "sum" and pa.types.is_integer(column.type):
+            numbers = integers(column.fill_null(0)).astype(np.int64)
+            before = self.before.numbers(f"{name}_sum")
+            total = self._sums(numbers, before)
+            if np.abs(self._sums(numbers.astype(np.float64), before.astype(np.float64))).max() > 2**62:
+                exact = self._sums(numbers.astype(object), before.astype(object))
+                if max(abs(exact.min() + 1), exact.max()) >= 2**63:
+                    raise _overflow(call, "BIGINT")
+            return pa.array(total)
+        numbers = column.fill_null(0).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        before = self.before.column(f"{name}_sum", pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        return pa.array(self._sums(numbers, before))
+
+    def _chosen(self, call: RunningCall, column: pa.Array, valid: np.ndarray, name: str, rows: np.ndarray) -> pa.Array:
+        """Return the value of the row that an aggregate chooses among those up to each place."""
+        before = self.before.column(f"{name}_value", column.type)
+        extended = pa.concat_arrays([before, column])
+        source = np.zeros(len(rows), np.int64)
+        source[self.heads] = np.arange(len(self.heads))
+        source[self.rows] = np.arange(len(self.rows)) + len(self.heads)
+        if call.function in ("first", "last") and not call.ignore_nulls:
+            there = np.ones(len(rows), bool)
+            there[self.heads] = rows[self.heads] > 0
+        else:
+            there = valid.copy()
+            there[self.heads] = before.is_valid().to_numpy(zero_copy_only=False)
+        match call.function:
+            case "first":
+                chosen = self.segments.first(there)
+            case "last":
+                chosen = self.segments.last(there)
+            case _:
+                order = ordinals(extended, equal_zeros=True)[source]
+                chosen = self.segments.greatest(order if call.function == "max" else ~order, there)
+        return extended.take(pa.array(np.where(chosen < 0, 0, source[chosen]), mask=chosen < 0))
+
+    def _sums(self, values: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Return the sum up to each place: of the rows, and at the heads of what was before."""
+        extended = np.zeros(len(self.rows) + len(self.heads), values.dtype)
+        extended[self.heads], extended[self.rows] = before, values
+        return self.segments.sums(extended)
+
+    def _peers(self) -> np.ndarray:
+        """Return the place of the last row that is equal to each row in the order."""
+        names = ["t", *(column.name for column in self.operator.layout.order)]
+        codes, _ = key_codes([self.ordered.rows[name].chunk(0) for name in names], len(self.rows))
+        differs = np.diff(codes) != 0
+        differs[self.ordered.starts[1:-1] - 1] = True
+        last = np.flatnonzero(np.append(differs, True))
+        return self.rows[last[np.searchsorted(last, np.arange(len(codes)))]]
+
+
+def _mean(total: pa.Array, count: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Return sums by counts; what stands where the count is 0 means nothing."""
+    count = np.maximum(count, 1)
+    if not pa.types.is_decimal(total.type):
+        return pa.array(total.to_numpy(zero_copy_only=False) / count)
+    numbers = _unscaled(total) * 10 ** (kind.scale - total.type.scale)
+    count = count.astype(object)
+    # Half up, away from zero.
+    rounded = (np.abs(numbers) * 2 + count) // (count * 2)
+    return _decimals(np.where(numbers < 0, -rounded, rounded), kind)
+
+
+def _unscaled(column: pa.Array) -> np.ndarray:
+    """Return decimals as Python integers, in units of their last digit; 0 for NULL."""
+    column = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
+    halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
+    return halves[:, 1].astype(object) * 2**64 + halves[:, 0].view(np.uint64).astype(object)
+
+
+def _decimals(numbers: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Return decimals from Python integers in units of their last digit."""
+    halves = np.empty((len(numbers), 2), np.int64)
+    halves[:, 0] = (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)
+    halves[:, 1] = (numbers >> 64).astype(np.int64)
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(halves.tobytes())])
+
+
+def _overflow(call: RunningCall, kind: str) -> OperationalError:
+    return OperationalError(
+        f"a running {call.function.upper()} outgrows its type {kind}", hint="CAST its argument to DOUBLE"
+    )

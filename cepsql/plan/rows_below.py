@@ -1,0 +1,74 @@
+"""The rows that an ordered operator reads in place of a SELECT: the columns that are needed of what stands in FROM."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.plan.nodes import Node
+
+AROUND = ("distinct", "order", "limit", "offset", "sort", "cluster")
+"""The clauses of a SELECT that go over its output, and stay around the operator."""
+
+_COMPUTED = (*AROUND, "qualify", "windows", "group", "having")
+
+
+@dataclass
+class RowsBelow:
+    """The columns that an operator's rows need: expressions over what a SELECT reads, by the name that they get."""
+
+    names: dict[exp.Expr, exp.Identifier] = field(default_factory=dict)
+
+    def take(self, expression: exp.Expr) -> exp.Column:
+        """Return the column that stands for an expression."""
+        plain = expression.unalias().copy()
+        if plain not in self.names:
+            self.names[plain] = self._name(plain)
+        column = exp.column(self.names[plain].copy())
+        place = span_of(expression)
+        if place is not None:
+            column.this.meta.update(start=place.start, end=place.end - 1)
+        return column
+
+    def _name(self, expression: exp.Expr) -> exp.Identifier:
+        """Return the name of a column itself, unless another one has it."""
+        taken = {name.name.lower() for name in self.names.values()}
+        if isinstance(expression, exp.Column) and expression.name.lower() not in taken:
+            return exp.to_identifier(expression.name, quoted=expression.this.quoted)
+        return exp.to_identifier(f"__c{len(self.names)}")
+
+    def replace_in(self, expression: exp.Expr, table: str | None = None) -> exp.Expr:
+        """Return an expression in which columns stand for those that it reads."""
+
+        def taken(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or node.table == table:
+                return node
+            column = self.take(node)
+            if table is not None:
+                column.set("table", exp.to_identifier(table))
+            return column
+
+        return expression.copy().transform(taken)
+
+    def select(self, select: exp.Select) -> exp.Select:
+        """Return the SELECT of these columns from what `select` reads."""
+        inner = select.copy()
+        for part in _COMPUTED:
+            inner.set(part, None)
+        inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in self.names.items()])
+        return inner
+
+
+def spoken_type(expression: exp.Expr) -> str:
+    """Return the Spark type of an annotated expression, "unknown" where sqlglot cannot tell."""
+    name = sql_of(expression.type).lower() if expression.type is not None else "unknown"
+    return "unknown" if name in ("null", "") else name
+
+
+def read_nodes(query: exp.Query, nodes: Mapping[str, Node]) -> dict[str, Node]:
+    """Return the nodes that a query reads, in the order in which it names them."""
+    names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
+    return {name: nodes[name] for name in names}

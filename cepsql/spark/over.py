@@ -1,0 +1,125 @@
+"""Window functions over a stream as a Spark DataFrame: an ordered stage hands out the rows of frames, Spark computes.
+
+Spark refuses window functions over streams because a frame might span micro-batches. The stage gives out every row
+together with the rows of its frame, so that here each frame lies in one micro-batch.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, NumericType, StructField, StructType
+from sqlglot import exp
+
+from cepsql.analysis.canonical import digest
+from cepsql.analysis.over import Frames
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.errors import NotSupportedError
+from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
+from cepsql.operators.running import Running, RunningCall
+from cepsql.ordered.columns import plain_schema
+from cepsql.plan.identity import describe_frames
+from cepsql.spark.bounds import BOUND, unpack_bounded
+from cepsql.spark.buckets import Buckets
+from cepsql.spark.rows import incomparable, layout_columns
+from cepsql.spark.source import quoted
+from cepsql.spark.stage import Feed, run_stage, stage_rows
+
+STATE_VERSION = 1
+"""Of the rows that are kept for frames; to be raised when the columns that travel change."""
+
+_FRESH, _PLACE = "__fresh", "__place"
+
+
+def over_stream(
+    feeds: Sequence[Feed], frames: Frames, observation: str, buckets: Buckets | None, markers: bool
+) -> DataFrame:
+    """Return the rows of streams, merged in the order of event time, with a column for each call.
+
+    feeds:   streams of the same columns and types.
+    markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    """
+    if frames.running:
+        return _running(feeds, frames, observation, buckets, markers)
+    reach = frames.reach
+    assert reach.before is not None
+    operator = FrameRows(frames.layout, reach.before, reach.after, reach.micros_before, reach.micros_after)
+    identity = digest([STATE_VERSION, describe_frames(frames)])[:16]
+    stage = run_stage(operator, feeds, identity, observation, buckets)
+    schema = _schema(feeds[0].frame, frames)
+    if markers:
+        assert operator.hold is not None
+        found = unpack_bounded(stage, schema, operator.hold)
+    else:
+        found = stage_rows(stage, schema)
+    values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
+    marks = [BOUND] if markers else []
+    return _computed(found.selectExpr(*values, f"{FRESH} AS {_FRESH}", f"{PLACE} AS {_PLACE}", *marks), frames, marks)
+
+
+def _running(
+    feeds: Sequence[Feed], frames: Frames, observation: str, buckets: Buckets | None, markers: bool
+) -> DataFrame:
+    """Return the rows with what an operator computes that goes on from batch to batch."""
+    frame, calls = feeds[0].frame, frames.running_calls
+    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    given = [StructField(call.name, _type(call, rows)) for call in calls]
+    types = plain_schema(to_arrow_schema(StructType(given), timezone="UTC")).types
+    operator = Running(frames.layout, calls, tuple(types))
+    identity = digest([STATE_VERSION, describe_frames(frames)])[:16]
+    stage = run_stage(operator, feeds, identity, observation, buckets)
+    plain = [StructField(field.name, field.dataType) for field in rows.schema.fields]
+    schema = StructType([*plain, *given])
+    found = unpack_bounded(stage, schema, operator.hold) if markers else stage_rows(stage, schema)
+    values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
+    return found.selectExpr(*values, *(quoted(call.name) for call in calls), *([BOUND] if markers else []))
+
+
+def _type(call: RunningCall, rows: DataFrame) -> DataType:
+    """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
+    if call.column is None:
+        return IntegerType()
+    kind = rows.schema[call.column].dataType
+    arithmetic = call.function in ("sum", "avg")
+    compares = incomparable(kind) is None and "collate" not in kind.simpleString().lower()
+    fits = isinstance(kind, NumericType) if arithmetic else compares
+    if not fits and call.function != "count":
+        raise NotSupportedError(
+            f"{call.function.upper()} of {kind.simpleString().upper()} over all rows before, on a stream, is not "
+            "supported",
+            hint="begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
+        )
+    return rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
+
+
+def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:
+    """Return the fresh rows with the columns of the calls; markers are partitions of their own."""
+    keys = [*frames.keys, *marks]
+    spread = rows.repartition(*map(quoted, keys)) if keys else rows.repartition(1)
+    order = [F.expr(quoted(key)).asc() for key in keys]
+    order += [_sort_key(item) for item in frames.order]
+    # Rows that tie in ORDER BY keep the stage's order, which is the same in every micro-batch.
+    placed = spread.sortWithinPartitions(*order, _PLACE)
+    calls = [f"{sql_of(_over_rows(call.call, marks))} AS {quoted(call.column.name)}" for call in frames.calls]
+    computed = placed.selectExpr("*", *calls)
+    return computed.where(" OR ".join([_FRESH, *(f"{mark} IS NOT NULL" for mark in marks)])).drop(_FRESH, _PLACE)
+
+
+def _sort_key(item: exp.Ordered):
+    column = F.expr(quoted(item.this.name))
+    if item.args.get("desc"):
+        return column.desc_nulls_first() if item.args.get("nulls_first") else column.desc_nulls_last()
+    return column.asc_nulls_first() if item.args.get("nulls_first") else column.asc_nulls_last()
+
+
+def _over_rows(call: exp.Window, marks: list[str]) -> exp.Window:
+    copy = call.copy()
+    copy.set("partition_by", [*(copy.args.get("partition_by") or []), *map(exp.column, marks)])
+    return copy
+
+
+def _schema(frame: DataFrame, frames: Frames) -> StructType:
+    fields = frame.selectExpr(*layout_columns(frame, frames.layout)).schema.fields
+    given = [StructField(field.name, field.dataType) for field in fields]
+    return StructType([*given, StructField(FRESH, BooleanType()), StructField(PLACE, LongType())])

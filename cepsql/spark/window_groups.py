@@ -1,0 +1,104 @@
+"""Windows of event time over a stream as a Spark DataFrame: an ordered stage closes them, Spark aggregates.
+
+All rows of a group come out of the stage in one micro-batch. An aggregation of Spark's would keep state for them all
+the same; the aggregates are computed as window functions over the rows of the group, one of which is kept.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import BooleanType, LongType, StructField, StructType
+from sqlglot import exp
+
+from cepsql.analysis.aggregate_calls import aggregate_call, spread_distinct
+from cepsql.analysis.canonical import digest
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.window_groups import SessionWindow, WindowGroups
+from cepsql.operators.windows import END, FIRST, PLACE, START, FixedWindows, Sessions
+from cepsql.plan.identity import describe_window_groups
+from cepsql.spark.bounds import BOUND, unpack_bounded
+from cepsql.spark.buckets import Buckets
+from cepsql.spark.rows import layout_columns, timestamp_of
+from cepsql.spark.source import quoted
+from cepsql.spark.stage import Feed, run_stage, stage_rows
+
+STATE_VERSION = 1
+"""Of the rows that are kept for windows; to be raised when the columns that travel change."""
+
+_FIRST, _PLACE = "__first", "__place"
+
+
+def window_aggregates(
+    feeds: Sequence[Feed], groups: WindowGroups, observation: str, buckets: Buckets | None, markers: bool
+) -> DataFrame:
+    """Return a row for each group of streams, merged in the order of event time, as soon as its window is over.
+
+    feeds:   streams of the same columns and types.
+    markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    """
+    window, layout = groups.window, groups.layout
+    if isinstance(window, SessionWindow):
+        operator: FixedWindows | Sessions = Sessions(layout, window.gap)
+    else:
+        operator = FixedWindows(layout, window.size, window.slide, window.offset)
+    identity = digest([STATE_VERSION, describe_window_groups(groups)])[:16]
+    stage = run_stage(operator, feeds, identity, observation, buckets)
+    frame = feeds[0].frame
+    schema = _schema(frame, groups)
+    hold = groups.watermark.delay if groups.watermark is not None else 0
+    found = unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
+    kind = frame.schema[groups.time].dataType
+    columns = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(groups.columns)]
+    bounds = [f"{timestamp_of(name, kind)} AS {name}" for name in (START, END)]
+    marks = [BOUND] if markers else []
+    rows = found.selectExpr(*columns, *bounds, f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *marks)
+    return _aggregated(rows, groups, marks)
+
+
+def _aggregated(rows: DataFrame, groups: WindowGroups, marks: list[str]) -> DataFrame:
+    """Return the first row of each group with the aggregates; markers are groups of their own."""
+    keys = list(map(quoted, [*groups.keys, START, END, *marks]))
+    placed = rows.repartition(*keys).sortWithinPartitions(*keys, _PLACE)
+    over = f"OVER (PARTITION BY {', '.join(keys)})"
+    calls: list[str] = []
+    distinct: dict[str, list[str]] = {}
+    for column, call in groups.aggregates:
+        plain, values = _without_distinct(call, len(distinct))
+        distinct |= values
+        calls.append(f"{sql_of(plain)} {over} AS {quoted(column.name)}")
+    if distinct:
+        # A value counts where it comes first in its group.
+        flags = [
+            f"row_number() OVER (PARTITION BY {', '.join([*keys, *values])} ORDER BY {_PLACE}) = 1 AS {name}"
+            for name, values in distinct.items()
+        ]
+        placed = placed.selectExpr("*", *flags).sortWithinPartitions(*keys, _PLACE)
+    computed = placed.selectExpr("*", *calls)
+    kept = computed.where(" OR ".join([_FIRST, *(f"{mark} IS NOT NULL" for mark in marks)]))
+    return kept.selectExpr(*(quoted(column.name) for column in groups.output), *marks)
+
+
+def _without_distinct(call: exp.Expr, number: int) -> tuple[exp.Expr, dict[str, list[str]]]:
+    """Return an aggregate over different values as one over the rows that a flag marks, and what the flag goes by."""
+    taken = aggregate_call(call)
+    if taken is None or not taken.distinct:
+        return call, {}
+    name = f"__distinct{number}"
+    values = [sql_of(argument) for argument in taken.arguments]
+    condition: exp.Expr = exp.column(name)
+    if taken.filter is not None:
+        values.append(sql_of(taken.filter))
+        condition = exp.and_(condition, taken.filter.copy())
+    copy = call.copy()
+    for node in list(copy.find_all(exp.Distinct)):
+        assert node.parent is not None
+        spread_distinct(node.parent, node)
+    inner = copy.this if isinstance(copy, exp.Filter) else copy
+    return exp.Filter(this=inner, expression=exp.Where(this=condition)), {name: values}
+
+
+def _schema(frame: DataFrame, groups: WindowGroups) -> StructType:
+    fields = frame.selectExpr(*layout_columns(frame, groups.layout)).schema.fields
+    given = [StructField(field.name, field.dataType) for field in fields]
+    bounds = [StructField(START, LongType()), StructField(END, LongType())]
+    return StructType([*given, *bounds, StructField(FIRST, BooleanType()), StructField(PLACE, LongType())])

@@ -1,1 +1,0 @@
-test_damaged_checkpoints.py

@@ -1,0 +1,141 @@
+"""Writes batches to a sink as Spark would, without Spark, in a process that is killed again and again.
+
+`writing.py FOLDER FORMAT BATCHES KILLS SEED` says how many kills there were. A batch is written, then FOLDER/committed
+says so; the process after one that was killed goes on with the first batch that is not committed. So a sink can be cut
+short hundreds of times in the time that a JVM takes to start.
+"""
+
+import itertools
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+import unittest.mock
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import cepsql.sinks.files
+import cepsql.sinks.table
+from cepsql.catalog import Sink
+from cepsql.sinks import WriterIdentity, open_sink
+
+COLUMNS = [("id", "bigint"), ("text", "string")]
+ROWS = 200
+PARTS = 3
+LONGEST_LIFE_SECONDS = 0.4
+
+
+def rows(batch: int, part: int) -> pa.Table:
+    """Return the rows of a task in a batch."""
+    first = (batch * PARTS + part) * ROWS
+    return pa.table(
+        {"id": pa.array(range(first, first + ROWS)), "text": [f"row {n}" for n in range(first, first + ROWS)]}
+    )
+
+
+class Frame:
+    """As much of a DataFrame as sinks use: its schema, and a writer that makes files as Spark does."""
+
+    def __init__(self, batch: int):
+        self.batch = batch
+        self.schema = type("Schema", (), {"fields": [_field(*column) for column in COLUMNS]})
+        self.write = self
+
+    def observe(self, observed, *_):
+        observed.get = {"rows": ROWS * PARTS}
+        return self
+
+    def format(self, _):
+        return self
+
+    def options(self, **_):
+        return self
+
+    def partitionBy(self, *_):
+        return self
+
+    def save(self, uri: str) -> None:
+        folder = Path(urlparse(uri).path)
+        folder.mkdir(parents=True)
+        for part in range(PARTS):
+            name = f"part-{part:05}-00000000-0000-0000-0000-00000000000{self.batch % 10}-c000.snappy.parquet"
+            pq.write_table(rows(self.batch, part), folder / name)
+
+
+class Pieces:
+    """The rows of a batch as `cepsql.spark.pieces.collect_pieces` gives them."""
+
+    def __init__(self, frame: Frame):
+        self.frame, self.rows = frame, ROWS * PARTS
+
+    def __enter__(self) -> "Pieces":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        """There is nothing to remove."""
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        return (rows(self.frame.batch, part) for part in range(PARTS))
+
+
+def sink_of(folder: Path, format: str) -> Sink:
+    """Return the sink of a run."""
+    place = {"parquet": ("path", f"{folder}/out"), "sqlite": ("path", f"{folder}/out.db")}.get(format)
+    options = [place or ("url", os.environ["FAULTS_POSTGRESQL"])]
+    if format != "parquet":
+        options += [("table", folder.name), ("create_table", "true")]
+    return Sink("out", (), format, tuple(options))
+
+
+def write(folder: Path, format: str, batches: int, epoch: int) -> None:
+    """Write the batches that are not committed."""
+    committed = folder / "committed"
+    last = json.loads(committed.read_text()) if committed.exists() else -1
+    sink = open_sink(sink_of(folder, format), WriterIdentity("q", epoch, "checkpoint"))
+    sink.check(COLUMNS)
+    sink.claim()
+    for batch in range(last + 1, batches):
+        sink.accept(Frame(batch), batch)
+        (folder / "committed.new").write_text(json.dumps(batch))
+        os.replace(folder / "committed.new", committed)
+
+
+def main(folder: Path, format: str, batches: int, kills: int, seed: str) -> int:
+    """Write all batches in processes of which so many are killed; return how many were."""
+    chance = random.Random(seed)
+    for killed in itertools.count():
+        child = os.fork()
+        if child == 0:
+            try:
+                write(folder, format, batches, epoch=killed + 1)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        if killed < kills:
+            time.sleep(chance.uniform(0, LONGEST_LIFE_SECONDS))
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if os.waitstatus_to_exitcode(status) == 0:
+            return killed
+        if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
+            sys.exit(1)
+    raise AssertionError
+
+
+def _field(name: str, kind: str):
+    return type("Field", (), {"name": name, "dataType": type("Type", (), {"simpleString": lambda _: kind})()})()
+
+
+if __name__ == "__main__":
+    cepsql.sinks.files.Observation = lambda: type("Observed", (), {})()
+    cepsql.sinks.files.F = unittest.mock.MagicMock()
+    cepsql.sinks.table.collect_pieces = Pieces
+    print(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]))

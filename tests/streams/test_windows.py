@@ -1,0 +1,96 @@
+"""Window functions and windows give what Spark gives over a table of the rows, whatever the micro-batches are."""
+
+import decimal
+import itertools
+
+import pytest
+from test_equals_batch import STREAM, TYPES, disordered, events
+
+import cepsql
+from cepsql.testing import play
+
+QUERIES = {
+    "frames of rows": """SELECT *, SUM(x * 2) OVER w AS total, AVG(d) OVER w AS mean,
+          COUNT(*) FILTER (WHERE x > 4) OVER w AS n,
+          STDDEV(x) OVER w AS spread, MAX(s) OVER w AS top,
+          LAG(x, 2, -1) OVER (PARTITION BY k ORDER BY ts, x, d, s) AS back,
+          FIRST_VALUE(d) IGNORE NULLS OVER w AS first, NTH_VALUE(x, 2) OVER w AS second, LAST_VALUE(s) OVER w AS last,
+          PERCENTILE(x, 0.5) OVER w AS middle, COLLECT_LIST(x) OVER w AS listed
+        FROM events WINDOW w AS (PARTITION BY k ORDER BY ts, x, d, s ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)""",
+    "frames of time": """SELECT k, ts, x - MIN(x) OVER w AS above, SUM(d) OVER w AS total, COUNT(x) OVER (
+          PARTITION BY upper(k), x > 4 ORDER BY ts
+          RANGE BETWEEN INTERVAL '8' SECONDS PRECEDING AND INTERVAL '1' SECOND PRECEDING) AS n
+        FROM events WHERE s <> 'c'
+        WINDOW w AS (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '5' SECONDS PRECEDING AND CURRENT ROW)""",
+    "frames ahead": """SELECT *, LEAD(x) OVER (PARTITION BY k ORDER BY ts, x, d, s) AS next,
+          SUM(x) OVER (
+            PARTITION BY k ORDER BY ts RANGE BETWEEN CURRENT ROW AND INTERVAL '4' SECONDS FOLLOWING) AS coming,
+          SUM(x) OVER (PARTITION BY k ORDER BY ts, x, d, s ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) AS two
+        FROM events""",
+    "a pattern over frames": """SELECT * FROM (
+          SELECT k, ts, x, AVG(x) OVER (
+            PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '6' SECONDS PRECEDING AND CURRENT ROW) AS mean
+          FROM events)
+        MATCH_RECOGNIZE (
+          PARTITION BY k ORDER BY ts, x MEASURES A.x AS x, LAST(B.mean) AS mean
+          PATTERN (A B) DEFINE B AS B.mean < A.mean)""",
+    "frames over a pattern": """SELECT *, SUM(n) OVER (PARTITION BY k ORDER BY until ROWS 2 PRECEDING) AS total
+        FROM events MATCH_RECOGNIZE (
+          PARTITION BY k ORDER BY ts, x, d, s MEASURES COUNT(*) AS n, LAST(B.x) AS x, MATCH_ROWTIME() AS until
+          PATTERN (A B+?) WITHIN INTERVAL '9' SECONDS DEFINE B AS B.x > A.x)""",
+    "running totals": """SELECT *, SUM(x) OVER w AS total, COUNT(*) OVER w AS n, AVG(d) OVER w AS mean,
+          MAX(s) OVER w AS top, COUNT_IF(x > 4) OVER r AS many,
+          AVG(x) FILTER (WHERE s <> 'a') OVER r AS some, SUM(d) OVER r AS sum_d, MIN(d) OVER r AS least,
+          FIRST_VALUE(s) OVER w AS first, LAST_VALUE(x) IGNORE NULLS OVER r AS last,
+          ROW_NUMBER() OVER w AS number, RANK() OVER (PARTITION BY k ORDER BY ts) AS rank, SUM(x / 10) OVER r AS tenth,
+          DENSE_RANK() OVER (PARTITION BY k ORDER BY ts) AS dense, SUM(x) OVER (ORDER BY ts) AS overall
+        FROM events WINDOW w AS (PARTITION BY k ORDER BY ts, x, d, s),
+          r AS (PARTITION BY k ORDER BY ts, x, d, s ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)""",
+    "frames over frames": """SELECT k, ts, ahead, MAX(ahead) OVER (ORDER BY ts, k, x ROWS 4 PRECEDING) AS most FROM (
+          SELECT DISTINCT k, ts, x, COUNT(*) OVER
+            (PARTITION BY k ORDER BY ts RANGE BETWEEN CURRENT ROW AND INTERVAL '3' SECONDS FOLLOWING) AS ahead
+          FROM events) QUALIFY most > 1""",
+    "a pattern over windows": """SELECT * FROM (
+          SELECT k, window.end AS until, COUNT(*) AS n, SUM(d) AS total FROM events GROUP BY k, window(ts, '4 seconds'))
+        MATCH_RECOGNIZE (
+          PARTITION BY k ORDER BY until MEASURES A.n AS a, B.n AS b, B.total AS total, B.until AS until
+          AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) DEFINE B AS B.n <> A.n)""",
+    "every aggregate": """SELECT *, LAG(n) OVER (PARTITION BY u, even ORDER BY since) AS before FROM (
+          SELECT upper(k) AS u, window.start AS since, window.end, COUNT(*) AS n, COUNT(DISTINCT x) AS different,
+            SUM(DISTINCT x) FILTER (WHERE x > 2) AS few, AVG(d) AS mean, MAX(s) AS top, STDDEV(x) + 1 AS spread,
+            PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) AS middle, SIZE(COLLECT_SET(s)) AS texts,
+            APPROX_COUNT_DISTINCT(x) AS about, hll_sketch_estimate(hll_sketch_agg(x)) AS sketched, x % 2 = 0 AS even
+          FROM events WHERE s <> 'a' GROUP BY upper(k), x % 2 = 0, window(ts, '8 seconds', '4 seconds', '1 second')
+          HAVING COUNT(*) < 4)""",
+    "the most of each window": """SELECT until, k, n, RANK() OVER w AS rank, NTILE(2) OVER w AS half,
+          SUM(n) OVER (PARTITION BY until) AS overall FROM (
+          SELECT window.end AS until, k, COUNT(*) AS n FROM events GROUP BY k, window(ts, '10 seconds'))
+        QUALIFY ROW_NUMBER() OVER w <= 2 WINDOW w AS (PARTITION BY until ORDER BY n DESC, k)""",
+    "windows over windows": """SELECT at, most, ROW_NUMBER() OVER (ORDER BY at) AS number FROM (
+          SELECT window.end AS at, MAX(n) AS most FROM (
+            SELECT k, window.end, COUNT(*) AS n FROM events GROUP BY 1, 2, window(ts, '2 seconds'))
+          GROUP BY window(end, '10 seconds'))""",
+    "sessions": """SELECT k, n, total, at, MIN(n) OVER (ORDER BY at, k, n ROWS 1 PRECEDING) AS least FROM (
+          SELECT k, session_window.end AS at, session_window.start AS since, COUNT(*) AS n, SUM(x) AS total FROM events
+          GROUP BY k, session_window(ts, '1500 milliseconds'))""",
+    "windows over a pattern over windows": """SELECT at, SUM(m) OVER (ORDER BY at ROWS 1 PRECEDING) AS last FROM (
+          SELECT window.end AS at, COUNT(*) AS m FROM (
+            SELECT window.end AS until, COUNT(*) AS n FROM events GROUP BY window(ts, '1 second'))
+          MATCH_RECOGNIZE (ORDER BY until MEASURES MATCH_ROWTIME() AS rowtime PATTERN (A B) WITHIN INTERVAL '9' SECONDS
+            DEFINE B AS B.n <= A.n)
+          GROUP BY window(rowtime, '5 seconds'))""",
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_stream_equals_table(name, spark):
+    query, engine = QUERIES[name], cepsql.connect(spark)
+    for seed in itertools.count(len(query)):
+        rows = events(seed)
+        typed = [(k, at, x, None if d is None else decimal.Decimal(d), s) for k, at, x, d, s in rows]
+        engine.register("events", spark.createDataFrame(typed, TYPES))
+        expected = sorted(map(repr, engine.sql(query).collect()))
+        if len(expected) > 2:
+            break
+    played = play(STREAM + query, disordered(rows, seed), restart={1, 3}, spark=spark)
+    assert sorted(repr(row) for batch in played for row in batch) == expected
