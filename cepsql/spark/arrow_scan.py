@@ -13,8 +13,7 @@ from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.pattern.dead_rows import AliveRows
-from cepsql.scalar.zone import Zone
-from cepsql.scan.ansi import ansi_obstacle
+from cepsql.scalar.tree import Session
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.read import read_files
@@ -49,18 +48,22 @@ def scan_packets(
     paths = spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
     if control is not None:
         paths = paths.unionByName(spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path"))
-    return paths.mapInArrow(partial(_packed, scan, session_zone(spark), buckets, number), PACKET_DDL)
+    return paths.mapInArrow(partial(_packed, scan, buckets, number), PACKET_DDL)
 
 
-def session_obstacle(spark: SparkSession, scan: ArrowScan) -> str | None:
+def scan_session(spark: SparkSession) -> Session:
+    """Return the rules of a session by which expressions are computed."""
+    return Session(setting(spark, _ANSI).lower() == "true", session_zone(spark))
+
+
+def session_obstacle(spark: SparkSession) -> str | None:
     """Return the setting under which this session reads otherwise than an Arrow scan, None if there is none."""
     for key, expected in _EXPECTED.items():
         if setting(spark, key).lower() != expected.lower():
             return f"{key} is {setting(spark, key)}"
     if setting(spark, _LEGACY_TIMES).upper() == "LEGACY":
         return f"{_LEGACY_TIMES} is LEGACY"
-    checked = ansi_obstacle(scan.nodes) if setting(spark, _ANSI).lower() == "true" else None
-    return checked and f"{_ANSI} is true, which concerns {checked}"
+    return None
 
 
 def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
@@ -83,10 +86,8 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
     return None
 
 
-def _packed(
-    scan: ArrowScan, zone: Zone, buckets: int, number: int, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def _packed(scan: ArrowScan, buckets: int, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
     paths = (path for batch in batches for path in batch["path"].to_pylist())
     reduction = None if scan.alive is None else AliveRows(scan.alive)
-    return pack(read_files(scan, zone, buckets, paths), buckets, number, reduction)
+    return pack(read_files(scan, buckets, paths), buckets, number, reduction)

@@ -1,8 +1,10 @@
 """The work of planning grows with a statement, not with its square or worse."""
 
 import pytest
+from catalog import engine
 from sqlglot import exp, parse_one
 
+from cepsql.analysis import conditions
 from cepsql.analysis.resolve import used_ctes
 from cepsql.plan.markers import inline_ctes
 
@@ -43,3 +45,25 @@ def test_chained_ctes_that_nothing_reads_are_left_out():
 )
 def test_the_innermost_of_equal_names_counts(sql: str, inlined: str):
     assert inline_ctes(parse_one(sql, dialect="spark")).sql(dialect="spark") == inlined
+
+
+def test_a_long_condition_is_looked_through_once(monkeypatch):
+    counted = []
+    row_of = conditions.row_of
+
+    def counting(node, scope):
+        counted.append(node)
+        return row_of(node, scope)
+
+    monkeypatch.setattr(conditions, "row_of", counting)
+    calls = []
+    for length in (20, 40):
+        counted.clear()
+        condition = " AND ".join(f"price > A.price + {i}" for i in range(length))
+        query = engine().sql(
+            f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.price AS p "
+            f"PATTERN (A B) DEFINE B AS {condition}) AS m"
+        )
+        assert len(query.plan.stages) == 1
+        calls.append(len(counted))
+    assert calls[1] < 2.2 * calls[0]
