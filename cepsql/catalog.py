@@ -1,4 +1,4 @@
-"""What names mean: the streams, tables and views that statements may read."""
+"""What names mean: the streams, tables and views that statements may read, the sinks that queries write to."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,6 +64,36 @@ class Registered:
 
 
 Relation = Source | View | Registered
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where a query writes its rows: format and options of the writer.
+
+    columns: what the sink takes, in this order; empty: whatever the query gives.
+    options: as written; `${NAME}` and `${file:PATH}` in values are resolved only when the sink is opened.
+    key:     the columns of PRIMARY KEY, by which a table is updated; empty: rows are only added.
+    """
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+    key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RegisteredQuery:
+    """A query that stands under a name: its text, and the sink that its rows go to.
+
+    sink:    None: the rows go nowhere, and only its counts are kept.
+    options: what ALTER QUERY ... SET gives, such as trigger and checkpoint.
+    """
+
+    name: str
+    sink: str | None
+    sql: str
+    options: tuple[tuple[str, str], ...] = ()
 
 
 class Catalog:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from cepsql.catalog import Registered, Source
+from cepsql.catalog import Registered, Sink, Source
 from cepsql.errors import DataError, InterfaceError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.spark.buckets import Buckets
+    from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.query import StandingQuery
+    from cepsql.spark.sink import BatchSink
 
 JOB_TAG = "cepsql"
 """Spark's tag of the jobs of bounded queries, by which they can be interrupted."""
@@ -151,38 +153,46 @@ class Query:
         self,
         on_rows: "Callable[[pa.Table, int], None] | None" = None,
         *,
+        sink: Sink | None = None,
+        name: str | None = None,
+        epoch: int | None = None,
         drain: bool = False,
         checkpoint: str | None = None,
         trigger: str | None = None,
     ) -> "StandingQuery":
         """Start the query over its streams.
 
-        on_rows:    called with the rows and the number of every micro-batch that has rows; None: `rows()` gives them.
+        on_rows:    called with the rows and the number of every micro-batch that has rows.
+        sink:       where rows go in place of that; without both `rows()` gives them.
+        name:       what the sink knows the query by, the same in every start; None: a name of its checkpoint's own.
+        epoch:      grows with each owner of the query: a sink refuses what an earlier one writes, and a checkpoint is
+                    taken over from it. None: a checkpoint is never taken over from a process that lives.
         drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
         checkpoint: folder from which a later start goes on; None: nothing is kept.
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
-        Raises InterfaceError for a bounded query.
+        Raises InterfaceError for a bounded query, ProgrammingError if the columns do not fit the sink, OperationalError
+        if the checkpoint is in use or belongs to another query, or the sink cannot be reached.
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
+        if on_rows is not None and sink is not None:
+            raise InterfaceError("rows go either to on_rows or to a sink", hint="leave one of them out")
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import StartOptions, start
-        from cepsql.spark.row_queue import RowQueue
-        from cepsql.spark.sink import RowSink
 
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
-        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets())
+        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch)
         try:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
             if drain:
                 check_ended(frame, len(self.plan.stages))
+            target = self._target(on_rows, sink, name, folder)
         except BaseException:
             discard(folder)
             raise
-        sink = RowQueue() if on_rows is None else RowSink(on_rows)
         origins = self.origins
         remove_uncommitted(_late_folders(origins), folder.spark)
 
@@ -198,9 +208,27 @@ class Query:
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
         )
-        standing = start(frame, sink, folder, options)
+        standing = start(frame, target, folder, options)
         self._engine.keep(standing)
         return standing
+
+    def _target(
+        self,
+        on_rows: "Callable[[pa.Table, int], None] | None",
+        sink: Sink | None,
+        name: str | None,
+        checkpoint: "Checkpoint",
+    ) -> "BatchSink":
+        """Return what takes the rows, checked."""
+        from cepsql.sinks import WriterIdentity, open_sink
+        from cepsql.spark.row_queue import RowQueue
+        from cepsql.spark.sink import RowSink
+
+        if sink is None:
+            return RowQueue() if on_rows is None else RowSink(on_rows)
+        target = open_sink(sink, WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id))
+        target.check(self.columns)
+        return target
 
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
         """Return why Spark, not Arrow, would read the files of the stream below a match if it were started now.

@@ -4,7 +4,7 @@ import datetime
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ def play(
     sql: str,
     batches: Sequence[Batch | Mapping[str, Batch]],
     *,
-    restart: bool = False,
+    restart: bool | Collection[int] = False,
     args: Mapping[str, object] | None = None,
     spark: "SparkSession | None" = None,
 ) -> Played:
@@ -50,7 +50,8 @@ def play(
              anything written to their folders of late rows.
     batches: one item a micro-batch: its rows, or rows by stream name where the query reads several. Values may be
              Python values or text; text that does not parse as the column's type makes the row malformed.
-    restart: stop the query after every batch and start it again from its checkpoint.
+    restart: stop the query after every batch, or after those with these numbers from 0 on, and start it again from its
+             checkpoint.
     Returns the rows that came out after each batch, and those that the end of the input decided: one list more than
     there are batches; its `late` has what LATE ROWS INTO tables hold. Raises Error as the query itself would.
 
@@ -70,7 +71,7 @@ def play(
 def _played(
     sql: str,
     batches: Sequence[Batch | Mapping[str, Batch]],
-    restart: bool,
+    restart: bool | Collection[int],
     args: Mapping[str, object] | None,
     engine: "Engine",
     folder: Path,
@@ -102,7 +103,12 @@ def _move_late_rows(engine: "Engine", folder: Path) -> None:
 
 
 def _play(
-    query: Query, engine: "Engine", sources: list[Source], batches: list[dict[str, Batch]], folder: Path, restart: bool
+    query: Query,
+    engine: "Engine",
+    sources: list[Source],
+    batches: list[dict[str, Batch]],
+    folder: Path,
+    restart: bool | Collection[int],
 ) -> "list[list[Row]]":
     from cepsql.spark.checkpoint import open_checkpoint
     from cepsql.spark.failures import translated_failures
@@ -114,12 +120,12 @@ def _play(
     frame = query.build(checkpoint.control, frames)
     seen = []
     with Replay(frame, checkpoint, query.patterns) as replay:
-        for batch in batches:
+        for number, batch in enumerate(batches):
             for source in sources:
                 if source.name in batch:
                     write_batch(folder / source.name, _texts(source, batch[source.name]))
             seen.append(_rows(replay.advance()))
-            if restart:
+            if restart is True or (restart and number in restart):
                 replay.restart()
         seen.append(_rows(replay.end()))
     return seen

@@ -1,15 +1,22 @@
-"""What the tests share: one small Spark session, --update for tests that read their expectations from files, and seeds.
+"""What the tests share: a small Spark session, --update for tests that read their expectations from files, and seeds.
 
-Everyday runs draw the same random examples, so that a failure is one of the change at hand. `--nightly` draws new ones.
-Either way the seed is said at the end, and `--hypothesis-seed` repeats it.
+The whole suite runs in as many processes as there are cores, each with a Spark session of its own; what names files or
+tests, or rewrites expectations, runs in one.
+
+Everyday runs draw the same random examples, so that a failure is one of the change at hand. `--nightly` draws new ones,
+and more of them. Either way the seed is said at the end, and `--hypothesis-seed` repeats it (see `chance.py`).
 """
 
+import os
 import secrets
 
+import chance
 import pytest
 from hypothesis import core
 
-EVERYDAY_SEED = 1
+MOST_PROCESSES = 4
+ONE_PROCESS = ("file_or_dir", "keyword", "markexpr", "lf", "failedfirst", "stepwise", "collectonly", "update")
+"""Options with which few tests run, or files are written."""
 
 
 def pytest_addoption(parser):
@@ -17,10 +24,20 @@ def pytest_addoption(parser):
     parser.addoption("--nightly", action="store_true", help="draw random examples that no run has drawn before")
 
 
+def pytest_xdist_auto_num_workers(config):
+    if any(config.getoption(name, None) for name in ONE_PROCESS):
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 0 if cores == 1 else min(cores, MOST_PROCESSES)
+
+
 def pytest_configure(config):
-    # Hypothesis' own option sets the same, as a text.
-    if core.global_force_seed is None:
-        core.global_force_seed = secrets.randbits(32) if config.getoption("--nightly") else EVERYDAY_SEED
+    # Worker processes get the options of the first one, and so its seed.
+    if config.option.hypothesis_seed is None:
+        nightly = config.getoption("--nightly")
+        config.option.hypothesis_seed = str(secrets.randbits(32) if nightly else chance.EVERYDAY_SEED)
+    core.global_force_seed = int(config.option.hypothesis_seed)
+    chance.begin(core.global_force_seed, config.getoption("--nightly"))
 
 
 def pytest_terminal_summary(terminalreporter):

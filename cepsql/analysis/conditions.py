@@ -1,12 +1,15 @@
 """DEFINE conditions: parts that read only the row go to Spark as predicates, the rest becomes a scalar program."""
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall, aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
+from cepsql.analysis.guards import Guard, guards, may_fail
 from cepsql.analysis.intervals import interval_micros, interval_type
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
@@ -153,6 +156,7 @@ class _Lowering:
         self._rows: dict[int, tuple[exp.Expr, set[RowRef] | None]] = {}
         self.parameters: dict[str, Parameter] = {}
         self._places: dict[int, tuple[exp.Expr, Span | None]] = {}
+        self._guards: tuple[Callable[[], Iterator[Guard]], ...] = ()
 
     def check(self, lowered: Scalar) -> None:
         """Refuse what is not computed on the types of the columns, as far as they are known before Spark is asked.
@@ -174,7 +178,7 @@ class _Lowering:
             return self.parameters[node.name]
         rows = self.rows(node)
         if rows == {LAST_ROW} and positive and self.scope.type_of(node) in ("boolean", "unknown"):
-            return Bit(self.traveling.predicate(self.scope.row_sql(node)))
+            return Bit(self.traveling.predicate(self._guarded(node, LAST_ROW)))
         if rows is not None and len(rows) == 1 and not isinstance(node, exp.And | exp.Or):
             (row,) = rows
             if row == LAST_ROW or row_of(node, self.scope) is not None or _is_strict(node):
@@ -226,9 +230,24 @@ class _Lowering:
         return row
 
     def _value(self, node: exp.Expr, row: RowRef) -> Navigation:
-        column = self.traveling.value(self.scope.row_sql(node))
+        column = self.traveling.value(self._guarded(node, row))
         self._note_type(column, node)
         return Navigation(column, row.variables, row.first, row.offset, row.shift)
+
+    def _guarded(self, node: exp.Expr, row: RowRef) -> str:
+        """Return the Spark SQL of an expression of a row that is no error where the condition does not need it.
+
+        Spark computes it for every row. Where other conditions on the row decide without it, it is NULL.
+        """
+        sql, expression = self.scope.row_sql(node), self.scope.row_expression(node)
+        reads = expression.find(exp.Column) is not None
+        if not (self._guards and reads and may_fail(expression, self.scope.type_of)):
+            return sql
+        known = [guard for found in self._guards for guard in found() if self.rows(guard.condition) == {row}]
+        if not known:
+            return sql
+        conditions = " AND ".join(f"({self.scope.row_sql(guard.condition)}) IS {guard.known}" for guard in known)
+        return f"CASE WHEN {conditions} THEN {sql} END"
 
     def _note_type(self, column: str, node: exp.Expr) -> None:
         """Remember the type of a column of the input; of what is computed only Spark knows it."""
@@ -293,8 +312,13 @@ class _Lowering:
         )
 
     def _call(self, operation: str, arguments: list[exp.Expr], node: exp.Expr, positive: bool = False) -> Call:
-        lowered = tuple(self.lower(argument, positive) for argument in arguments)
-        return Call(operation, lowered, place=self._place(node))
+        lowered, outer = [], self._guards
+        for place, argument in enumerate(arguments):
+            # They are looked at only where something may fail.
+            self._guards = (*outer, partial(guards, operation, arguments, place)) if place else outer
+            lowered.append(self.lower(argument, positive))
+            self._guards = outer
+        return Call(operation, tuple(lowered), place=self._place(node))
 
     def _place(self, node: exp.Expr) -> Span | None:
         """Return where an expression stands; that of a long AND is put together from those of its sides."""

@@ -64,6 +64,8 @@ def literal(value: object) -> exp.Expr:
             return exp.Interval(this=exp.Literal.string(str(micros)), unit=exp.var("MICROSECONDS"))
         case list() | tuple():
             return exp.Array(expressions=[literal(item) for item in value])
+        case decimal.Decimal():
+            raise InterfaceError(f"a parameter cannot be Decimal('{value}')", hint="a float can be")
     raise InterfaceError(f"a parameter cannot be a {type(value).__name__}")
 
 

@@ -85,6 +85,9 @@ class MatchScope:
         if len(parts) > 1 and self._is_qualifier(parts[0], parts[1]):
             variables = self.find_variables(parts[0])
             if variables is None and parts[0].this.lower() != self.alias:
+                if not self.variables:
+                    hint = f"columns are written alone, or after {self.alias}" if self.alias else None
+                    raise ProgrammingError(f"there is no table {parts[0].this} here", span_of(parts[0]), hint)
                 raise ProgrammingError(
                     f"there is no pattern variable {parts[0].this}",
                     span_of(parts[0]),

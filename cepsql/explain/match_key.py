@@ -10,7 +10,7 @@ from cepsql.analysis.parameters import literal
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, walk
+from cepsql.plan.nodes import Match, Node, Sql, walk
 from cepsql.plan.planner import Plan
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
@@ -51,15 +51,6 @@ def _explained_match(plan: Plan) -> MatchPlan:
             f"EXPLAIN MATCH of a query with {len(found)} MATCH_RECOGNIZE side by side is not supported",
             found[1].clause.span,
             "explain them one by one",
-        )
-    (node,) = (n for n in plan.stages if isinstance(n, Match) and n.match.clause == found[0].clause)
-    joined = any(isinstance(below, IntervalJoin) for below in walk(node))
-    if joined or len(node.inputs) > 1 or (node.chained and _matches_below(node, views=True) == 1):
-        what = "a join" if joined else "a UNION ALL" if len(node.inputs) > 1 else "DISTINCT or DEDUPLICATE"
-        raise NotSupportedError(
-            f"EXPLAIN MATCH over {what} of streams is not supported",
-            found[0].clause.span,
-            "explain the match over a table of the same rows",
         )
     return found[0]
 

@@ -331,7 +331,7 @@ def _begins_key(text: Text, i: int) -> bool:
 def _begins_operator(text: Text, i: int) -> bool:
     """Tell whether a MATCH_RECOGNIZE, or a DEDUPLICATE, which is a name elsewhere, begins here."""
     if text.word(i) == "DEDUPLICATE":
-        return text.raw(i + 1) == "(" and text.word(i + 2) in ("PARTITION BY", "ORDER BY")
+        return text.raw(i + 1) == "(" and (text.word(i + 2) in ("PARTITION BY", "ORDER BY") or text.raw(i + 2) == ")")
     return text.word(i) == "MATCH_RECOGNIZE"
 
 

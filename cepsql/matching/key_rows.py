@@ -52,14 +52,14 @@ class KeyRows:
 
 
 def sort_batches(
-    program: MatchProgram, delay: int, batches: Iterable[Sequence[bytes]], ties: Sequence[str]
+    program: MatchProgram, inputs: tuple[Input, ...], batches: Iterable[Sequence[bytes]], ties: Sequence[str]
 ) -> KeyRows | None:
     """Take the packets of one key, micro-batch by micro-batch, as the stage of a standing query does.
 
     ties: the columns that break the last ties.
     Returns None if there is no row of the key.
     """
-    stage = Stage(MatchOperator(program, _keep_all), (Input(delay),), "")
+    stage = Stage(MatchOperator(program, _keep_all), inputs, "")
     state, bound, late, timeless = None, BEGINNING, [], 0
     for packets in batches:
         late += [packet.rows.filter(pc.less_equal(packet.rows["t"], bound)) for packet in _with_rows(packets)]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from cepsql.ordered.columns import one_chunk
 from cepsql.ordered.rejected import WHOLE
 from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.render.sound_text import sound_text
 
 LATE_COLUMNS = (
     ("reason", "STRING"),
@@ -71,6 +72,7 @@ def write_file(rows: pa.Table, path: Path, format: str) -> None:
 
 
 def _json_lines(rows: pa.Table) -> str:
+    rows = sound_text(rows)
     texts = rows.cast(pa.schema([pa.field(field.name, _json_type(field.type)) for field in rows.schema]))
     whole = pa.struct(texts.schema)
     return "".join(json.dumps(_json_value(row, whole), ensure_ascii=False) + "\n" for row in texts.to_pylist())

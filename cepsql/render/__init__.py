@@ -10,6 +10,7 @@ from cepsql.render.cells import cells
 from cepsql.render.delimited import delimited_header, delimited_rows
 from cepsql.render.jsonlines import json_rows
 from cepsql.render.scalars import canonical_zone
+from cepsql.render.sound_text import sound_text
 from cepsql.render.table import Column, data_widths, table_header, table_rows, type_widths
 
 __all__ = ["FORMATS", "Renderer", "canonical_zone", "cells", "renderer"]
@@ -41,12 +42,12 @@ def renderer(
     zone = canonical_zone(zone)
     if format == "table":
         laid = tuple(Column(name, kind) for name, kind in columns)
-        widths = type_widths(laid) if result is None else data_widths(laid, result, zone)
-        return Renderer(table_header(laid, widths), lambda rows: table_rows(rows, laid, widths, zone))
+        widths = type_widths(laid) if result is None else data_widths(laid, sound_text(result), zone)
+        return Renderer(table_header(laid, widths), lambda rows: table_rows(sound_text(rows), laid, widths, zone))
     if format == "csv":
         names = [name for name, _ in columns]
-        return Renderer((delimited_header(names),), lambda rows: delimited_rows(rows, zone))
+        return Renderer((delimited_header(names),), lambda rows: delimited_rows(sound_text(rows), zone))
     if format == "json":
         names = [name for name, _ in columns]
-        return Renderer((), lambda rows: json_rows(rows, names, zone))
+        return Renderer((), lambda rows: json_rows(sound_text(rows), names, zone))
     raise InterfaceError(f"there is no output format {format}", hint=f"formats: {', '.join(FORMATS)}")

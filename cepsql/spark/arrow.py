@@ -11,14 +11,23 @@ def to_arrow(frame: DataFrame) -> pa.Table:
 
     Arrow does not get INTERVAL YEAR TO MONTH from Spark: such columns are text, as Spark writes it.
     """
+    return in_zone(arrow_columns(frame).toArrow(), frame)
+
+
+def arrow_columns(frame: DataFrame) -> DataFrame:
+    """Return the frame with INTERVAL YEAR TO MONTH as text."""
     fields = frame.schema.fields
-    if any(isinstance(field.dataType, YearMonthIntervalType) for field in fields):
-        columns = [F.col(f"__{i}") for i in range(len(fields))]
-        texts = [isinstance(field.dataType, YearMonthIntervalType) for field in fields]
-        numbered = frame.toDF(*(f"__{i}" for i in range(len(fields))))
-        written = [c.cast("string") if text else c for c, text in zip(columns, texts, strict=True)]
-        frame = numbered.select(*written).toDF(*frame.columns)
-    table = frame.toArrow()
+    if not any(isinstance(field.dataType, YearMonthIntervalType) for field in fields):
+        return frame
+    columns = [F.col(f"__{i}") for i in range(len(fields))]
+    texts = [isinstance(field.dataType, YearMonthIntervalType) for field in fields]
+    numbered = frame.toDF(*(f"__{i}" for i in range(len(fields))))
+    written = [c.cast("string") if text else c for c, text in zip(columns, texts, strict=True)]
+    return numbered.select(*written).toDF(*frame.columns)
+
+
+def in_zone(table: pa.Table, frame: DataFrame) -> pa.Table:
+    """Return the table with its times in the time zone of the frame's session."""
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
     for i, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type) and field.type.tz is not None:

@@ -80,13 +80,17 @@ def build(
     return frame
 
 
-def match_input(
+def match_feeds(
     spark: SparkSession, plan: Plan, match: MatchPlan, replaced: dict[str, DataFrame] | None = None
-) -> DataFrame:
-    """Return the rows that a match of a plan reads, if it reads no other match; arguments and errors as for `build`."""
+) -> list[Feed]:
+    """Return the inputs of a match of a plan, if it reads no other match; arguments and errors as for `build`.
+
+    Their frames have columns of equal names and types. No late row is written.
+    """
     node = next(n for n in plan.stages if isinstance(n, Match) and n.match.clause == match.clause)
-    (rows,) = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False).inputs(node)
-    return rows
+    builder = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False)
+    frames = builder.inputs(node)
+    return builder.feeds(node, frames) if node.properties.streaming else [Feed(frame, 0) for frame in frames]
 
 
 def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
@@ -136,7 +140,7 @@ class _Builder:
             case Deduplicate():
                 return self._deduplicate(node)
             case IntervalJoin():
-                return join_stream(node, self._feeds(node, self._rows(node)), self._observation(), self.buckets)
+                return join_stream(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
@@ -161,7 +165,7 @@ class _Builder:
             return self._output(self.aggregate(found, match.aggregates), match)
         marked = node.markers and node.properties.watermark is not None
         hold = node.properties.event_time.delay if marked else None
-        found = match_stream(self._feeds(node, frames), program, self._observation(), self.buckets, hold)
+        found = match_stream(self.feeds(node, frames), program, self._observation(), self.buckets, hold)
         found = self.aggregate(found, match.aggregates)
         return self._output(found, match, *([BOUND] if marked else []))
 
@@ -169,9 +173,10 @@ class _Builder:
         frames, rows = self.inputs(node), node.rows
         if not node.properties.streaming:
             return deduplicate_table(frames[0], rows)
-        return deduplicate_stream(self._feeds(node, frames), rows, self._observation(), self.buckets, node.markers)
+        return deduplicate_stream(self.feeds(node, frames), rows, self._observation(), self.buckets, node.markers)
 
-    def _feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
+    def feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
+        """Return the inputs of an operator over streams, whose rows are these frames."""
         names = _input_names(node)
         return [self._feed(node, number, frame, names[number]) for number, frame in enumerate(frames)]
 
@@ -182,7 +187,7 @@ class _Builder:
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
-        late = self._late_files(below) if WHOLE in frame.columns else None
+        late = self._late_files(below) if WHOLE in frame.columns and self.write_late else None
         reader = self._file_reader(node, below, control)
         delay = below.properties.event_time.delay
         return Feed(frame, delay, side, control=control, late=late, read=reader, name=name)

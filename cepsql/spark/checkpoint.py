@@ -1,10 +1,13 @@
 """The folder in which a standing query keeps what it needs to go on after a restart."""
 
+import contextlib
 import json
 import os
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass, replace
+import uuid
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -12,9 +15,11 @@ from cepsql.analysis.canonical import canonical_json, digest
 from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.plan.identity import spoken_differences
 from cepsql.spark.buckets import Buckets
+from cepsql.spark.checkpoint_files import check_files
+from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
 from cepsql.spark.control import is_ended
 
-FORMAT = 3
+FORMAT = 4
 """Of plan.json and of all that stands beside it; what an earlier format left is refused, never misread."""
 
 ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
@@ -26,6 +31,9 @@ class Checkpoint:
     """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is.
 
     identity: what the query is, as data that JSON can hold (`cepsql.plan.identity.describe_plan`).
+    id:       what it is known by, which no other checkpoint has; batches are numbered within it.
+    epoch:    grows with every start.
+    lock:     keeps others from using it.
     """
 
     folder: Path
@@ -33,6 +41,9 @@ class Checkpoint:
     temporary: bool = False
     scan: str = SPARK_SCAN
     buckets: Buckets | None = None
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    epoch: int = 0
+    lock: CheckpointLock | None = None
 
     @property
     def spark(self) -> str:
@@ -51,13 +62,17 @@ def open_checkpoint(
     drain: bool = False,
     scan: str = SPARK_SCAN,
     buckets: Buckets | None = None,
+    epoch: int | None = None,
 ) -> Checkpoint:
     """Open or make the checkpoint of the query with that identity; None makes a temporary one.
 
     drain: the query is to be drained, so a checkpoint whose drain was cut short will do: it is brought to its end.
     scan, buckets: of a new checkpoint (ARROW_SCAN or SPARK_SCAN); an old one keeps its own.
-    Raises OperationalError if the folder belongs to another query, another version of cepsql, no query at all, or one
-    whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
+    epoch: of the owner of the query, which takes the checkpoint over from earlier ones; None: nobody owns it, so that
+           starts are counted, and the checkpoint must be free.
+    `discard` must be called when the query has ended.
+    Raises OperationalError if the folder is in use, belongs to another query, another version of cepsql, no query at
+    all, or one whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
     """
     temporary = folder is None
     if folder is None:
@@ -66,16 +81,32 @@ def open_checkpoint(
         if urlparse(str(folder)).scheme:
             raise NotSupportedError(f"checkpoint folder {folder} is not a path of a local or mounted file system")
         path = Path(folder).expanduser().absolute()
-    checkpoint = Checkpoint(path, identity, temporary, scan, buckets)
-    if (path / "plan.json").exists():
-        plan = json.loads((path / "plan.json").read_text("utf-8"))
-        _verify(checkpoint, plan, drain)
-        checkpoint = replace(checkpoint, scan=plan["scan"], buckets=plan["buckets"] and Buckets(**plan["buckets"]))
-    elif path.is_dir() and any(path.iterdir()):
+    checkpoint = Checkpoint(path, identity, temporary, scan, buckets, epoch=epoch or 1)
+    if not (path / "plan.json").exists() and path.is_dir() and any(path.iterdir()):
         raise OperationalError(f"{path} holds other files and no checkpoint of cepsql", hint="name a folder of its own")
-    else:
-        (path / "control").mkdir(parents=True)
-        _write_plan(checkpoint, finished=False)
+    if not temporary:
+        with _writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+            checkpoint = replace(checkpoint, lock=lock_checkpoint(path, epoch))
+    try:
+        return _opened(checkpoint, drain, epoch)
+    except BaseException:
+        discard(checkpoint)
+        raise
+
+
+def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None) -> Checkpoint:
+    """Return a checkpoint with what is kept of it, and keep what is new."""
+    file = checkpoint.folder / "plan.json"
+    if file.exists():
+        plan = _read_plan(file)
+        _verify(checkpoint, plan, drain)
+        check_files(Path(checkpoint.spark))
+        kept = {"scan": plan["scan"], "buckets": plan["buckets"] and Buckets(**plan["buckets"]), "id": plan["id"]}
+        checkpoint = replace(checkpoint, **kept, epoch=plan["epoch"] + 1 if epoch is None else epoch)
+    with _writing(checkpoint.folder):
+        Path(checkpoint.control).mkdir(exist_ok=True)
+    _write_plan(checkpoint, finished=False)
     return checkpoint
 
 
@@ -85,9 +116,19 @@ def finish(checkpoint: Checkpoint) -> None:
 
 
 def discard(checkpoint: Checkpoint) -> None:
-    """Remove a temporary checkpoint; others stay."""
+    """Remove a temporary checkpoint; others stay, and are free for the next start."""
+    if checkpoint.lock is not None:
+        checkpoint.lock.release()
     if checkpoint.temporary:
         shutil.rmtree(checkpoint.folder, ignore_errors=True)
+
+
+def _read_plan(file: Path) -> dict:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        hint = "put the folder back from a copy, or use another checkpoint folder and replay the input"
+        raise OperationalError(f"the checkpoint file {file} is damaged", hint=hint) from error
 
 
 def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
@@ -107,6 +148,8 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
 def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
     plan = {
         "format": FORMAT,
+        "id": checkpoint.id,
+        "epoch": checkpoint.epoch,
         "hash": digest(checkpoint.identity),
         "plan": checkpoint.identity,
         "finished": finished,
@@ -114,5 +157,14 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
     }
     new = checkpoint.folder / "plan.json.new"
-    new.write_text(json.dumps(plan, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    os.replace(new, checkpoint.folder / "plan.json")
+    with _writing(checkpoint.folder):
+        new.write_text(json.dumps(plan, ensure_ascii=False, indent=1) + "\n", "utf-8")
+        os.replace(new, checkpoint.folder / "plan.json")
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OperationalError(f"the checkpoint {folder} cannot be written: {error.strerror or error}") from error

@@ -1,15 +1,15 @@
 """Fetch the rows of one partition as a match sees them, and explain what the pattern made of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.analysis.match import MatchPlan
-from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
 from cepsql.explain.condition_parts import ConditionParts, condition_parts
 from cepsql.explain.explain_match import explain_match
 from cepsql.explain.match_explanation import MatchExplanation
@@ -18,13 +18,15 @@ from cepsql.matching.key_rows import KeyRows, held_rows, sort_batches, state_of_
 from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.packet import open_packet, pack
+from cepsql.ordered.stage import Input
 from cepsql.ordered.state import decode, encode
 from cepsql.pattern.program import MatchProgram
-from cepsql.plan.nodes import SparkWatermark, walk
+from cepsql.plan.nodes import Match, Node, Ordered, SparkWatermark, inputs, walk
 from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrow import to_arrow
-from cepsql.spark.build import match_input
+from cepsql.spark.bounds import BOUND
+from cepsql.spark.build import match_feeds
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
@@ -32,6 +34,7 @@ from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings
 from cepsql.spark.source import MALFORMED
+from cepsql.spark.stage import Feed
 
 _LISTED_KEYS = 8
 _MINE, _OTHERS = 0, 1
@@ -51,11 +54,12 @@ def explain_query(
     """
     match = asked.match
     try:
-        wanted = _Partition(match_input(spark, plan, match, replaced), asked)
+        feeds = match_feeds(spark, plan, match, replaced)
+        wanted = _Partition(feeds[0].frame, asked)
         match = replace(match, program=in_session(wanted.frame, match.program))
         parts = condition_parts(match, plan.query.sql)
-        with stage_settings(spark):
-            found = _from_stream(wanted, parts) if match.streaming else _from_table(wanted, parts)
+        with stage_settings(spark, unchecked=any(feed.chained for feed in feeds)):
+            found = _from_streams(wanted, feeds, parts) if match.streaming else _from_table(wanted, parts)
     except Exception as failure:
         raise translate_failure(failure) from failure
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
@@ -69,10 +73,10 @@ def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpo
     """
     match = asked.match
     try:
-        wanted = _Partition(match_input(spark, plan, match), asked)
+        wanted = _Partition(match_feeds(spark, plan, match)[0].frame, asked)
         program = in_session(wanted.frame, match.program)
         match = replace(match, program=program)
-        reader = spark.read.format("statestore").option("operatorId", _first_stage(spark, plan, checkpoint))
+        reader = spark.read.format("statestore").option("operatorId", _stage_number(spark, plan, match, checkpoint))
         states = reader.load(checkpoint).selectExpr("value.groupState.state AS state")
         mine = states.mapInArrow(partial(_held, program, wanted.key), "state BINARY").toArrow()["state"]
     except Exception as failure:
@@ -91,14 +95,27 @@ def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpo
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
 
 
-def _first_stage(spark: SparkSession, plan: Plan, checkpoint: str) -> int:
-    """Return Spark's number of the stage that reads no matches; Spark counts its operators from the last one on."""
+def _stage_number(spark: SparkSession, plan: Plan, match: MatchPlan, checkpoint: str) -> int:
+    """Return Spark's number of the operator in which a match runs; Spark counts its operators from the last one on."""
     if len(plan.stages) == 1 and not any(isinstance(node, SparkWatermark) for node in walk(plan.root)):
         return 0
     operators = spark.read.format("state-metadata").load(checkpoint)
-    ours = operators.where("operatorName = 'applyInPandasWithState'").selectExpr("max(operatorId) AS last")
-    greatest = ours.head()
-    return (greatest and greatest["last"]) or 0
+    ours = operators.where("operatorName = 'applyInPandasWithState'").select("operatorId").distinct()
+    numbers = sorted(row["operatorId"] for row in ours.collect())
+    clauses = [node.match.clause if isinstance(node, Match) else None for node in _stages(plan.root)]
+    if len(numbers) != len(clauses):
+        raise NotSupportedError(
+            "EXPLAIN MATCH of what a query holds that reads the same matches twice is not supported"
+        )
+    return numbers[clauses.index(match.clause)]
+
+
+def _stages(node: Node) -> Iterator[Ordered]:
+    """Yield the operators up to a node in the order in which Spark counts them."""
+    if isinstance(node, Ordered):
+        yield node
+    for below in inputs(node):
+        yield from _stages(below)
 
 
 def _ties(match: MatchPlan) -> list[str]:
@@ -189,27 +206,33 @@ def _from_table(wanted: _Partition, parts: ConditionParts) -> KeyRows:
     return KeyRows(rows, timeless=timeless)
 
 
-def _from_stream(wanted: _Partition, parts: ConditionParts) -> KeyRows:
-    frame, program = wanted.frame, parts.program
-    columns = [
-        *layout_columns(frame, row_layout(program)),
-        f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
-    ]
-    columns += [f"{MALFORMED} AS malformed"] if MALFORMED in frame.columns else []
-    packed = frame.selectExpr(*columns).mapInArrow(partial(_pack, wanted.names), "mine BINARY, others BINARY")
-    tables = run_once(packed)
+def _from_streams(wanted: _Partition, feeds: Sequence[Feed], parts: ConditionParts) -> KeyRows:
+    packets = [_packets(wanted, feed.frame, parts.program, number) for number, feed in enumerate(feeds)]
+    tables = run_once(reduce(DataFrame.unionAll, packets))
     batches = [[packet.as_py() for packet in table["mine"]] for table in tables]
-    assert wanted.match.watermark is not None
-    found = sort_batches(program, wanted.match.watermark.delay, batches, _ties(wanted.match))
+    given = tuple(Input(feed.delay, chained=feed.chained) for feed in feeds)
+    found = sort_batches(parts.program, given, batches, _ties(wanted.match))
     if found is None:
         keys = [pa.ipc.open_stream(o.as_py()).read_all() for t in tables for o in t["others"] if o.is_valid]
         raise wanted.none(_distinct(pa.concat_tables(keys)) if keys else pa.table({}))
     return found
 
 
-def _pack(names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _packets(wanted: _Partition, frame: DataFrame, program: MatchProgram, number: int) -> DataFrame:
+    """Return the packets of an input: `mine`, and keys of other partitions in `others`."""
+    columns = [
+        *layout_columns(frame, row_layout(program)),
+        f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
+    ]
+    marks = ((MALFORMED, "malformed"), (BOUND, "bound"))
+    columns += [f"{name} AS {short}" for name, short in marks if name in frame.columns]
+    packed = partial(_pack, wanted.names, number)
+    return frame.selectExpr(*columns).mapInArrow(packed, "mine BINARY, others BINARY")
+
+
+def _pack(names: list[str], number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Pack a task's rows: those of the partition, with the greatest time of all; of the others some distinct keys."""
-    for packed in pack(batches, 2):
+    for packed in pack(batches, 2, number):
         packets = dict(zip(packed["bucket"].to_pylist(), packed["packet"], strict=True))
         others = open_packet(packets[_OTHERS].as_buffer()).rows
         sink = pa.BufferOutputStream()

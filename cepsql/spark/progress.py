@@ -7,6 +7,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import (
@@ -63,6 +64,8 @@ class Progress:
     attempts_given_up: rows from which the pattern took too many steps, so that they count as not matched.
     matches_null_time: matches without event time (empty ones), which a MATCH_RECOGNIZE over them left out.
     rows_out:        rows that the sink was given.
+    sink_retries:    how often the sink was tried again because it did not answer.
+    waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
     watermark:       event time in microseconds up to which rows were released, None until there is one.
     seconds:         time spent in batches.
     rows_per_second: input rows per second of the last batch.
@@ -83,6 +86,8 @@ class Progress:
     attempts_given_up: int = 0
     matches_null_time: int = 0
     rows_out: int = 0
+    sink_retries: int = 0
+    waiting: str | None = None
     watermark: int | None = None
     seconds: float = 0.0
     rows_per_second: float = 0.0
@@ -132,8 +137,16 @@ def watch(spark: SparkSession, name: str, found: Watch) -> None:
         if spark not in _LISTENERS:
             _LISTENERS[spark] = _Listener()
             spark.streams.addListener(_LISTENERS[spark])
+            _remember_java_class("PythonSQLUtils")
     found.ended.clear()
     _LISTENERS[spark].expected[name] = found
+
+
+def _remember_java_class(name: str) -> None:
+    """Keep a class that pyspark names at every metric of every batch, and that Py4J would look for in all jars anew."""
+    jvm = SparkContext._jvm
+    if jvm is not None and name not in vars(jvm):
+        setattr(jvm, name, getattr(jvm, name))
 
 
 def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str] = frozenset()) -> Progress:

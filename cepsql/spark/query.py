@@ -22,8 +22,8 @@ from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.list_aggregates import has_list_aggregates
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
-from cepsql.spark.settings import is_chain, setting, stage_settings
-from cepsql.spark.sink import RowSink
+from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
+from cepsql.spark.sink import BatchSink
 
 if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
@@ -50,7 +50,7 @@ class StartOptions:
 
 
 def start(
-    frame: DataFrame, sink: RowSink, checkpoint: Checkpoint, options: StartOptions = StartOptions()
+    frame: DataFrame, sink: BatchSink, checkpoint: Checkpoint, options: StartOptions = StartOptions()
 ) -> "StandingQuery":
     """Start a streaming frame.
 
@@ -67,7 +67,7 @@ class StandingQuery:
     As a context manager it is stopped at the end of the block.
     """
 
-    def __init__(self, frame: DataFrame, sink: RowSink, checkpoint: Checkpoint, options: StartOptions):
+    def __init__(self, frame: DataFrame, sink: BatchSink, checkpoint: Checkpoint, options: StartOptions):
         self._frame, self._late_bound = count_left_out(frame)
         self._sink, self._checkpoint, self._options = sink, checkpoint, options
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
@@ -103,7 +103,8 @@ class StandingQuery:
     @property
     def progress(self) -> Progress:
         """Totals so far; complete once the query has ended."""
-        return replace(self._watch.progress, rows_out=self._sink.rows)
+        sink = self._sink
+        return replace(self._watch.progress, rows_out=sink.rows, sink_retries=sink.retries, waiting=sink.waiting)
 
     def rows(self, timeout: float | None = None) -> Iterator[pa.Table]:
         """Yield the rows of each batch that has some, until the query has ended or none came for `timeout` seconds.
@@ -154,8 +155,7 @@ class StandingQuery:
 
         Spark is called from another thread, for the handler may have interrupted a call of this one.
         """
-        if isinstance(self._sink, RowQueue):
-            self._sink.close()
+        self._sink.close()
         if not self._done.is_set():
             self._stopping.set()
             threading.Thread(target=self._stop_spark, daemon=True).start()
@@ -185,6 +185,7 @@ class StandingQuery:
             if not self._stopping.is_set():
                 self._error = self._translated(exception)
         finally:
+            self._sink.close()
             discard(self._checkpoint)
             self._done.set()
 
@@ -195,10 +196,14 @@ class StandingQuery:
         writer = self._frame.writeStream.queryName(name).outputMode("append")
         writer = self._sink.attach(writer, self._after_batch).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
-        with self._lock, stage_settings(self._frame.sparkSession, unchecked=_is_unchecked(self._frame)):
+        spark = self._frame.sparkSession
+        settings = local_checkpoint_settings(spark)
+        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings):
             self._query = writer.trigger(**timing).start()
 
     def _after_batch(self, batch: int | None = None) -> None:
+        if self._checkpoint.lock is not None:
+            self._checkpoint.lock.check()
         if self._late_bound is not None:
             self._late_bound.set_after(self._checkpoint.spark, batch)
 

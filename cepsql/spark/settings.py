@@ -1,9 +1,12 @@
 """Spark settings that our stages want, lent to a session while a query is started or run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.spark.spark_plan import jvm
 
 STAGE_SETTINGS = {
     # Packing works column-wise and likes few large batches.
@@ -16,6 +19,13 @@ STAGE_SETTINGS = {
 UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
 """What starts a streaming query that has operators which Spark would refuse but which are right as they are used."""
 
+
+_CHECKPOINT_WRITER = "spark.sql.streaming.checkpointFileManagerClass"
+_LOCAL_WRITER = "FileSystemBasedCheckpointFileManager"
+_PACKAGES = (
+    "org.apache.spark.sql.execution.streaming.checkpointing",
+    "org.apache.spark.sql.execution.streaming",
+)
 
 MEANING_SETTINGS = (
     "spark.sql.session.timeZone",
@@ -38,14 +48,32 @@ def setting(spark: SparkSession, key: str) -> str:
     return value
 
 
+def local_checkpoint_settings(spark: SparkSession) -> dict[str, str]:
+    """Return what makes Spark write a checkpoint on a local file system as fast as it can.
+
+    By default it runs a program, readlink, for each of the dozens of files of a micro-batch.
+    """
+    if not hasattr(spark, "_jvm"):
+        return {}
+    for package in _PACKAGES:
+        try:
+            jvm(spark).java.lang.Class.forName(f"{package}.{_LOCAL_WRITER}")
+        except Py4JJavaError:
+            continue
+        return {_CHECKPOINT_WRITER: f"{package}.{_LOCAL_WRITER}"}
+    return {}
+
+
 @contextmanager
-def stage_settings(spark: SparkSession, unchecked: bool = False) -> Iterator[None]:
-    """Apply STAGE_SETTINGS that the user has not set; a streaming query keeps what it was started with.
+def stage_settings(
+    spark: SparkSession, unchecked: bool = False, more: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Apply STAGE_SETTINGS, and `more`, that the user has not set; a streaming query keeps what it was started with.
 
     unchecked: UNCHECKED_SETTINGS too, whatever is set.
     """
     given = spark.conf.getAll
-    lent = {key: value for key, value in STAGE_SETTINGS.items() if key not in given}
+    lent = {key: value for key, value in (STAGE_SETTINGS | dict(more or {})).items() if key not in given}
     if unchecked:
         lent |= UNCHECKED_SETTINGS
     before = {key: given[key] for key in lent if key in given}

@@ -38,9 +38,17 @@ def test_literal(value, sql):
     assert literal(value).sql(dialect=DIALECT) == sql
 
 
-def test_a_value_without_literal():
-    with pytest.raises(InterfaceError, match="a parameter cannot be a set"):
-        literal({1})
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({1}, "a parameter cannot be a set"),
+        (decimal.Decimal("NaN"), r"a parameter cannot be Decimal\('NaN'\)"),
+        ([decimal.Decimal("-Infinity")], r"a parameter cannot be Decimal\('-Infinity'\)"),
+    ],
+)
+def test_a_value_without_literal(value, said):
+    with pytest.raises(InterfaceError, match=said):
+        literal(value)
 
 
 def test_parameters_everywhere():

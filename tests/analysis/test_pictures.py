@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from catalog import engine
+from chance import examples
 from golden import check, params
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ def test_picture(case, update):
     check(case, engine().sql(case.text).text, update)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(PATTERNS, st.integers(20, 60))
 def test_drawings_have_every_variable_and_straight_tracks(text, width):
     parsed = _parsed(text)
@@ -58,7 +59,7 @@ def test_drawings_have_every_variable_and_straight_tracks(text, width):
             assert below not in "│║├┤╰╯╠╣╚╝" or above in "│║├┤┬╠╣╦"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(PATTERNS, st.sampled_from(["", 'a "quoted" \\ <name> | #1']))
 def test_graphs_are_well_formed(text, note):
     parsed = _parsed(text)

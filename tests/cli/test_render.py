@@ -78,6 +78,23 @@ def test_a_stream_is_laid_out_before_its_rows(update):
     assert text == path.read_text()
 
 
+def without_check(values: list[bytes]) -> pa.Array:
+    """Return text of any bytes, as Spark gives it."""
+    return pa.Array.from_buffers(pa.string(), len(values), pa.array(values).buffers())
+
+
+@pytest.mark.parametrize(
+    ("format", "written"),
+    [("json", '{"t":"a\ufffd","l":["b\ufffd"]}'), ("csv", 'a\ufffd,"[""b\ufffd""]"'), ("table", None)],
+)
+def test_bytes_that_are_no_text_are_marked(format, written):
+    lists = pa.ListArray.from_arrays([0, 1], without_check([b"b\xfe"]))
+    rows = pa.table({"t": without_check([b"a\xff"]), "l": lists})
+    form = renderer(format, [("t", "string"), ("l", "array<string>")], result=rows)
+    (line,) = form.rows(rows)
+    assert line == written or (written is None and "a\ufffd" in line and "b\ufffd" in line)
+
+
 def test_an_unknown_format_is_refused():
     with pytest.raises(InterfaceError, match="no output format xml"):
         renderer("xml", COLUMNS)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from matching_samples import stage_of
@@ -115,7 +116,7 @@ def played(program, batches, delay, alive):
     return seen
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(programs(), batches(), st.integers(0, 5))
 def test_nothing_changes(program, batches, delay):
     alive = dead_rows(program)

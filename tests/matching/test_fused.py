@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM, bag
@@ -83,7 +84,7 @@ def chained(programs, delay, batches):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(inputs(max_batches=6), st.integers(0, 4))
 def test_one_stage_gives_what_two_give(name, batches, delay):
     rows = [[row | {"bucket": 0} for task in tasks for row in task] for tasks in batches]

@@ -3,6 +3,7 @@
 import math
 
 import pyarrow as pa
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM
@@ -10,6 +11,7 @@ from ordered_samples import BUCKETS, KEYS, inputs, packets
 from test_match_operator import STAGE, by_hand, run
 
 from cepsql.matching.key_rows import held_rows, sort_batches, state_of_key
+from cepsql.ordered.stage import Input
 from cepsql.ordered.state import decode, first_state
 
 TIES = ["v0", "m"]
@@ -29,13 +31,13 @@ def in_order(rows: list[dict]) -> list[tuple]:
     return [(row["t"], row["o0"], row["v0"], row["m"]) for row in sorted(rows, key=place)]
 
 
-@settings(deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(0, 4))
 def test_the_watermark_tells_rows_apart(batches, delay):
     for row in (row for tasks in batches for task in tasks for row in task):
         row |= {"k0": 1.0, "bucket": 0}
     packed = [[blob for task in tasks for blob in packets(task, 1).get(0, [])] for tasks in batches]
-    found = sort_batches(PROGRAM, delay, packed, TIES)
+    found = sort_batches(PROGRAM, (Input(delay),), packed, TIES)
     used, counts = by_hand(batches, delay)
     if counts.used + counts.late == 0:
         assert found is None
@@ -50,7 +52,7 @@ def test_the_watermark_tells_rows_apart(batches, delay):
     assert (found.scan, found.number) == (0, 0)
 
 
-@settings(deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(0, 4))
 def test_a_state_is_cut_down_to_a_key(batches, delay):
     for _, _, states in run(batches, delay):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM, WITHIN, bag, pairs, stage_of
@@ -71,7 +72,7 @@ def one_pass(rows: list[dict], program=PROGRAM, function=pairs) -> Counter:
     return bag(function(program, Partitions(table, starts, starts[:-1], starts[1:], zeros, END_OF_TIME)).output)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 @given(inputs(), st.integers(0, 6))
 def test_stream_equals_one_pass(batches, delay):
     used, expected = by_hand(batches, delay)
@@ -87,7 +88,7 @@ def test_stream_equals_one_pass(batches, delay):
     assert all(len(state) < 400 for state in states.values())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(inputs(), st.integers(0, 6))
 def test_partitions_left_alone_had_nothing_to_give(batches, delay):
     batches = [*batches, [[END]]]

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM
@@ -61,7 +62,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 @given(inputs(), st.integers(0, 4))
 def test_stream_equals_one_pass(name, batches, delay):
     used, _ = by_hand(batches, delay)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM
@@ -104,7 +105,7 @@ def words(pattern) -> set[str]:
     return {""}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(patterns())
 def test_least_distance_is_that_of_all_words(pattern):
     expected: dict = {}

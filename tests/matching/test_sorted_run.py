@@ -3,6 +3,7 @@
 import math
 
 import pyarrow as pa
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM, bag, pairs
@@ -25,7 +26,7 @@ def sorted_rows(batches) -> list[dict]:
     return sorted(rows, key=rank)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(1, 7), st.integers(1, 10))
 def test_equals_one_pass(batches, size, chunk_rows):
     rows = sorted_rows(batches)

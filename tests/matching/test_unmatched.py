@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pyarrow as pa
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_samples import PROGRAM, bag, stage_of
@@ -41,7 +42,7 @@ def rows_of(drawn) -> list[dict]:
     return rows
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     ROWS,
     st.sampled_from(PATTERNS),

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,7 +88,7 @@ def meet(one: dict, other: dict) -> bool:
 RANGES = st.tuples(st.integers(-5, 5), st.integers(-5, 5)).map(sorted)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(batches(), RANGES, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.booleans())
 def test_a_nested_loop_gives_the_same(given, limits, delays, outer):
     low, high = limits

@@ -1,6 +1,7 @@
 """Finding keys of one table in another."""
 
 import pyarrow as pa
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_sort import columns, nullable
@@ -15,7 +16,7 @@ def sides(draw):
     return [c.slice(0, sizes[0]) for c in both], [c.slice(sizes[0]) for c in both], sizes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(sides())
 def test_find_keys(case):
     left, right, (left_rows, right_rows) = case

@@ -4,6 +4,7 @@ import math
 
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import INPUT_SCHEMA, SCHEMA, packets
@@ -29,7 +30,7 @@ ROWS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(ROWS, max_size=12), st.integers(1, 4))
 def test_packets_hold_every_row_once(rows, piece_rows):
     packed = packets(rows, 3, piece_rows=piece_rows)

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pyarrow as pa
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import BUCKETS, INPUT_SCHEMA, STAGE, inputs
@@ -30,7 +31,7 @@ def packets(rows: list[dict], whole: bool = True) -> dict[int, list[bytes]]:
     return packed
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(inputs(), st.integers(0, 6))
 def test_rejected_rows_are_those_not_used(batches, delay):
     stage = replace(STAGE, inputs=(Input(delay),))

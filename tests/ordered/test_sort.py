@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,7 +99,7 @@ def by_python(table: pa.Table, order) -> tuple[list[int], list[int]]:
     return result, starts
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250))
 @given(cases())
 def test_sort_equals_python(case):
     table, order = case
@@ -108,7 +109,7 @@ def test_sort_equals_python(case):
     assert (rows["m"].to_pylist(), starts.tolist()) == by_python(table, order)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(cases(), st.randoms())
 def test_order_in_a_partition_does_not_depend_on_arrival(case, random):
     table, order = case

@@ -1,6 +1,7 @@
 """by_position: what it can resolve, and the matches found by it against backtracking."""
 
 import pytest
+from chance import examples
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from notation import matches, partition, pattern, program, whole
@@ -93,7 +94,7 @@ def _conditions() -> st.SearchStrategy[tuple]:
     return st.tuples(own, own, own)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(
     patterns(anchors=False),
     rows(9),

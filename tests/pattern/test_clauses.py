@@ -3,13 +3,13 @@
 `CEPSQL_EXAMPLES=7000 pytest tests/pattern/test_clauses.py` tries many more than the everyday run.
 """
 
-import os
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
 import pytest
+from chance import examples
 from clause_meaning import SkipFails, TooMany, meaning, names_of_output
 from clause_runs import plan, run_batch, run_stream
 from clause_texts import SECOND, make_clause, make_rows
@@ -20,9 +20,8 @@ from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.ordered.counts import Counts
 from cepsql.pattern.output import asks_for_unmatched
 
-EXAMPLES = int(os.environ.get("CEPSQL_EXAMPLES", "100"))
 # To shrink a seed means nothing, so Hypothesis should not try.
-often = settings(max_examples=EXAMPLES, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+often = settings(max_examples=examples(100), phases=(Phase.explicit, Phase.reuse, Phase.generate))
 chances = st.integers(0, 2**63).map(Random)
 
 

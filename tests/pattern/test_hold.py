@@ -3,6 +3,7 @@
 import random
 
 import pyarrow as pa
+from chance import examples
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from strategies import NAMES, bits, conditions, patterns
@@ -67,7 +68,7 @@ INTEGERS = [(name, pa.int64()) for name in ("k0", "t", "v0", "v1", "m")]
 SCHEMA = pa.schema([*INTEGERS, ("f", pa.float64()), ("bucket", pa.int32())])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 @given(programs(), st.integers(0, 2**32))
 def test_no_match_is_given_out_later_than_its_hold(program, seed):
     limit = hold(program)

@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import Context, evaluate
@@ -136,7 +137,7 @@ def comparable(value):
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(cases(), st.lists(sources, min_size=1, max_size=5))
 def test_measures_are_those_of_single_matches(case, found):
     partitions, matches, labels = case

@@ -1,7 +1,8 @@
 """Texts that CSV readers disagree about, by the type of the column that they stand in, and lines made of them."""
 
-import random
 import re
+
+from chance import draws
 
 _INTEGERS = [
     "0", "1", "-1", "+1", "007", "127", "128", "-128", "-129", "32768", "2147483647", "2147483648", "-2147483648",
@@ -60,7 +61,7 @@ def csv_lines(types: list[str], count: int, odd: float, separator: str, seed: in
 
     Blank lines, and quotes before backslashes, are left out.
     """
-    draw = random.Random(seed)
+    draw = draws(seed)
     lines = []
     while len(lines) < count:
         values = [draw.choice(TEXTS[draw.choice(list(TEXTS)) if draw.random() < odd else type]) for type in types]

@@ -4,6 +4,7 @@ import random
 import re
 from pathlib import Path
 
+from chance import draws
 from csv_samples import TEXTS
 
 TYPES = {
@@ -29,7 +30,7 @@ def fixed_lines() -> list[bytes]:
 
 def drawn_lines(count: int, odd: float, seed: int) -> list[bytes]:
     """Return lines of objects; `odd` is the share of values that may be none of their column's type."""
-    draw = random.Random(seed)
+    draw = draws(seed)
     return [_drawn(draw, odd) for _ in range(count)]
 
 

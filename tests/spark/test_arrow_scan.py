@@ -1,13 +1,13 @@
 """What Arrow reads, computes and hashes is what Spark does."""
 
 import gzip
-import random
 from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chance import draws
 from csv_samples import csv_lines
 from sessions import in_mode
 from values import plain, plain_sql, plain_values
@@ -71,7 +71,7 @@ def csv_layout(types, **options):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_csv(spark, zone, tmp_path, seed):
-    draw = random.Random(seed)
+    draw = draws(seed)
     separator = [",", ";", "\t"][seed]
     types = TYPES if seed == 0 else [*draw.sample(TYPES, 4), "string", draw.choice(TYPES)]
     # Rows of the right types in a file of their own each: the odd ones decide how a whole file is read.
@@ -122,7 +122,7 @@ EXPRESSIONS = Path(__file__).with_name("expressions.txt").read_text().splitlines
 
 @pytest.mark.parametrize("ansi", [False, True])
 def test_expressions(spark, zone, ansi):
-    draw = random.Random(11)
+    draw = draws(11)
     rows = 400
     columns = {name: [draw.choice(values) for _ in range(rows)] for name, (_, values) in VALUES.items()}
     arrays = {n: pa.array(columns[n], arrow_type(parse_type(type))) for n, (type, _) in VALUES.items()}
@@ -155,7 +155,7 @@ def test_expressions(spark, zone, ansi):
 
 
 def test_buckets(spark):
-    draw = random.Random(5)
+    draw = draws(5)
     texts = [None, "", "a", "ab", "abc", "abcd", "abcde", "é", "日本語", "x" * 33]
     columns = {
         "boolean": [True, False, None],
@@ -197,7 +197,7 @@ def test_clocks(spark, name):
     spark.conf.set("spark.sql.session.timeZone", name)
     try:
         clocks = session_zone(spark)
-        draw = random.Random(2)
+        draw = draws(2)
         local = [draw.randint(-4_000_000_000, 30_000_000_000) * 10**6 for _ in range(300)]
         for begin in draw.sample(clocks.begins, min(100, len(clocks.begins))):
             seconds = begin // 10**6 * 10**6

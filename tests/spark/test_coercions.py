@@ -1,18 +1,17 @@
 """Operations on values of mixed types against Spark: the type of each expression and its value in every row.
 
-An expression is computed as Spark computes it, or refused. CEPSQL_EXAMPLES asks for more of them than every day, and
-CEPSQL_SEED for others.
+An expression is computed as Spark computes it, or refused.
 """
 
+import contextlib
 import itertools
 import math
-import os
 import random
 from decimal import Decimal
 
 import pytest
-from pyspark.errors import AnalysisException
-from pyspark.sql import functions as F
+from attempts import spark_types, spark_values
+from chance import draws, examples
 from scalar_samples import TYPES, VALUES
 from sessions import in_mode
 from sqlglot import exp
@@ -53,7 +52,7 @@ ROWS = 60
 
 def expressions(count: int) -> list[str]:
     """Draw expressions: each operation once or more, over columns of both rows and constants."""
-    rng = random.Random(int(os.environ.get("CEPSQL_SEED", "1")))
+    rng = draws(1)
     found = {}
     for operation in itertools.islice(itertools.cycle(OPERATIONS), count):
         a = f"A.{rng.choice([*TYPES])}"
@@ -77,7 +76,7 @@ def both(request, spark):
     """Rows of two sides joined, as a frame and as plain values, and the rules of their session."""
     mode = in_mode(spark, request.param)
     mode.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
-    rng = random.Random(5)
+    rng = draws(5)
     frame = table(mode, rng, "A").join(table(mode, rng, "B"), "id").orderBy("id").cache()
     arrow = to_arrow(frame)
     yield frame, arrow, Session(request.param, session_zone(mode))
@@ -130,60 +129,24 @@ def same(a, b) -> bool:
     return a == b and type(a) is type(b)
 
 
-def spark_values(frame, sql: str, rows) -> list:
-    """Return Spark's values; where an error ends the query, row by row."""
-    wanted = frame.select("id", F.expr(sql).alias("x")).orderBy("id")
-    try:
-        return list(plain_values(to_arrow(wanted), ["x"])["x"])
-    except Exception:
-        found = []
-        for i in rows:
-            try:
-                found.append(plain_values(to_arrow(wanted.where(f"id = {i}")), ["x"])["x"][0])
-            except Exception:
-                found.append("error")
-        return found
-
-
 def test_types_and_values_are_those_of_spark(both):
     frame, arrow, session = both
     plain = plain_values(arrow, arrow.column_names)
-    count = int(os.environ.get("CEPSQL_EXAMPLES", 280))
-    wrong, accepted, known = [], 0, []
+    count = examples(280)
+    accepted, wrong = {}, []
     for sql in expressions(count):
-        theirs = sql.replace("A.", "A_").replace("B.", "B_")
-        try:
-            node = lowered(sql, arrow, session)
-        except (NotSupportedError, ProgrammingError):
-            continue
-        try:
-            kind = frame.select(F.expr(theirs).alias("x")).schema["x"].dataType.simpleString()
-        except AnalysisException as refusal:
-            wrong.append((sql, str(node.type), "Spark refuses", str(refusal)[:80]))
-            continue
-        accepted += 1
-        if node.type.name != "interval" and parse_type(kind) != node.type:
+        with contextlib.suppress(NotSupportedError, ProgrammingError):
+            accepted[sql] = lowered(sql, arrow, session)
+    theirs = {sql: sql.replace("A.", "A_").replace("B.", "B_") for sql in accepted}
+    for (sql, node), kind in zip(accepted.items(), spark_types(frame, [*theirs.values()]), strict=True):
+        if kind.startswith("refused") or (node.type.name != "interval" and parse_type(kind) != node.type):
             wrong.append((sql, str(node.type), "Spark types it", kind))
-            continue
-        known.append((sql, theirs, node))
-    if not session.ansi:
-        together = frame.select("id", *(F.expr(theirs).alias(f"x{i}") for i, (_, theirs, _) in enumerate(known)))
-    columns = {}
-    try:
-        if not session.ansi:
-            columns = plain_values(to_arrow(together.orderBy("id")), [f"x{i}" for i in range(len(known))])
-    except Exception:
-        columns = {}
-    for i, (sql, theirs, node) in enumerate(known):
-        expected = columns.get(f"x{i}")
-        if expected is None:
-            expected = spark_values(frame, theirs, range(0, ROWS, 6) if session.ansi else range(ROWS))
-        step = 6 if len(expected) < ROWS else 1
-        found = run(node, plain, session)[::step]
-        for row, (e, f) in enumerate(zip(expected, found, strict=True)):
+    assert not wrong, "\n".join(map(str, wrong[:40]))
+    for (sql, node), expected in zip(accepted.items(), spark_values(frame, [*theirs.values()]), strict=True):
+        for row, (e, f) in enumerate(zip(expected, run(node, plain, session), strict=True)):
             if not same(e, f):
-                read = {c: plain[c][row * step] for c in plain if c in theirs}
+                read = {c: plain[c][row] for c in plain if c in theirs[sql]}
                 wrong.append((sql, read, "Spark", e, "found", f))
                 break
-    assert not wrong, "\n".join(map(str, wrong[:40])) + f"\n{len(wrong)} of {accepted}"
-    assert accepted > count / 4
+    assert not wrong, "\n".join(map(str, wrong[:40])) + f"\n{len(wrong)} of {len(accepted)}"
+    assert len(accepted) > count / 4

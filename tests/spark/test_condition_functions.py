@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 
 import pytest
+from chance import draws
 from sqlglot import exp
 
 from cepsql.analysis.conditions import lower_value
@@ -128,7 +129,7 @@ def values(rng: random.Random) -> dict:
 @pytest.fixture(scope="module")
 def compared(spark):
     """For each expression: values of Spark and of the matcher, and the rows that they are from."""
-    rng = random.Random(7)
+    rng = draws(7)
     count = 250
     schema = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
     rows = {side: [values(rng) for _ in range(count)] for side in "AB"}

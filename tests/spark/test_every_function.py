@@ -1,16 +1,12 @@
-"""Every operation of the registry on random typed arguments: Python, Arrow and the SQL that is written give one result.
-
-CEPSQL_EXAMPLES asks for more than every day, CEPSQL_SEED for others.
-"""
+"""Every operation of the registry on random typed arguments: Python, Arrow and its Spark SQL give one result."""
 
 import math
-import os
 import random
-from collections import Counter
 from decimal import Decimal
 
 import pytest
-from pyspark.sql import functions as F
+from attempts import spark_types, spark_values
+from chance import draws, examples
 from scalar_samples import INF, NAN, NESTED, NESTED_VALUES, TYPES, VALUES
 from sessions import in_mode
 
@@ -28,9 +24,6 @@ from cepsql.spark.arrow import to_arrow
 from cepsql.spark.zone import session_zone
 
 ROWS = 40
-FAILURES = 12
-"""Of how many calls that fail in Python Spark is asked whether they fail there, too."""
-
 KINDS = {name: parse_type(type) for name, type in (TYPES | NESTED).items()}
 LITERALS = [
     Literal(value) for value in (0, 1, -3, 2, "1", "a", "", "%a_", 2.5, Decimal("2.50"), None, True, 3_000_000_000)
@@ -50,8 +43,8 @@ UNWRITTEN = {"lookup"} | AGGREGATES
 
 def calls(session: Session) -> list:
     """Draw typed calls: some of each operation, on columns of types that it takes."""
-    draw = random.Random(int(os.environ.get("CEPSQL_SEED", "1")))
-    wanted = int(os.environ.get("CEPSQL_EXAMPLES", 3))
+    draw = draws(1)
+    wanted = examples(3)
     found = {}
     for operation in [*REGISTRY, "cast", "try_cast"]:
         if operation in UNWRITTEN:
@@ -99,7 +92,7 @@ def both(request, spark):
     # Few rows: compiling Java for each of hundreds of expressions would take most of the time.
     mode.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     mode.conf.set("spark.sql.codegen.wholeStage", "false")
-    draw = random.Random(5)
+    draw = draws(5)
     samples = (VALUES | NESTED_VALUES).items()
     rows = [(i, *(None if draw.random() < 0.06 else draw.choice(values) for _, values in samples)) for i in range(ROWS)]
     schema = ", ".join(f"`{name}` {type}" for name, type in (TYPES | NESTED).items())
@@ -115,13 +108,12 @@ def test_all_back_ends_agree(both):
     columns = {name: table[name].chunk(0) for name in table.column_names}
     drawn = calls(session)
     found = [run(node, plain, session) for node in drawn]
-    expected, wrong = spark_values(frame, drawn, found), []
-    counts = Counter(type(values).__name__ for values in expected)
-    for node, ours, theirs in zip(drawn, found, expected, strict=True):
+    wrong = differing_types(frame, drawn)
+    assert not wrong, "\n".join(map(str, wrong[:60])) + f"\n{len(wrong)} of {len(drawn)}"
+    answers = [[as_tuples(v) for v in values] for values in spark_values(frame, [written(node) for node in drawn])]
+    in_arrow = 0
+    for node, ours, theirs in zip(drawn, found, answers, strict=True):
         sql = spark_sql(node)
-        if isinstance(theirs, str):
-            wrong.append((sql, theirs))
-            continue
         near = any(isinstance(part, Apply) and part.operation in NEAR for part in nodes(node))
         for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
             if not same(a, b, near):
@@ -135,17 +127,17 @@ def test_all_back_ends_agree(both):
                     wrong.append((sql, "Arrow fails"))
                 continue
             values = list(plain_values(table.from_arrays([vector], ["x"]), ["x"])["x"])
-            counts["in Arrow"] += 1
+            in_arrow += 1
             for i, (a, b) in enumerate(zip(values, theirs, strict=True)):
                 if b != "error" and not same(a, b, near):
                     wrong.append((sql, {c: plain[c][i] for c in KINDS if reads(node, c)}, "Spark", b, "Arrow", a))
                     break
     assert not wrong, "\n".join(map(str, wrong[:60])) + f"\n{len(wrong)} of {len(drawn)}"
-    assert counts["in Arrow"] > 30
+    assert in_arrow > 30
 
 
 def test_aggregates_of_lists(spark):
-    draw = random.Random(int(os.environ.get("CEPSQL_SEED", "3")))
+    draw = draws(3)
     values = [0.1, 0.7, 0.2, -0.0, 1e308, -1e308, 1e-200, 3.5, 2.0**53, 1.0, 1.0, NAN, INF]
     lists = [[draw.choice([*values[: draw.randint(1, len(values))], None]) for _ in range(n % 9)] for n in range(120)]
     rows = [(i, place, value) for i, given in enumerate(lists) for place, value in enumerate(given)]
@@ -184,72 +176,21 @@ def run(node, plain: dict, session: Session) -> list:
     return found
 
 
-def spark_values(frame, drawn: list, found: list) -> list:
-    """Return Spark's values of each call, or its complaint.
-
-    Where Python fails in a row Spark is asked for it by itself, for some of the calls; else that row is left out.
-    """
-    results = dict(enumerate(complaints(frame, drawn)))
-    checked = [number for number, complaint in results.items() if complaint is None]
-    texts, failing = {}, {}
-    for number in checked:
-        texts[number] = written(drawn[number])
-        failing[number] = [i for i, value in enumerate(found[number]) if isinstance(value, str) and value == "error"]
-    guarded = {
-        number: f"CASE WHEN id IN ({', '.join(map(str, failing[number]))}) THEN NULL ELSE {texts[number]} END"
-        if failing[number]
-        else texts[number]
-        for number in checked
-    }
-    for begin in range(0, len(checked), 50):
-        part = checked[begin : begin + 50]
-        results.update(zip(part, collected(frame, [guarded[number] for number in part]), strict=True))
-    failed = [number for number in checked if failing[number] and not isinstance(results[number], str)]
-    for number in random.Random(2).sample(failed, min(len(failed), FAILURES)):
-        i = failing[number][0]
-        values = collected(frame.where(f"id = {i}"), [texts[number]])[0]
-        if isinstance(values, list):
-            results[number] = f"Python fails for row {i}, Spark gives {values}"
-    for number in failed:
-        if isinstance(results[number], list):
-            results[number] = ["error" if i in failing[number] else v for i, v in enumerate(results[number])]
-    return [results[number] for number in range(len(drawn))]
-
-
-def complaints(frame, drawn: list) -> list[str | None]:
-    """Return how the types of each call and of what it is made of differ from Spark's, None if they do not."""
+def differing_types(frame, drawn: list) -> list[tuple]:
+    """Return the calls, and what they are made of, whose type in Spark is another one."""
     # What stands in a function has no type by itself.
     whole = [nodes(node) if node.operation not in OF_ELEMENTS else [node] for node in drawn]
-    parts = [[part for part in found if isinstance(part, Apply)] for found in whole]
-    try:
-        texts = [F.expr(written(part)).alias("x") for found in parts for part in found]
-        theirs = iter([field.dataType.simpleString() for field in frame.select(*texts).schema])
-    except Exception as refusal:
-        if len(drawn) == 1:
-            return [f"Spark refuses: {str(refusal)[:150]}"]
-        middle = len(drawn) // 2
-        return [*complaints(frame, drawn[:middle]), *complaints(frame, drawn[middle:])]
-    found = [[(str(part.type), next(theirs)) for part in of_call] for of_call in parts]
-    differing = [[pair for pair in pairs if str(parse_type(pair[1])) != pair[0]] for pairs in found]
-    return [f"types here and in Spark: {pairs}" if pairs else None for pairs in differing]
+    parts = [part for found in whole for part in found if isinstance(part, Apply)]
+    found = zip(parts, spark_types(frame, [written(part) for part in parts]), strict=True)
+    return [
+        (written(part), str(part.type), "Spark types it", kind)
+        for part, kind in found
+        if kind.startswith("refused") or parse_type(kind) != part.type
+    ]
 
 
 def written(node) -> str:
     return spark_sql(node, lambda leaf: f"`{leaf.leaf}`")
-
-
-def collected(frame, expressions: list[str]) -> list:
-    """Return the values of each expression, or the error that it ends in."""
-    names = [f"x{i}" for i in range(len(expressions))]
-    wanted = frame.orderBy("id").select(*(F.expr(e).alias(n) for e, n in zip(expressions, names, strict=True)))
-    try:
-        plain = plain_values(to_arrow(wanted), names)
-        return [[as_tuples(value) for value in plain[name]] for name in names]
-    except Exception as failure:
-        if len(expressions) == 1:
-            return [f"Spark fails: {str(failure)[:200]}"]
-        middle = len(expressions) // 2
-        return [*collected(frame, expressions[:middle]), *collected(frame, expressions[middle:])]
 
 
 def as_tuples(value):

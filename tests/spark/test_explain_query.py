@@ -86,6 +86,29 @@ def test_what_a_standing_query_holds(engine, tmp_path):
     assert "rows: 1 that a match can still read" in str(waits)
 
 
+TWO = "(SELECT * FROM stream WHERE x < 2 UNION ALL SELECT * FROM stream WHERE x >= 2)"
+FIRST_ROWS = "stream DEDUPLICATE (PARTITION BY k, n, x ORDER BY ts)"
+PAIRS = """(SELECT l.k, l.n, l.ts, l.x FROM stream l JOIN stream r
+            ON l.k = r.k AND l.ts BETWEEN r.ts AND r.ts AND l.x = r.x)"""
+
+
+@pytest.mark.parametrize(
+    ("relation", "watermark", "rows", "waiting", "late"),
+    [(TWO, "00:00:15", 4, 1, 0), (FIRST_ROWS, "00:00:19", 3, 0, 0), (PAIRS, "00:00:19", 4, 0, 0)],
+)
+def test_several_streams_and_what_other_operators_give(engine, tmp_path, relation, watermark, rows, waiting, late):
+    asked = engine.sql(query(relation))
+    told = asked.explain_match(("a", 1))
+    assert (told.watermark, told.rows) == (f"2026-01-01 {watermark}", rows)
+    assert (len(told.waiting), len(told.late), told.matches) == (waiting, late, ())
+    with asked.start(lambda *_: None, checkpoint=str(tmp_path / "checkpoint")) as standing:
+        standing.process_available()
+        held = standing.explain_match(("a", 1))
+    assert (held.watermark, held.whole, held.open.awaited) == (told.watermark, False, told.open.awaited)
+    assert [row.values[0] for row in held.waiting] == [row.values[0] for row in told.waiting]
+    assert [row.variable for row in held.open.rows] == [row.variable for row in told.open.rows]
+
+
 def test_what_cannot_be_explained(engine):
     with pytest.raises(ProgrammingError) as raised:
         engine.sql(f"EXPLAIN MATCH {query('events')} FOR KEY ('a', 7)")

@@ -1,8 +1,7 @@
 """What Arrow reads of JSON lines is what Spark reads, line by line."""
 
-import random
-
 import pytest
+from chance import draws
 from json_samples import TYPES, drawn_lines, fixed_lines
 from values import plain, plain_sql, plain_values
 
@@ -37,7 +36,7 @@ def test_json(spark, tmp_path, monkeypatch):
     # Marks in between tell which rows a line has.
     (tmp_path / "all").mkdir()
     whole = tmp_path / "all" / "whole.json"
-    draw = random.Random(3)
+    draw = draws(3)
     ends = [b"\n", b"\r\n", b"\r", b"\n \n\n"]
     whole.write_bytes(b"\xef\xbb\xbf" + b"".join(part + draw.choice(ends) for line in lines for part in (MARK, line)))
     zone = session_zone(spark)

@@ -104,6 +104,20 @@ def test_both_sides_of_a_join_count(engine):
     assert progress.rows_used == 2 * (len(once) + 2)
 
 
+def test_a_table_of_late_rows_has_only_the_malformed_ones(engine, tmp_path):
+    engine.sql(f"""
+        CREATE STREAM kept (k STRING, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts - INTERVAL '30' SECONDS)
+        USING csv OPTIONS (path '{tmp_path / "in"}', maxFilesPerTrigger '1')
+        LATE ROWS INTO late_kept USING parquet OPTIONS (path '{tmp_path / "late"}')
+    """)
+    expected, counts = run(engine, QUERIES["tumbling"])
+    rows, progress = run(engine, QUERIES["tumbling"].replace("FROM s", "FROM kept"))
+    assert (sorted(map(str, rows)), progress.inputs) == (sorted(map(str, expected)), counts.inputs)
+    assert [tuple(row) for row in engine.sql("SELECT reason, watermark, record FROM late_kept").collect()] == [
+        ("malformed", None, "a,2026-01-01 00:20:00,many")
+    ]
+
+
 def test_after_restarts(engine, tmp_path):
     query = engine.sql(QUERIES["tumbling"])
     for path in (tmp_path / "in").iterdir():

@@ -99,6 +99,28 @@ def test_an_error_behind_rows_that_no_match_reaches_is_none(spark, condition):
     assert engine.sql(f"{sql}{condition})").collect() == [(3,)]
 
 
+GUARDED = [
+    "i <> 0 AND 12 / i > A.o",
+    "NOT (i = 0 OR 12 / i <= A.o)",
+    "A.o >= 0 AND (i > 0 AND o > A.o) AND 12 / i > A.o",
+    "CASE WHEN i = 0 THEN FALSE WHEN A.o IS NULL THEN TRUE ELSE 12 / i > A.o END",
+    "IF(i = 0, 0, 12 / i) > A.o",
+    "coalesce(i - i, 12 / (i - i)) + A.o < o AND i = 3",
+    "12 / nullif(i, 0) > A.o",
+    "A.z <> 0 AND 12 / A.z > A.o AND i = 3 OR i = 3 AND o > A.o",
+    "s <> 'x' AND CAST(s AS INT) > A.o AND s + A.o > 0",
+]
+
+
+@pytest.mark.parametrize("condition", GUARDED)
+@pytest.mark.parametrize("ansi", [True, False])
+def test_what_a_condition_on_the_row_keeps_from_being_computed_is_no_error(spark, condition, ansi):
+    rows = "VALUES (0, 4, '4', 0), (1, 0, 'x', 2), (2, 3, '3', 1) AS t(o, i, s, z)"
+    engine = cepsql.connect(in_mode(spark, ansi))
+    sql = "SELECT * FROM {} MATCH_RECOGNIZE (ORDER BY o MEASURES B.o AS o PATTERN (A X? B) DEFINE A AS o = 0, B AS {})"
+    assert engine.sql(sql.format(f"(SELECT * FROM {rows})", condition)).collect() == [(2,)]
+
+
 def test_what_is_not_computed_as_spark_does_is_refused_before_it_runs(engine):
     with pytest.raises(NotSupportedError, match="CAST of DOUBLE to STRING") as refused:
         found(engine, "CAST({} AS DOUBLE) / 3 AS x", ["1", "2", "3"], "concat(A.x * 2, x) = 'a'")

@@ -2,9 +2,9 @@
 
 import json
 import os
-import random
 
 import pytest
+from chance import draws
 from sessions import in_mode
 
 import cepsql
@@ -75,7 +75,7 @@ def counts(progress: Progress):
 @pytest.mark.parametrize("ansi", [False, True])
 @pytest.mark.parametrize(("name", "input"), list(zip(QUERIES, INPUTS, strict=True)))
 def test_both_scans_agree(spark, tmp_path, name, input, ansi):
-    draw = random.Random(name + input)
+    draw = draws(name + input)
     for number in range(4):
         write(tmp_path, number, draw, 1000 + 50 * number)
     query = QUERIES[name].format(input=input)
@@ -88,7 +88,7 @@ def test_both_scans_agree(spark, tmp_path, name, input, ansi):
 
 
 def test_both_scans_agree_on_json_lines(spark, tmp_path):
-    draw = random.Random(8)
+    draw = draws(8)
     for number in range(2):
         write(tmp_path, number, draw, 1000 + 50 * number)
         path = tmp_path / f"{number}.csv"
@@ -104,7 +104,7 @@ def test_both_scans_agree_on_json_lines(spark, tmp_path):
 def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
     folder, checkpoint = tmp_path / "files", str(tmp_path / "checkpoint")
     folder.mkdir()
-    draw = random.Random(4)
+    draw = draws(4)
     engine = cepsql.connect(spark)
     engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{folder}')")
     query = engine.sql(QUERIES["dead"].format(input="ticks"))
@@ -122,7 +122,7 @@ def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
 
 
 def test_ansi_mode_is_in_the_way_of_what_it_checks(spark, tmp_path):
-    write(tmp_path, 0, random.Random(1), 1000)
+    write(tmp_path, 0, draws(1), 1000)
     engine = cepsql.connect(in_mode(spark, True))
     engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{tmp_path}')")
     found = engine.sql(QUERIES["labels"].format(input="(SELECT sym, dear, at, kind, 1 / price AS price FROM ticks)"))

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from chance import draws
 
 import cepsql
 from cepsql.errors import OperationalError
@@ -68,7 +69,7 @@ def check(engine, progress, rows: list[str], used: list[int]) -> None:
 
 @pytest.mark.parametrize(("seed", "late"), [(1, "parquet"), (2, "json")])
 def test_every_row_is_accounted_for(seed, late, spark, tmp_path):
-    chance = random.Random(seed)
+    chance = draws(seed)
     rows = lines(chance, 150)
     engine = cepsql.connect(spark)
     engine.sql(DEFINITION.format(format="csv", folder=tmp_path, late=late))
@@ -105,7 +106,7 @@ def undo_last_batch(checkpoint: Path) -> None:
 
 
 def test_a_plain_query_writes_malformed_rows(spark, tmp_path):
-    chance = random.Random(3)
+    chance = draws(3)
     rows = lines(chance, 60)
     rows[39] = "39,a,2026-01-01 00:00:13,many"
     engine = cepsql.connect(spark)

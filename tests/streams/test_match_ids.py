@@ -1,10 +1,10 @@
 """MATCH_ID(): the same in every split into micro-batches, after restarts, and over a table."""
 
-import random
 import re
 from itertools import pairwise
 
 import pytest
+from chance import draws
 
 from cepsql import connect
 from cepsql.testing import play
@@ -24,7 +24,7 @@ QUERIES = [
 
 def sample() -> list[list[tuple]]:
     """Batches in which many rows are equal to others; none is late."""
-    rng = random.Random(3)
+    rng = draws(3)
     rows = []
     for second in range(12):
         for _ in range(rng.randint(1, 4)):

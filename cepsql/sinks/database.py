@@ -1,0 +1,81 @@
+"""What the databases that can be written to have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from cepsql.scalar.types import STRING, UNKNOWN, Type, parse_type
+from cepsql.sinks.columns import Columns
+
+
+class Database(ABC):
+    """A database of one kind; `engine` makes connections, whose transactions lock what they read for update."""
+
+    engine: sa.Engine
+    families: dict[str, tuple[type, ...]]
+
+    @abstractmethod
+    def column_type(self, kind: Type) -> str:
+        """Return the SQL of the type that holds all values of a type of Spark's."""
+
+    @abstractmethod
+    def add_rows(
+        self,
+        connection: sa.Connection,
+        table: str,
+        schema: str | None,
+        columns: Columns,
+        key: Sequence[str],
+        tables: Iterable[pa.Table],
+    ) -> None:
+        """Add rows, or update those of the same key; of several rows with one key the last one stays."""
+
+    @abstractmethod
+    def passing(self, failure: Exception) -> str | None:
+        """Return what is wrong in a line if it may pass by itself, None if it will not."""
+
+    @abstractmethod
+    def refusal(self, failure: Exception) -> str | None:
+        """Return in a line why the database refuses what it was given, None if it failed otherwise."""
+
+    @abstractmethod
+    def takes(self, found: Any, kind: str) -> bool:
+        """Tell whether a column of a type of SQLAlchemy takes values of a type of Spark's."""
+
+    def name(self, table: str, schema: str | None = None) -> str:
+        """Return the SQL of a name."""
+        quote = self.engine.dialect.identifier_preparer.quote_identifier
+        return f"{quote(schema)}.{quote(table)}" if schema else quote(table)
+
+    def create_table(self, table: str, schema: str | None, columns: Columns, key: Sequence[str]) -> str:
+        """Return the statement that makes a table."""
+        parts = [f"{self.name(name)} {self.column_type(_brought(kind))}" for name, kind in columns]
+        if key:
+            parts.append(f"PRIMARY KEY ({', '.join(map(self.name, key))})")
+        return f"CREATE TABLE {self.name(table, schema)} ({', '.join(parts)})"
+
+
+def _brought(kind: str) -> Type:
+    """Return the type in which values come here: INTERVAL YEAR TO MONTH as text."""
+    found = parse_type(kind)
+    return STRING if found == UNKNOWN and kind.lower().startswith("interval") else found
+
+
+def update_clause(database: Database, columns: Columns, key: Sequence[str]) -> str:
+    """Return the end of an INSERT that updates rows of the same key."""
+    if not key:
+        return ""
+    others = [database.name(name) for name, _ in columns if name not in key]
+    where = ", ".join(map(database.name, key))
+    if not others:
+        return f" ON CONFLICT ({where}) DO NOTHING"
+    return f" ON CONFLICT ({where}) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in others)
+
+
+def first_line(failure: BaseException) -> str:
+    """Return what a failure says, in a line."""
+    failure = getattr(failure, "orig", None) or failure
+    return next((line.strip() for line in str(failure).splitlines() if line.strip()), type(failure).__name__)

@@ -1,0 +1,212 @@
+"""A folder of files, to which each row of a query comes exactly once.
+
+1. Spark writes the files of a micro-batch into a hidden folder beside their place.
+2. A small record says which micro-batch it is and what its files will be called. It appears as a whole: with it the
+   batch is decided.
+3. The files get their names.
+
+What stops in between is brought to its end when the batch comes again, and a batch on record is never written again.
+Whoever reads the folder, with Spark or not, sees whole files, and no row twice.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from cepsql.catalog import Sink
+from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.sinks.columns import Columns
+from cepsql.sinks.fence import fenced
+from cepsql.sinks.fitted import FittedSink
+from cepsql.sinks.options import Options
+from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.source import local_path
+
+_OWN = "_cepsql"
+"""The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""
+
+_ONE_COLUMN = ("text",)
+_PART = re.compile(r"part-(\d+)-[0-9a-f-]{36}(?:[-.]c\d+)?(.*)")
+
+
+def is_local(sink: Sink) -> bool:
+    """Tell whether the folder is a path of a local or mounted file system."""
+    path = next((value for name, value in sink.options if name.lower() == "path"), "")
+    return urlparse(path).scheme in ("", "file")
+
+
+class FileSink(FittedSink):
+    """Writes files of a format of Spark's into the folder `path`.
+
+    Options: path, partitionBy (columns, separated by commas: a folder for each value), and those of the format.
+    """
+
+    def __init__(self, sink: Sink, writer: WriterIdentity):
+        super().__init__(sink, writer)
+        if sink.key:
+            raise NotSupportedError(
+                f"sink {sink.name} has a key, and rows of files cannot be updated", hint="USING sqlite, or without key"
+            )
+        options = Options(sink, {name.lower() for name, _ in sink.options})
+        self._folder = Path(local_path(options.needed("path", f"/data/{sink.name}")))
+        self._partitions = [name.strip() for name in (options.text("partitionby") or "").split(",") if name.strip()]
+        self._options = {n: v for n, v in sink.options if n.lower() not in ("path", "partitionby")}
+        # What is written can be found by the query that wrote it, and two writers never take one name.
+        self._prefix = re.sub(r"\W+", "-", writer.query) + f"-{writer.checkpoint[:8]}"
+        self._record = self._folder / _OWN / f"{writer.checkpoint or writer.query}.json"
+
+    def check(self, columns: Columns) -> None:
+        """Refuse columns that the format has no place for, and a folder that cannot be made."""
+        super().check(columns)
+        names = [name.lower() for name, _ in columns]
+        missing = next((name for name in self._partitions if name.lower() not in names), None)
+        if missing is not None:
+            raise ProgrammingError(f"sink {self.sink.name} is partitioned by {missing}, which the query does not give")
+        if self.sink.format.lower() in _ONE_COLUMN and [kind for _, kind in columns] != ["string"]:
+            raise ProgrammingError(f"sink {self.sink.name} USING {self.sink.format} takes one column of type STRING")
+        if self.sink.format.lower() == "csv":
+            nested = next((n for n, k in columns if re.match(r"array|map|struct|binary|variant|interval", k)), None)
+            if nested is not None:
+                hint = f"to_json({nested}), USING json, or USING parquet"
+                raise ProgrammingError(f"sink {self.sink.name} USING csv cannot hold the column {nested}", hint=hint)
+        try:
+            self._record.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def claim(self) -> None:
+        """Take the folder over from earlier epochs, and bring to its end what a writer before has left."""
+        with self._locked():
+            record = self._read()
+            if record is not None:
+                self._put_in_place(record)
+            self._write({"query": self.writer.query, "batch": -1, "files": {}} | (record or {}) | self._epoch())
+            self._remove_unfinished()
+
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """Write the files of a micro-batch unless they were written before."""
+        staging = self._record.parent / f"{self._record.stem}-{batch}-{uuid.uuid4().hex}"
+        counted = Observation()
+        writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
+        writer = writer.options(**self._options).partitionBy(*self._partitions)
+        try:
+            writer.save(staging.as_uri())
+            rows = counted.get["rows"]
+            with self._locked():
+                return rows if rows and self._publish(staging, batch) else 0
+        except OSError as error:
+            raise self._unwritable(error) from error
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+    def _publish(self, staging: Path, batch: int) -> bool:
+        """Decide a batch and put its files in place; return whether that was still to be done."""
+        record = self._read()
+        if record is not None and record["batch"] >= batch:
+            self._put_in_place(record)
+            return False
+        files = {str(path.relative_to(self._folder)): self._name(path, staging, batch) for path in _parts(staging)}
+        for name in files:
+            _synchronize(self._folder / name)
+        record = {"query": self.writer.query, "batch": batch, "files": files} | self._epoch()
+        self._write(record)
+        self._put_in_place(record)
+        return True
+
+    def _name(self, path: Path, staging: Path, batch: int) -> str:
+        """Return what a file of Spark's is called in the folder."""
+        found = _PART.fullmatch(path.name)
+        part, ending = (found[1], found[2]) if found else (path.name, "")
+        name = f"{self._prefix}-{batch:09d}-{part}{ending}"
+        return str(path.parent.relative_to(staging) / name)
+
+    def _put_in_place(self, record: dict) -> None:
+        """Give the files on record their names, as far as they have them not yet."""
+        for hidden, name in record["files"].items():
+            if (self._folder / hidden).exists():
+                (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(self._folder / hidden, self._folder / name)
+        for folder in {(self._folder / name).parent for name in record["files"].values()}:
+            _synchronize(folder)
+
+    def _remove_unfinished(self) -> None:
+        """Remove the files of batches that were cut short before they were on record."""
+        for folder in self._record.parent.glob(f"{self._record.stem}-*"):
+            if folder.is_dir():
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _check_epoch(self) -> None:
+        record = self._read()
+        if record is not None and record["epoch"] > self.writer.epoch:
+            raise fenced(self.sink, self.writer)
+
+    def _epoch(self) -> dict:
+        return {"epoch": self.writer.epoch}
+
+    def _read(self) -> dict | None:
+        try:
+            return json.loads(self._record.read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise OperationalError(
+                f"the record {self._record} of what was written is damaged",
+                hint="put it back from a copy of the folder",
+            ) from error
+
+    def _write(self, record: dict) -> None:
+        hidden = self._record.with_suffix(".new")
+        with hidden.open("w", encoding="utf-8") as file:
+            json.dump(record, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(hidden, self._record)
+        _synchronize(self._record.parent)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Let no other writer of this query decide a batch at the same time, nor one of an earlier epoch at all."""
+        try:
+            self._record.parent.mkdir(parents=True, exist_ok=True)
+            with self._record.with_suffix(".lock").open("a") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._check_epoch()
+                yield
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> OperationalError:
+        return OperationalError(f"sink {self.sink.name} cannot be written to {self._folder}: {error.strerror or error}")
+
+
+def _parts(staging: Path) -> Sequence[Path]:
+    """Return the files that Spark has written, those in folders of partitions too, but for those without rows."""
+    files = (path for path in staging.rglob("part-*") if path.is_file() and not path.name.endswith(".crc"))
+    return sorted(path for path in files if not _is_empty(path))
+
+
+def _is_empty(path: Path) -> bool:
+    """Tell whether a file has no rows: Spark writes one for the first task, whether that has rows or not."""
+    if path.suffix == ".parquet":
+        return pq.read_metadata(path).num_rows == 0
+    return path.stat().st_size == 0
+
+
+def _synchronize(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

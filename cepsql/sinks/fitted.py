@@ -1,0 +1,91 @@
+"""What sinks have in common: columns as declared, and patience with what does not answer."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import DataStreamWriter
+
+from cepsql.catalog import Sink
+from cepsql.errors import OperationalError
+from cepsql.secrets import is_secret, redact
+from cepsql.sinks.columns import Columns, fitted_columns
+from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.sink import BatchSink
+from cepsql.spark.source import quoted
+
+LOGGER = logging.getLogger("cepsql")
+PATIENCE_SECONDS = 600.0
+"""How long a sink that does not answer is tried again, unless the option `retry_for` says otherwise."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 15.0
+
+
+class Unavailable(Exception):
+    """The sink does not answer now, but may do so later; the text says why."""
+
+
+class FittedSink(BatchSink):
+    """A sink whose rows have its columns; subclasses write them.
+
+    sink, writer: what is written, and who writes.
+    """
+
+    def __init__(self, sink: Sink, writer: WriterIdentity):
+        super().__init__()
+        self.sink, self.writer = sink, writer
+        self._closed = threading.Event()
+        self._secrets = [value for name, value in sink.options if is_secret(name)]
+
+    def check(self, columns: Columns) -> None:
+        """Refuse columns that do not fit; see `cepsql.sinks.columns.fitted_columns`."""
+        fitted_columns(self.sink, columns)
+
+    def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
+        """Return the writer with this sink set; from now on an earlier epoch of the query is refused."""
+        self.claim()
+        return super().attach(writer, after)
+
+    def claim(self) -> None:
+        """Take the sink over from earlier epochs, as far as it knows of them."""
+
+    def accept(self, frame: DataFrame, batch: int) -> int:
+        """Write the rows of a micro-batch in the sink's columns."""
+        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        fitted = fitted_columns(self.sink, columns)
+        written = [f"CAST({quoted(given)} AS {kind}) AS {quoted(name)}" for given, name, kind in fitted]
+        return self.write(frame.selectExpr(*written) if self.sink.columns else frame, batch)
+
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """Write the rows of a frame, by one action; return how many were written."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let a batch that waits fail."""
+        self._closed.set()
+
+    def persistently(self, write: Callable[[], int], patience: float) -> int:
+        """Return what `write` gives, tried again in growing pauses while it raises Unavailable.
+
+        patience: seconds after which that is an OperationalError; so it is at once when the query is stopped.
+        """
+        pause, waited = _FIRST_PAUSE, 0.0
+        while True:
+            try:
+                found = write()
+            except Unavailable as failure:
+                reason = f"sink {self.sink.name} does not answer: {redact(str(failure), self._secrets)}"
+                if self.waiting is None:
+                    LOGGER.warning("%s; it is tried again", reason)
+                self.waiting = reason
+                if waited >= patience or self._closed.wait(min(pause, patience - waited)):
+                    self.waiting = None
+                    raise OperationalError(reason, hint="nothing is lost: a start goes on with this batch") from failure
+                waited, pause = waited + pause, min(pause * 2, _LONGEST_PAUSE)
+                self.retries += 1
+            else:
+                if self.waiting is not None:
+                    LOGGER.warning("sink %s answers again", self.sink.name)
+                self.waiting = None
+                return found

@@ -1,0 +1,74 @@
+"""The formats of sinks: which there are, what each promises, and what opens it."""
+
+from typing import TYPE_CHECKING
+
+from cepsql.catalog import Sink
+from cepsql.sinks.writer import WriterIdentity
+
+if TYPE_CHECKING:
+    from cepsql.sinks.fitted import FittedSink
+
+EXACTLY_ONCE = "exactly once"
+EFFECTIVELY_ONCE = "effectively once"
+AT_LEAST_ONCE = "at least once"
+
+FILE_FORMATS = ("parquet", "json", "csv", "orc", "text", "avro", "xml")
+"""Formats of files, by the names that Spark writes them by."""
+
+
+def promise(sink: Sink) -> str:
+    """Return a sentence on what becomes of a row if anything fails in between."""
+    name = sink.format.lower()
+    if name in FILE_FORMATS:
+        from cepsql.sinks.files import is_local
+
+        if is_local(sink):
+            return f"{EXACTLY_ONCE}: the files of a batch appear once, whole, also if it is done again"
+        return f"{AT_LEAST_ONCE}: a batch that is done again is written again, on a file system that is not mounted"
+    if name in ("sqlite", "postgresql"):
+        return f"{EXACTLY_ONCE}: rows and the number of their batch are written in one transaction"
+    if name == "webhook":
+        return f"{AT_LEAST_ONCE}: a request that is sent again has the same Idempotency-Key"
+    if name == "python":
+        return f"{AT_LEAST_ONCE}: a batch that comes again has the same key"
+    if name == "delta":
+        return f"{EXACTLY_ONCE}: Delta keeps the number of the last batch of each query"
+    if name == "noop":
+        return "nothing is kept"
+    return f"{AT_LEAST_ONCE}: a batch that is done again is written again"
+
+
+def open_sink(sink: Sink, writer: WriterIdentity) -> "FittedSink":
+    """Return the sink opened for a writer; nothing is written, and no server asked, before `check` or `attach`.
+
+    Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing that it needs.
+    """
+    return _opener(sink)(sink, writer)
+
+
+def _opener(sink: Sink) -> "type[FittedSink]":
+    match sink.format.lower():
+        case name if name in FILE_FORMATS:
+            from cepsql.sinks.files import FileSink, is_local
+
+            if is_local(sink):
+                return FileSink
+        case "sqlite" | "postgresql":
+            from cepsql.sinks.table import TableSink
+
+            return TableSink
+        case "webhook":
+            from cepsql.sinks.webhook import WebhookSink
+
+            return WebhookSink
+        case "python":
+            from cepsql.sinks.function import FunctionSink
+
+            return FunctionSink
+        case "console":
+            from cepsql.sinks.console import ConsoleSink
+
+            return ConsoleSink
+    from cepsql.sinks.spark_format import SparkSink
+
+    return SparkSink

@@ -1,0 +1,55 @@
+"""Rows given to a Python function by its name."""
+
+import importlib
+from collections.abc import Callable
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from cepsql.catalog import Sink
+from cepsql.errors import ProgrammingError
+from cepsql.sinks.columns import Columns
+from cepsql.sinks.fitted import FittedSink
+from cepsql.sinks.options import Options
+from cepsql.sinks.writer import Batch, WriterIdentity
+from cepsql.spark.arrow import to_arrow
+
+
+class FunctionSink(FittedSink):
+    """Calls `function(rows, batch)` of a module with the rows of each micro-batch, a `pyarrow.Table`, and its `Batch`.
+
+    Option: function, as `module:name`.
+    """
+
+    def __init__(self, sink: Sink, writer: WriterIdentity):
+        super().__init__(sink, writer)
+        self._name = Options(sink, ["function"]).needed("function", "alerts:send")
+        self._function: Callable[[pa.Table, Batch], object] | None = None
+
+    def check(self, columns: Columns) -> None:
+        """Refuse columns that do not fit, and a function that is not there."""
+        super().check(columns)
+        self._function = self._found()
+
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """Call the function, if there are rows."""
+        self._function = self._function or self._found()
+        rows = to_arrow(frame)
+        if rows.num_rows:
+            self._function(rows, Batch(self.writer, batch))
+        return rows.num_rows
+
+    def _found(self) -> Callable[[pa.Table, Batch], object]:
+        module, _, name = self._name.partition(":")
+        try:
+            found: object = importlib.import_module(module)
+            for part in name.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError, ValueError) as error:
+            hint = "the option function is 'module:name' of something that Python can import here"
+            raise ProgrammingError(
+                f"sink {self.sink.name} finds no function {self._name}: {error}", hint=hint
+            ) from error
+        if not callable(found):
+            raise ProgrammingError(f"{self._name} of sink {self.sink.name} is no function")
+        return found

@@ -1,0 +1,145 @@
+"""Tables of PostgreSQL; rows travel by COPY."""
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import sqlalchemy as sa
+
+from cepsql.catalog import Sink
+from cepsql.errors import ProgrammingError
+from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, Type, is_decimal, parse_type
+from cepsql.sinks.columns import Columns
+from cepsql.sinks.database import Database, first_line, update_clause
+from cepsql.sinks.options import Options
+from cepsql.sinks.values import is_nested, json_texts
+
+_NAMES = {
+    "boolean": "boolean", "tinyint": "smallint", "smallint": "smallint", "int": "integer", "bigint": "bigint",
+    "float": "real", "double": "double precision", "string": "text", "binary": "bytea", "date": "date",
+    "timestamp": "timestamptz", "timestamp_ntz": "timestamp", "interval": "interval", "void": "text",
+}  # fmt: skip
+_NUMBERS = (sa.Integer, sa.Numeric)
+_ROWS = "cepsql_rows"
+_PLACE = "cepsql_place"
+_JSON_ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+class PostgreSQL(Database):
+    """A database of a server."""
+
+    def __init__(self, sink: Sink, options: Options):
+        if options.text("path") is not None:
+            raise ProgrammingError(f"sink {sink.name} USING postgresql has no option path", hint="it has url")
+        text = options.needed("url", "postgresql://user@host/database")
+        try:
+            url = sa.make_url(text).set(drivername="postgresql+psycopg")
+        except sa.exc.ArgumentError as error:
+            raise ProgrammingError(
+                f"the option url of sink {sink.name} is no URL of a database",
+                hint="for example postgresql://user@host:5432/database",
+            ) from error
+        if not text.startswith(("postgresql:", "postgres:")):
+            raise ProgrammingError(f"the option url of sink {sink.name} does not begin with postgresql:")
+        url = url.set(username=options.text("user") or url.username, password=options.text("password") or url.password)
+        self.engine = sa.create_engine(url, pool_pre_ping=True, pool_size=1, connect_args={"connect_timeout": 10})
+
+    def column_type(self, kind: Type) -> str:
+        """Return the SQL of a type; what is nested is JSON."""
+        if is_decimal(kind):
+            return f"numeric({kind.precision}, {kind.scale})"
+        return _NAMES.get(kind.name, "jsonb")
+
+    def takes(self, found: Any, kind: str) -> bool:
+        """Tell whether a column of a type takes values of a type of Spark's; types that are not known here may."""
+        given = parse_type(kind)
+        if given in INTEGERS:
+            return not isinstance(found, sa.Date | sa.DateTime | sa.Boolean | sa.LargeBinary)
+        if given in (FLOAT, DOUBLE) or is_decimal(given):
+            return not isinstance(found, sa.Date | sa.DateTime | sa.Boolean | sa.LargeBinary | sa.Integer)
+        if given.name == "string":
+            return not isinstance(found, (*_NUMBERS, sa.Date, sa.DateTime, sa.Boolean, sa.LargeBinary))
+        if given.name in ("date", "timestamp", "timestamp_ntz"):
+            return not isinstance(found, (*_NUMBERS, sa.Boolean, sa.LargeBinary))
+        if given.name == "boolean":
+            return not isinstance(found, (*_NUMBERS, sa.Date, sa.DateTime, sa.LargeBinary))
+        if given.name == "binary":
+            return not isinstance(found, (*_NUMBERS, sa.Date, sa.DateTime, sa.Boolean))
+        return True
+
+    def add_rows(
+        self,
+        connection: sa.Connection,
+        table: str,
+        schema: str | None,
+        columns: Columns,
+        key: Sequence[str],
+        tables: Iterable[pa.Table],
+    ) -> None:
+        """Copy the rows into the table, with a key by way of a table of this transaction."""
+        target, names = self.name(table, schema), ", ".join(self.name(name) for name, _ in columns)
+        if not key:
+            self._copy(connection, target, names, tables)
+            return
+        keys = ", ".join(map(self.name, key))
+        connection.exec_driver_sql(
+            f"CREATE TEMPORARY TABLE {_ROWS} ON COMMIT DROP AS SELECT {names} FROM {target} WITH NO DATA"
+        )
+        connection.exec_driver_sql(f"ALTER TABLE {_ROWS} ADD COLUMN {_PLACE} bigserial")
+        self._copy(connection, _ROWS, names, tables)
+        connection.exec_driver_sql(
+            f"INSERT INTO {target} ({names}) SELECT DISTINCT ON ({keys}) {names} FROM {_ROWS} "
+            f"ORDER BY {keys}, {_PLACE} DESC" + update_clause(self, columns, key)
+        )
+
+    def _copy(self, connection: sa.Connection, target: str, names: str, tables: Iterable[pa.Table]) -> None:
+        form = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")
+        cursor = connection.connection.cursor()
+        with cursor.copy(f"COPY {target} ({names}) FROM STDIN (FORMAT csv)") as copy:
+            for rows in tables:
+                text = pa.table([_texts(column) for column in rows.columns], rows.column_names)
+                output = io.BytesIO()
+                pyarrow.csv.write_csv(text, output, form)
+                copy.write(output.getvalue())
+
+    def passing(self, failure: Exception) -> str | None:
+        """Servers come back, and transactions that were in each other's way go through."""
+        original = getattr(failure, "orig", failure)
+        lasting = (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege)
+        kinds = (psycopg.OperationalError, psycopg.InterfaceError, sa.exc.TimeoutError)
+        return first_line(original) if isinstance(original, kinds) and not isinstance(original, lasting) else None
+
+    def refusal(self, failure: Exception) -> str | None:
+        """Values out of range, constraints, missing rights."""
+        original = getattr(failure, "orig", failure)
+        return first_line(original) if isinstance(original, psycopg.Error) else None
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return values as PostgreSQL reads them, NULL as NULL."""
+    kind = column.type
+    if is_nested(kind):
+        values = [text and _JSON_ZERO.sub("\\1\ufffd", text) for text in json_texts(column, "UTC")]
+        return pa.chunked_array([pa.array(values, pa.string())])
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        # As text UTC is marked by a Z.
+        return column.cast(pa.timestamp("us", "UTC")).cast(pa.string())
+    if pa.types.is_binary(kind):
+        values = [None if value is None else "\\x" + value.hex() for value in column.to_pylist()]
+        return pa.chunked_array([pa.array(values, pa.string())])
+    if pa.types.is_duration(kind):
+        micros = column.cast(pa.duration("us")).cast(pa.int64()).to_pylist()
+        values = [None if value is None else f"{value} microseconds" for value in micros]
+        return pa.chunked_array([pa.array(values, pa.string())])
+    texts = column.cast(pa.string())
+    return _without_zeros(texts) if pa.types.is_string(kind) else texts
+
+
+def _without_zeros(texts):
+    """Return texts with U+FFFD in place of the character 0, which PostgreSQL's text cannot hold."""
+    return pc.replace_substring(texts, "\0", "\ufffd")

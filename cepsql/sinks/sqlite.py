@@ -1,0 +1,115 @@
+"""Tables of SQLite, whose values have a type each: times are ISO 8601 as text, in UTC."""
+
+import datetime
+import math
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from cepsql.catalog import Sink
+from cepsql.errors import ProgrammingError
+from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
+from cepsql.sinks.columns import Columns
+from cepsql.sinks.database import Database, first_line, update_clause
+from cepsql.sinks.options import Options
+from cepsql.sinks.values import is_nested, json_texts
+
+_EXACT_DIGITS = 15
+"""More digits of a decimal SQLite would round in a column of numbers."""
+
+_BUSY_SECONDS = 5
+_LASTING = ("no such table", "no such column", "has no column", "syntax error")
+
+
+class SQLite(Database):
+    """A file of SQLite; a transaction holds its one lock for writing from its beginning."""
+
+    def __init__(self, sink: Sink, options: Options):
+        path = os.path.abspath(os.path.expanduser(options.needed("path", f"{sink.name}.db")))
+        for name in ("url", "user", "password", "schema"):
+            if options.text(name) is not None:
+                raise ProgrammingError(
+                    f"sink {sink.name} USING sqlite has no option {name}", hint="options: path, table"
+                )
+        self.engine = sa.create_engine(
+            sa.URL.create("sqlite", database=path), connect_args={"timeout": _BUSY_SECONDS}, poolclass=sa.NullPool
+        )
+        sa.event.listen(self.engine, "connect", _leave_transactions_to_us)
+        sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+
+    def column_type(self, kind: Type) -> str:
+        """Return the SQL of a type; a decimal of many digits is text."""
+        if is_decimal(kind):
+            return f"DECIMAL({kind.precision}, {kind.scale})" if kind.precision <= _EXACT_DIGITS else "TEXT"
+        if kind in INTEGERS or kind.name == "boolean":
+            return "INTEGER"
+        return "REAL" if kind in FRACTIONS else "BLOB" if kind.name == "binary" else "TEXT"
+
+    def takes(self, found: Any, kind: str) -> bool:
+        """Any column of SQLite takes any value."""
+        return True
+
+    def add_rows(
+        self,
+        connection: sa.Connection,
+        table: str,
+        schema: str | None,
+        columns: Columns,
+        key: Sequence[str],
+        tables: Iterable[pa.Table],
+    ) -> None:
+        """Add the rows one by one in order, with one prepared statement."""
+        names = ", ".join(self.name(name) for name, _ in columns)
+        places = ", ".join("?" * len(columns))
+        insert = f"INSERT INTO {self.name(table)} ({names}) VALUES ({places})"
+        insert += update_clause(self, columns, key)
+        cursor = connection.connection.cursor()
+        for rows in tables:
+            cursor.executemany(insert, list(zip(*map(_values, rows.columns), strict=True)))
+
+    def passing(self, failure: Exception) -> str | None:
+        """A file that is locked, or cannot be written now, may be free again."""
+        original = getattr(failure, "orig", failure)
+        if isinstance(original, sqlite3.OperationalError) and not any(t in str(original) for t in _LASTING):
+            return first_line(original)
+        return None
+
+    def refusal(self, failure: Exception) -> str | None:
+        """Constraints refuse rows."""
+        original = getattr(failure, "orig", failure)
+        return first_line(original) if isinstance(original, sqlite3.Error | OverflowError) else None
+
+
+def _leave_transactions_to_us(connection: sqlite3.Connection, _) -> None:
+    # The driver would begin a transaction only before the first change, without the lock.
+    connection.isolation_level = None
+
+
+def _values(column: pa.ChunkedArray) -> list:
+    kind = column.type
+    if is_nested(kind):
+        return json_texts(column, "UTC")
+    if pa.types.is_timestamp(kind):
+        return _mapped(column.to_pylist(), _time_text if kind.tz is None else _instant_text)
+    if pa.types.is_date(kind) or pa.types.is_decimal(kind) or pa.types.is_duration(kind):
+        return _mapped(column.to_pylist(), str)
+    if pa.types.is_floating(kind):
+        # SQLite has no NaN: it would be NULL.
+        return _mapped(column.to_pylist(), lambda value: "NaN" if math.isnan(value) else value)
+    return column.to_pylist()
+
+
+def _mapped(values: list, text: Callable) -> list:
+    return [None if value is None else text(value) for value in values]
+
+
+def _instant_text(value: datetime.datetime) -> str:
+    return value.astimezone(datetime.UTC).isoformat(" ", "microseconds")
+
+
+def _time_text(value: datetime.datetime) -> str:
+    return value.isoformat(" ", "microseconds")

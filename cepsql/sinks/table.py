@@ -1,0 +1,196 @@
+"""A table of a database, to which rows come with the number of their batch, in one transaction.
+
+A table of cepsql's own, `cepsql_writers`, has a row for each query that writes and each of its checkpoints: the epoch
+and the number of the last batch. The row is locked while a batch is written, so that a batch that comes again writes
+nothing, and neither does a process from which another one has taken over.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import sqlalchemy as sa
+from pyspark.sql import DataFrame
+
+from cepsql.catalog import Sink
+from cepsql.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.render.sound_text import sound_text
+from cepsql.secrets import redact
+from cepsql.sinks.columns import Columns, fitted_columns, key_columns
+from cepsql.sinks.database import Database
+from cepsql.sinks.fence import fenced
+from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
+from cepsql.sinks.options import Options
+from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.pieces import Pieces, collect_pieces
+
+OPTIONS = ("path", "url", "user", "password", "table", "schema", "create_table", "retry_for")
+
+WRITERS = "cepsql_writers"
+
+
+class TableSink(FittedSink):
+    """Adds rows to a table, or updates it by the key of the sink: of rows with one key the last one stays.
+
+    Options: path (of SQLite's file) or url (of PostgreSQL), user, password, table (default: the name of the sink),
+    schema, create_table ('true' makes a table that is not there), retry_for (default 10 minutes).
+    """
+
+    def __init__(self, sink: Sink, writer: WriterIdentity):
+        super().__init__(sink, writer)
+        options = Options(sink, OPTIONS)
+        self._patience = options.seconds("retry_for", PATIENCE_SECONDS)
+        self._create = options.flag("create_table")
+        self._database: Database = _open_database(sink, options)
+        self._table, self._schema = options.text("table") or sink.name, options.text("schema")
+        self._writers = sa.Table(
+            WRITERS,
+            sa.MetaData(),
+            sa.Column("sink", sa.Text, primary_key=True),
+            sa.Column("query", sa.Text, primary_key=True),
+            sa.Column("checkpoint", sa.Text, primary_key=True),
+            sa.Column("epoch", sa.BigInteger, nullable=False),
+            sa.Column("batch", sa.BigInteger, nullable=False),
+            sa.Column("active", sa.Boolean, nullable=False),
+            schema=self._schema,
+        )
+        self._mine = sa.and_(
+            self._writers.c.sink == self._table,
+            self._writers.c.query == writer.query,
+            self._writers.c.checkpoint == writer.checkpoint,
+        )
+
+    def check(self, columns: Columns) -> None:
+        """Refuse columns that do not fit the table, or a table that is not there unless it may be created."""
+        fitted = [(name, kind) for _, name, kind in fitted_columns(self.sink, columns)]
+        key = key_columns(self.sink, fitted_columns(self.sink, columns))
+
+        def check(connection: sa.Connection) -> None:
+            inspector = sa.inspect(connection)
+            if inspector.has_table(self._table, self._schema):
+                self._check_columns(inspector, fitted, key)
+            elif self._create:
+                connection.exec_driver_sql(self._database.create_table(self._table, self._schema, fitted, key))
+            else:
+                hint = f"create it, or add the option create_table 'true' to sink {self.sink.name}"
+                raise ProgrammingError(f"the database of sink {self.sink.name} has no table {self._table}", hint=hint)
+
+        self._at_once(check)
+
+    def claim(self) -> None:
+        """Take the table over from earlier epochs of the query, and from its other checkpoints."""
+        self._at_once(self._claim)
+
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """Write a micro-batch in one transaction unless it was written before."""
+        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        key = key_columns(self.sink, fitted_columns(self.sink, columns))
+        with collect_pieces(frame) as pieces:
+            if not pieces.rows:
+                return 0
+            return self.persistently(lambda: self._write(pieces, columns, key, batch), self._patience)
+
+    def close(self) -> None:
+        """Let a batch that waits fail, and close the connections that are not used."""
+        super().close()
+        self._database.engine.dispose()
+
+    def _claim(self, connection: sa.Connection) -> None:
+        self._writers.create(connection, checkfirst=True)
+        of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
+        rows = connection.execute(sa.select(self._writers).where(of_query).with_for_update()).all()
+        mine = next((row for row in rows if row.checkpoint == self.writer.checkpoint), None)
+        if mine is not None and mine.epoch > self.writer.epoch:
+            raise fenced(self.sink, self.writer)
+        connection.execute(sa.update(self._writers).where(of_query).values(active=False))
+        claimed = {"epoch": self.writer.epoch, "active": True}
+        if mine is not None:
+            connection.execute(sa.update(self._writers).where(self._mine).values(claimed))
+        else:
+            who = {"sink": self._table, "query": self.writer.query, "checkpoint": self.writer.checkpoint, "batch": -1}
+            connection.execute(sa.insert(self._writers).values(who | claimed))
+
+    def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
+        def write(connection: sa.Connection) -> int:
+            found = connection.execute(sa.select(self._writers).where(self._mine).with_for_update()).first()
+            if found is None or not found.active or found.epoch != self.writer.epoch:
+                raise fenced(self.sink, self.writer)
+            if batch <= found.batch:
+                return 0
+            tables = (sound_text(table) for table in pieces)
+            self._database.add_rows(connection, self._table, self._schema, columns, key, tables)
+            connection.execute(sa.update(self._writers).where(self._mine).values(batch=batch))
+            return pieces.rows
+
+        return self._transaction(write)
+
+    def _check_columns(self, inspector: sa.Inspector, columns: Columns, key: list[str]) -> None:
+        found = {column["name"]: column for column in inspector.get_columns(self._table, self._schema)}
+        for name, kind in columns:
+            if name not in found:
+                listed = ", ".join(found)
+                raise ProgrammingError(
+                    f"table {self._table} of sink {self.sink.name} has no column {name}", hint=f"its columns: {listed}"
+                )
+            if not self._database.takes(found[name]["type"], kind):
+                shown = found[name]["type"].compile(dialect=self._database.engine.dialect)
+                hint = f"CAST({name} AS ...) gives another type"
+                raise ProgrammingError(
+                    f"{name} is {kind}, and table {self._table} of sink {self.sink.name} takes {shown}",
+                    hint=hint,
+                )
+        names = {name for name, _ in columns}
+        primary = inspector.get_pk_constraint(self._table, self._schema)["constrained_columns"]
+        unique: list[list] = [primary]
+        unique += [i["column_names"] for i in inspector.get_unique_constraints(self._table, self._schema)]
+        unique += [i["column_names"] for i in inspector.get_indexes(self._table, self._schema) if i["unique"]]
+        for name, column in found.items():
+            given = column["default"] is not None or column.get("identity") or column.get("computed")
+            if name not in names and not column["nullable"] and not given:
+                hint = f"the query must give {name}, or the table a default for it"
+                raise ProgrammingError(f"the column {name} of table {self._table} needs a value", hint=hint)
+        if key and set(key) not in map(set, unique):
+            hint = f"ALTER TABLE or CREATE UNIQUE INDEX on ({', '.join(key)})"
+            raise ProgrammingError(
+                f"table {self._table} has no PRIMARY KEY or UNIQUE of the key of sink {self.sink.name}", hint=hint
+            )
+
+    def _at_once(self, action: Callable[[sa.Connection], None]) -> None:
+        """Do something in a transaction of its own, without patience."""
+        try:
+            self._transaction(action)
+        except Unavailable as failure:
+            message = f"sink {self.sink.name} does not answer: {redact(str(failure), self._secrets)}"
+            raise OperationalError(message, hint="nothing was started") from failure
+
+    def _transaction(self, action: Callable[[sa.Connection], Any]) -> Any:
+        """Return what an action within one transaction gives; raise Unavailable for what may pass."""
+        try:
+            with self._database.engine.begin() as connection:
+                return action(connection)
+        except Exception as failure:
+            if (reason := self._database.passing(failure)) is not None:
+                raise Unavailable(reason) from failure
+            if (reason := self._database.refusal(failure)) is not None:
+                message = f"sink {self.sink.name} refuses a row: {redact(reason, self._secrets)}"
+                raise DataError(message, hint="nothing of its batch was written") from failure
+            raise
+
+
+def _open_database(sink: Sink, options: Options) -> Database:
+    """Return the database of a sink; nothing is connected yet.
+
+    Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing.
+    """
+    if sink.format.lower() == "sqlite":
+        from cepsql.sinks.sqlite import SQLite
+
+        return SQLite(sink, options)
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise NotSupportedError(
+            "sinks USING postgresql need the package psycopg", hint="pip install 'cepsql[postgresql]'"
+        ) from error
+    from cepsql.sinks.postgresql import PostgreSQL
+
+    return PostgreSQL(sink, options)

@@ -1,0 +1,106 @@
+"""Rows sent to a web address by HTTP POST, as JSON."""
+
+import hashlib
+import http.client
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from cepsql.catalog import Sink
+from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.render.sound_text import sound_text
+from cepsql.sinks.columns import fitted_columns, key_columns
+from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
+from cepsql.sinks.options import Options
+from cepsql.sinks.values import json_objects
+from cepsql.sinks.writer import Batch, WriterIdentity
+from cepsql.spark.pieces import collect_pieces
+
+OPTIONS = ("url", "per", "timeout", "retry_for", "header.")
+
+_PASSING = (408, 425, 429)
+_CONNECTION_FAILURES = (urllib.error.URLError, http.client.HTTPException, OSError)
+
+
+class WebhookSink(FittedSink):
+    """Posts each row as a JSON object, or each batch as a JSON array of them, with the header Idempotency-Key.
+
+    The key of a row is made of the columns of the sink's key, else of the batch and of the row itself; whoever receives
+    a request a second time, after a failure, knows it by its key. What is not accepted for good ends the query.
+
+    Options: url, per ('row' or 'batch'), timeout (default 30 seconds), retry_for (default 10 minutes), and
+    'header.NAME' for headers, whose values are secret.
+    """
+
+    def __init__(self, sink: Sink, writer: WriterIdentity):
+        super().__init__(sink, writer)
+        options = Options(sink, OPTIONS)
+        self._url = options.needed("url", "https://example.org/alerts")
+        place = urlsplit(self._url)
+        if place.scheme not in ("http", "https") or not place.hostname:
+            raise ProgrammingError(f"the option url of sink {sink.name} does not begin with http:// or https://")
+        # The rest of an address is often what lets one in.
+        self._host = f"{place.scheme}://{place.hostname}"
+        self._whole = options.choice("per", ["row", "batch"]) == "batch"
+        self._timeout = options.seconds("timeout", 30)
+        self._patience = options.seconds("retry_for", PATIENCE_SECONDS)
+        headers = options.below("header.")
+        self._headers = {"Content-Type": "application/json", "User-Agent": "cepsql", **headers}
+        self._secrets += [self._url, *headers.values()]
+
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """Post the rows of a micro-batch; rows that were accepted before one was not are not sent again."""
+        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        key = key_columns(self.sink, fitted_columns(self.sink, columns))
+        name = Batch(self.writer, batch).key
+        with collect_pieces(frame) as pieces:
+            if not pieces.rows:
+                return 0
+            tables = map(sound_text, pieces)
+            for body, idempotency in self._whole_batch(tables, name) if self._whole else _rows(tables, key, name):
+                self.persistently(partial(self._post, body, idempotency), self._patience)
+            return pieces.rows
+
+    def _whole_batch(self, tables: Iterator[pa.Table], name: str) -> Iterator[tuple[str, str]]:
+        yield "[" + ",".join(text for rows in tables for text in json_objects(rows)) + "]", _digest(name)
+
+    def _post(self, body: str, key: str) -> int:
+        """Post a body; raise Unavailable where a later try may do better."""
+        headers = self._headers | {"Idempotency-Key": key}
+        request = urllib.request.Request(self._url, body.encode(), headers, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=self._timeout) as answer:
+                answer.read()
+                return 1
+        except urllib.error.HTTPError as failure:
+            said = f"{self._host} answers {failure.code} {failure.reason}"
+            if failure.code >= 500 or failure.code in _PASSING:
+                raise Unavailable(said) from failure
+            raise OperationalError(
+                f"sink {self.sink.name}: {said}", hint="a start goes on with this batch"
+            ) from failure
+        except _CONNECTION_FAILURES as failure:
+            raise Unavailable(f"{self._host}: {getattr(failure, 'reason', None) or failure}") from failure
+
+
+def _rows(tables: Iterator[pa.Table], key: list[str], name: str) -> Iterator[tuple[str, str]]:
+    """Yield each row as JSON with its key, which does not depend on the order of the rows."""
+    seen: Counter[str] = Counter()
+    for rows in tables:
+        keys = json_objects(rows.select(key)) if key else None
+        for text in json_objects(rows):
+            if keys is not None:
+                yield text, _digest(next(keys))
+                continue
+            seen[text] += 1
+            yield text, _digest(f"{name}/{seen[text]}/{text}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

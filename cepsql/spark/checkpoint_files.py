@@ -1,0 +1,64 @@
+"""The files of Spark's own in a checkpoint, looked at before it is gone on from.
+
+A machine that loses its power can leave the file written last empty or cut short.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from cepsql.errors import OperationalError
+
+LOGGER = logging.getLogger("cepsql")
+_HINT = "put the folder back from a copy, or use another checkpoint folder and replay the input"
+
+
+def check_files(spark: Path) -> None:
+    """Make sure that what Spark reads first when it goes on can be read; `spark` is its checkpoint location.
+
+    A damaged record that the last batch is finished is removed: the batch is done again, and sinks know it.
+    Raises OperationalError for what only Spark's other files could tell.
+    """
+    if (last := _last(spark / "commits")) is not None and not _is_log(last):
+        LOGGER.warning("the checkpoint file %s is damaged: batch %s is done again", last, last.name)
+        last.unlink()
+        (last.parent / f".{last.name}.crc").unlink(missing_ok=True)
+    needed = [_last(folder) for folder in (spark / "offsets", *(spark / "sources").glob("*"))]
+    for file in needed:
+        if file is not None and not _is_log(file):
+            raise _damaged(spark, file)
+    metadata = spark / "metadata"
+    if any(needed) and not (metadata.exists() and _is_json([_text(metadata)])):
+        raise _damaged(spark, metadata)
+
+
+def _damaged(spark: Path, file: Path) -> OperationalError:
+    what = "is damaged" if file.exists() else "is missing"
+    return OperationalError(f"the checkpoint {spark.parent} cannot be gone on from: its file {file} {what}", hint=_HINT)
+
+
+def _last(folder: Path) -> Path | None:
+    """Return the file of the last batch in one of Spark's logs."""
+    numbered = [path for path in folder.glob("*") if path.name.removesuffix(".compact").isdigit()]
+    return max(numbered, key=lambda path: int(path.name.removesuffix(".compact")), default=None)
+
+
+def _is_log(file: Path) -> bool:
+    """Tell whether a file of Spark's logs is whole: a version, then JSON or a dash on each line."""
+    version, *lines = _text(file).splitlines() or [""]
+    return bool(re.fullmatch(r"v\d+", version)) and bool(lines) and _is_json(line for line in lines if line != "-")
+
+
+def _is_json(texts: Iterable[str]) -> bool:
+    try:
+        for text in texts:
+            json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", "replace")

@@ -1,0 +1,111 @@
+"""Runs the queries of the harness until their input is used up: `standing.py FOLDER [PLACE MOMENT COUNT WHO]`.
+
+With a place it dies there: `WHO` is python, jvm or both. It writes its process ids to FOLDER/pids as soon as it has
+them, and the progress of each query to FOLDER/finished_NAME when that one has finished.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from failpoints import arm, kill
+from pyspark import SparkContext
+
+import cepsql
+from cepsql.catalog import Sink
+from cepsql.spark.session import session
+
+STREAM = """
+CREATE STREAM {name} (k INT, ts TIMESTAMP, x INT, place INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)
+USING csv OPTIONS (path '{folder}/in/{name}', maxFilesPerTrigger '1')
+LATE ROWS INTO late_{name} USING parquet OPTIONS (path '{folder}/late_{name}')
+"""
+MATCH = """SELECT * FROM a MATCH_RECOGNIZE (
+  PARTITION BY k ORDER BY ts, place
+  MEASURES MATCH_ID() AS id, A.place AS first, LAST(B.place) AS last, SUM(B.x) AS total
+  PATTERN (A B+ C) WITHIN INTERVAL '60' SECONDS DEFINE B AS x > A.x, C AS x <= A.x)
+"""
+UNION = """SELECT * FROM (SELECT k, ts, x, place, 'a' AS s FROM a UNION ALL SELECT k, ts, x, place, 'b' FROM b)
+MATCH_RECOGNIZE (
+  PARTITION BY k ORDER BY ts, s, place
+  MEASURES MATCH_ID() AS id, A.place AS first, B.place AS second
+  PATTERN (A B) DEFINE A AS s = 'a', B AS s = 'b' AND x > A.x)
+"""
+CHAIN = """SELECT * FROM (
+  SELECT * FROM a MATCH_RECOGNIZE (
+    PARTITION BY k ORDER BY ts, place
+    MEASURES A.place AS first, B.place AS second, B.x - A.x AS step, MATCH_ROWTIME() AS rowtime
+    PATTERN (A B) DEFINE B AS x > A.x))
+MATCH_RECOGNIZE (
+  PARTITION BY k ORDER BY rowtime, first
+  MEASURES MATCH_ID() AS id, A.first AS first, B.second AS second, A.step + B.step AS steps
+  PATTERN (A B) DEFINE B AS step > 3)
+"""
+WINDOWS = """SELECT window(ts, '30 seconds').start AS begun, COUNT(*) AS n, SUM(x) AS total
+FROM b GROUP BY window(ts, '30 seconds')
+"""
+
+
+def main(folder: Path, die_at: list[str]) -> None:
+    spark = session(
+        master="local[2]",
+        conf={
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        },
+    )
+    python, jvm = os.getpid(), SparkContext._gateway.proc.pid
+    (folder / "pids.new").write_text(json.dumps({"python": python, "jvm": jvm}))
+    os.replace(folder / "pids.new", folder / "pids")
+    if die_at:
+        place, moment, count, who = die_at
+        dying = {"python": [python], "jvm": [jvm], "both": [jvm, python]}[who]
+        arm(place, moment, int(count), lambda: kill(dying))
+    engine = cepsql.connect(spark)
+    for name in "ab":
+        engine.sql(STREAM.format(name=name, folder=folder))
+    standing = {
+        name: engine.sql(sql).start(sink=sink, name=name, drain=True, checkpoint=str(folder / f"checkpoint_{name}"))
+        for name, (sql, sink) in queries(folder).items()
+        if not (folder / f"finished_{name}").exists()
+    }
+    for name, query in standing.items():
+        query.await_()
+        (folder / f"finished_{name}").write_text(json.dumps(asdict(query.progress), default=str))
+
+
+def queries(folder: Path) -> dict[str, tuple[str, Sink]]:
+    """Return the queries by name, each with its sink."""
+    url = os.environ.get("FAULTS_POSTGRESQL")
+    database = {"url": url, "schema": os.environ.get("FAULTS_SCHEMA", "public")} if url else {"path": f"{folder}/p.db"}
+    return {
+        "match": (MATCH, _sink("parquet", path=f"{folder}/match")),
+        "unions": (UNION, _sink("sqlite", path=f"{folder}/s.db", table="unions", create_table="true")),
+        "chain": (CHAIN, _sink("postgresql" if url else "sqlite", **database, table="chain", create_table="true")),
+        "keyed": (MATCH, _sink("sqlite", "id", path=f"{folder}/k.db", table="keyed", create_table="true")),
+        "windows": (WINDOWS, _sink("json", path=f"{folder}/windows")),
+        "calls": (MATCH, _sink("python", function="standing:keep")),
+    }
+
+
+def keep(rows, batch) -> None:
+    """Keep the rows of a batch under its key, so that one that comes again takes the place of the first."""
+    folder = Path(sys.argv[1]) / "calls"
+    folder.mkdir(exist_ok=True)
+    name = hashlib.sha256(batch.key.encode()).hexdigest()
+    pq.write_table(rows, folder / f".{name}")
+    os.rename(folder / f".{name}", folder / f"{name}.parquet")
+
+
+def _sink(format: str, key: str = "", **options: str) -> Sink:
+    return Sink("out", (), format, tuple(options.items()), tuple(key.split()))
+
+
+if __name__ == "__main__":
+    sys.modules["standing"] = sys.modules["__main__"]
+    main(Path(sys.argv[1]), sys.argv[2:])

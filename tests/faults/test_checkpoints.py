@@ -1,0 +1,169 @@
+"""What becomes of a query whose checkpoint is in use, damaged, or has no room on its disk."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cepsql
+from cepsql.errors import OperationalError
+
+STREAM = """CREATE OR REPLACE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
+USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '1')
+"""
+QUERY = "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.x AS a, B.x AS b PATTERN (A B))"
+
+
+def put(folder: Path, number: int, *rows: str) -> None:
+    file = folder / "in" / f".{number}.csv"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("".join(f"1,2026-01-01 00:{row}\n" for row in rows))
+    os.utime(file, (1_000_000_000 + number, 1_000_000_000 + number))
+    file.rename(file.parent / f"{number}.csv")
+
+
+@pytest.fixture(scope="module")
+def begun(spark, tmp_path_factory) -> Path:
+    """A folder with three files that a query has taken in, and its checkpoint."""
+    folder = tmp_path_factory.mktemp("begun")
+    for number in range(3):
+        put(folder, number, f"0{number}:00,{number}")
+    rows = run(query(spark, folder), folder / "checkpoint")
+    assert rows == [{"k": 1, "a": 0, "b": 1}]
+    put(folder, 3, "03:00,3", "04:00,4")
+    return folder
+
+
+@pytest.fixture
+def copy(spark, begun, tmp_path) -> Path:
+    """The query's checkpoint, to be spoilt."""
+    return Path(shutil.copytree(begun / "checkpoint", tmp_path / "checkpoint"))
+
+
+def query(spark, folder: Path):
+    engine = cepsql.connect(spark)
+    engine.sql(STREAM.format(folder=folder))
+    return engine.sql(QUERY)
+
+
+def run(query, checkpoint: Path) -> list[dict]:
+    tables = []
+    with query.start(lambda rows, _: tables.append(rows), checkpoint=str(checkpoint)) as standing:
+        standing.process_available()
+    return [row for table in tables for row in table.to_pylist()]
+
+
+def test_a_checkpoint_in_use_is_refused(spark, begun, copy):
+    first = query(spark, begun).start(checkpoint=str(copy))
+    with pytest.raises(OperationalError, match=f"the checkpoint {copy} is in use by a query of this program"):
+        query(spark, begun).start(checkpoint=str(copy))
+    first.process_available()
+    assert first.status == "running"
+    first.stop()
+    with query(spark, begun).start(checkpoint=str(copy)) as again:
+        assert again.status == "running"
+
+
+HOLDER = """
+import sys, pathlib
+from cepsql.spark.checkpoint_lock import lock_checkpoint
+lock = lock_checkpoint(pathlib.Path(sys.argv[1]), int(sys.argv[2]) or None)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def holder(folder: Path, epoch: int = 0):
+    """Another process that holds a checkpoint."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", HOLDER, folder, str(epoch)], **pipes) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_another_process_holds_it_until_it_dies(spark, begun, copy):
+    with holder(copy) as process:
+        with pytest.raises(OperationalError, match=f"is in use by process {process.pid} on .*-c"):
+            query(spark, begun).start(checkpoint=str(copy))
+        process.kill()
+        process.wait()
+        assert run(query(spark, begun), copy) == [{"k": 1, "a": 2, "b": 3}]
+
+
+def test_a_later_owner_takes_it_from_one_that_hangs(spark, begun, copy):
+    with holder(copy, epoch=7):
+        for epoch in (None, 6, 7):
+            with pytest.raises(OperationalError, match="is in use by process"):
+                query(spark, begun).start(checkpoint=str(copy), epoch=epoch)
+        with query(spark, begun).start(checkpoint=str(copy), epoch=8) as standing:
+            standing.process_available()
+            with holder(copy, epoch=9):
+                put(begun, 9, "59:00,9")
+                with pytest.raises(OperationalError, match=f"the checkpoint {copy} was taken over by another process"):
+                    standing.await_(60)
+    (begun / "in" / "9.csv").unlink()
+
+
+@pytest.mark.parametrize("damage", [b"", b"v1\n", b'v1\n{"nextBat'])
+def test_a_damaged_last_commit_is_done_again(spark, begun, copy, caplog, damage):
+    last = max((copy / "spark" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+    last.write_bytes(damage)
+    (last.parent / f".{last.name}.crc").unlink(missing_ok=True)
+    assert run(query(spark, begun), copy) == [{"k": 1, "a": 2, "b": 3}]
+    assert f"{last} is damaged: batch {last.name} is done again" in caplog.text
+
+
+@pytest.mark.parametrize("log", ["offsets", "sources/0", "metadata", "../plan.json"])
+def test_other_damaged_files_are_named(spark, begun, copy, log):
+    place = copy / "spark" / log
+    file = max(place.glob("[0-9]*"), key=lambda path: int(path.name)) if place.is_dir() else place.resolve()
+    file.write_bytes(file.read_bytes()[:-7])
+    with pytest.raises(OperationalError, match=f"{file}.* is damaged") as raised:
+        run(query(spark, begun), copy)
+    assert "replay the input" in raised.value.hint
+    # The refused start leaves no lock behind.
+    with pytest.raises(OperationalError, match="is damaged"):
+        run(query(spark, begun), copy)
+
+
+def test_a_missing_file_of_the_state_is_named(spark, begun, copy):
+    for delta in (copy / "spark" / "state" / "0" / "0").glob("*"):
+        delta.unlink()
+    for delta in (copy / "spark" / "state" / "0" / "1").glob("*"):
+        delta.unlink()
+    with pytest.raises(OperationalError, match=f"the checkpoint {copy} .*state/0/.*") as raised:
+        run(query(spark, begun), copy)
+    assert "Exception" not in str(raised.value) and "replay the input" in raised.value.hint
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 200 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small file system can be mounted by root only")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_ends_the_query_and_loses_nothing(spark, begun, copy, small_disk):
+    checkpoint = Path(shutil.copytree(copy, small_disk / "checkpoint"))
+    filling = small_disk / "filling"
+    with contextlib.suppress(OSError), filling.open("wb", buffering=0) as file:
+        while file.write(b"x" * 4096):
+            pass
+    with pytest.raises(OperationalError, match="No space left on device") as raised:
+        run(query(spark, begun), checkpoint)
+    assert str(small_disk) in str(raised.value)
+    filling.unlink()
+    assert run(query(spark, begun), checkpoint) == [{"k": 1, "a": 2, "b": 3}]
+    assert json.loads((checkpoint / "plan.json").read_text())["epoch"] > 1

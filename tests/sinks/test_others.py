@@ -1,0 +1,138 @@
+"""Webhooks, functions, the screen, and what else Spark writes."""
+
+import contextlib
+import http.server
+import json
+import sys
+import threading
+import types
+
+import pyarrow as pa
+import pytest
+
+from cepsql.catalog import Sink
+from cepsql.errors import OperationalError
+from cepsql.sinks import Batch, WriterIdentity, open_sink
+
+WRITER = WriterIdentity("q", 3, "checkpoint")
+
+
+def opened(format: str, key: tuple[str, ...] = (), **options: str):
+    return open_sink(Sink("alerts", (), format, tuple(options.items()), key), WRITER)
+
+
+def rows(spark, *values):
+    return spark.createDataFrame(list(values), "id INT, text STRING").coalesce(1)
+
+
+@contextlib.contextmanager
+def receiver(*answers: int):
+    """A web server that answers with these codes, then with 200; gives its address and what it received."""
+    received, codes = [], list(answers)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.append((dict(self.headers), json.loads(body)))
+            self.send_response(codes.pop(0) if codes else 200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/hook/s3cret", received
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_rows_are_posted_with_a_key_that_stays(spark):
+    with receiver() as (url, received):
+        sink = opened("webhook", url=url, **{"header.Authorization": "Bearer t0ken"})
+        assert sink.accept(rows(spark, (1, "a"), (2, "b"), (2, "b")), 0) == 3
+        first = [headers["Idempotency-Key"] for headers, _ in received]
+        sink.accept(rows(spark, (2, "b"), (1, "a"), (2, "b")), 0)
+        again = [headers["Idempotency-Key"] for headers, _ in received[3:]]
+        sink.accept(rows(spark, (1, "a")), 1)
+    assert [body for _, body in received[:3]] == [
+        {"id": 1, "text": "a"},
+        {"id": 2, "text": "b"},
+        {"id": 2, "text": "b"},
+    ]
+    assert len(set(first)) == 3 and set(again) == set(first)
+    headers = received[-1][0]
+    assert headers["Idempotency-Key"] not in first
+    assert (headers["Authorization"], headers["Content-Type"]) == ("Bearer t0ken", "application/json")
+
+
+def test_rows_of_one_key_of_the_sink_have_one_key(spark):
+    with receiver() as (url, received):
+        sink = opened("webhook", ("id",), url=url)
+        sink.accept(rows(spark, (1, "a"), (2, "b")), 0)
+        sink.accept(rows(spark, (1, "c")), 1)
+    keys = [headers["Idempotency-Key"] for headers, _ in received]
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_whole_batch_is_posted(spark):
+    with receiver() as (url, received):
+        sink = opened("webhook", url=url, per="batch")
+        sink.accept(rows(spark, (1, "a"), (2, None)), 0)
+        sink.accept(rows(spark), 1)
+    assert [body for _, body in received] == [[{"id": 1, "text": "a"}, {"id": 2, "text": None}]]
+
+
+def test_an_answer_that_may_pass_is_waited_for(spark, caplog):
+    with receiver(503, 429, 200, 500) as (url, received):
+        sink = opened("webhook", url=url)
+        assert sink.accept(rows(spark, (1, "a"), (2, "b")), 0) == 2
+    assert [body["id"] for _, body in received] == [1, 1, 1, 2, 2]
+    assert (sink.retries, sink.waiting) == (3, None)
+    assert "sink alerts does not answer: http://127.0.0.1 answers 503" in caplog.text
+    assert "s3cret" not in caplog.text
+
+
+def test_an_answer_that_will_not_pass_ends_it(spark):
+    with receiver(400) as (url, received), pytest.raises(OperationalError, match="answers 400 Bad Request") as raised:
+        opened("webhook", url=url).accept(rows(spark, (1, "a")), 0)
+    assert len(received) == 1
+    assert "s3cret" not in str(raised.value)
+
+
+def test_patience_ends(spark):
+    with receiver() as (url, _):
+        """The address of a server that is gone."""
+    sink = opened("webhook", url=url, retry_for="1 second")
+    with pytest.raises(OperationalError, match="sink alerts does not answer: http://127") as raised:
+        sink.accept(rows(spark, (1, "a")), 0)
+    assert sink.retries > 0 and "s3cret" not in str(raised.value)
+
+
+def test_a_function_gets_rows_and_batch(spark, monkeypatch):
+    calls = []
+    module = types.ModuleType("my_alerts")
+    module.handler = types.SimpleNamespace(send=lambda rows, batch: calls.append((rows, batch)))
+    monkeypatch.setitem(sys.modules, "my_alerts", module)
+    sink = opened("python", function="my_alerts:handler.send")
+    sink.check([("id", "int"), ("text", "string")])
+    assert (sink.accept(rows(spark, (1, "a")), 4), sink.accept(rows(spark), 5)) == (1, 0)
+    ((table, batch),) = calls
+    assert isinstance(table, pa.Table) and table.to_pylist() == [{"id": 1, "text": "a"}]
+    assert (batch, batch.key) == (Batch(WRITER, 4), "q/checkpoint/4")
+
+
+def test_the_screen(spark, capsys):
+    sink = opened("console", format="csv")
+    sink.accept(rows(spark, (1, "a")), 0)
+    sink.accept(rows(spark), 1)
+    sink.accept(rows(spark, (2, "b")), 2)
+    assert capsys.readouterr().out == "id,text\n1,a\n2,b\n"
+
+
+def test_another_format_of_spark(spark):
+    assert opened("noop").accept(rows(spark, (1, "a"), (2, "b")), 0) == 2
+    with pytest.raises(OperationalError, match="data source"):
+        opened("nowhere").accept(rows(spark, (1, "a")), 0)

@@ -1,0 +1,59 @@
+"""Standing queries that write to sinks: from the start to the end, and what stands in their way."""
+
+import sqlite3
+import time
+
+import pytest
+
+import cepsql
+from cepsql.catalog import ColumnDefinition, Sink
+from cepsql.errors import InterfaceError, ProgrammingError
+
+STREAM = """CREATE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts) USING csv OPTIONS (path '{folder}')"""
+QUERY = "SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.x AS a, B.x AS b PATTERN (A B))"
+
+
+@pytest.fixture
+def query(spark, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "1.csv").write_text("".join(f"1,2026-01-01 00:00:0{i},{i}\n" for i in range(4)))
+    engine = cepsql.connect(spark)
+    engine.sql(STREAM.format(folder=folder))
+    return engine.sql(QUERY)
+
+
+def test_rows_go_to_a_sink(query, tmp_path):
+    columns = (ColumnDefinition("b", "BIGINT"), ColumnDefinition("a", "INT"), ColumnDefinition("k", "INT"))
+    options = (("path", str(tmp_path / "m.db")), ("table", "matches"), ("create_table", "true"))
+    sink = Sink("alerts", columns, "sqlite", options, ("k", "a"))
+    with query.start(sink=sink, name="pairs", checkpoint=str(tmp_path / "checkpoint"), drain=True) as standing:
+        assert standing.await_(60)
+        with pytest.raises(InterfaceError, match="the rows of this query go to what it was started with"):
+            next(standing.rows())
+    progress = standing.progress
+    assert (progress.rows_out, progress.matches, progress.sink_retries, progress.waiting) == (2, 2, 0, None)
+    connection = sqlite3.connect(tmp_path / "m.db")
+    assert connection.execute("SELECT * FROM matches ORDER BY a").fetchall() == [(1, 0, 1), (3, 2, 1)]
+    assert connection.execute("SELECT sink, query, epoch FROM cepsql_writers").fetchall() == [("matches", "pairs", 1)]
+
+
+def test_what_does_not_fit_starts_nothing(query, tmp_path):
+    sink = Sink("alerts", (ColumnDefinition("z", "INT"),), "parquet", (("path", str(tmp_path / "out")),))
+    for _ in range(2):
+        with pytest.raises(ProgrammingError, match="the query gives no column z for sink alerts"):
+            query.start(sink=sink, checkpoint=str(tmp_path / "checkpoint"))
+    with pytest.raises(InterfaceError, match="rows go either to on_rows or to a sink"):
+        query.start(print, sink=sink)
+
+
+def test_a_query_that_waits_for_its_sink_can_be_stopped(query, tmp_path):
+    sink = Sink("alerts", (), "webhook", (("url", "http://127.0.0.1:9/closed"),))
+    standing = query.start(sink=sink, checkpoint=str(tmp_path / "checkpoint"))
+    deadline = time.monotonic() + 60
+    while standing.progress.waiting is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert standing.progress.waiting.startswith("sink alerts does not answer: http://127.0.0.1: ")
+    assert standing.status == "running"
+    standing.stop()
+    assert (standing.status, standing.error) == ("stopped", None)

@@ -1,0 +1,229 @@
+"""Tables of databases: each batch is there once, whoever writes it, and values are what they were."""
+
+import datetime
+import decimal
+import json
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from postgresql import running_postgresql
+
+from cepsql.catalog import Sink
+from cepsql.errors import DataError, OperationalError, ProgrammingError
+from cepsql.sinks import WriterIdentity, open_sink
+
+FIRST = WriterIdentity("q", 1, "checkpoint")
+
+
+def opened(sink, writer=FIRST, columns=(("id", "int"), ("text", "string"))):
+    found = open_sink(sink, writer)
+    found.check(columns)
+    found.claim()
+    return found
+
+
+def rows(spark, *values):
+    return spark.createDataFrame(list(values), "id INT, text STRING")
+
+
+def test_a_batch_is_written_once(spark, database):
+    sink = opened(database.sink(create_table="true"))
+    assert sink.accept(rows(spark, (1, "a"), (2, "b")), 0) == 2
+    assert sink.accept(rows(spark, (3, "c")), 2) == 1
+    # As after a failure behind the transaction.
+    assert opened(database.sink()).accept(rows(spark, (3, "c")), 2) == 0
+    # Numbers begin again with another checkpoint.
+    assert opened(database.sink(), WriterIdentity("q", 1, "other")).accept(rows(spark, (4, "d")), 0) == 1
+    assert database.run("SELECT id, text FROM alerts ORDER BY id") == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+    batches = database.run("SELECT checkpoint, epoch, batch FROM cepsql_writers ORDER BY checkpoint")
+    assert batches == [("checkpoint", 1, 2), ("other", 1, 0)]
+
+
+def test_rows_of_one_key_are_updated(spark, database):
+    sink = opened(database.sink(key="id", create_table="true"))
+    sink.accept(rows(spark, (1, "a"), (2, "b")), 0)
+    sink.accept(rows(spark, (2, "c"), (3, None), (2, "d")).coalesce(1), 1)
+    assert database.run("SELECT id, text FROM alerts ORDER BY id") == [(1, "a"), (2, "d"), (3, None)]
+
+
+def test_a_key_alone_is_kept(spark, database):
+    sink = opened(database.sink("id INT", key="id", create_table="true"), columns=[("ID", "int")])
+    sink.accept(rows(spark, (1, "a")).select("id"), 0)
+    sink.accept(rows(spark, (1, "a")).select("id"), 1)
+    assert database.run("SELECT id FROM alerts") == [(1,)]
+
+
+def test_an_earlier_owner_writes_nothing(spark, database):
+    old = opened(database.sink(create_table="true"))
+    old.accept(rows(spark, (1, "a")), 0)
+    new = opened(database.sink(), WriterIdentity("q", 2, "checkpoint"))
+    with pytest.raises(OperationalError, match="query q is written to sink alerts by another process now"):
+        old.accept(rows(spark, (2, "zombie")), 1)
+    with pytest.raises(OperationalError, match="another process now"):
+        opened(database.sink())
+    new.accept(rows(spark, (2, "b")), 1)
+    # A new checkpoint of the query ends the old one's right, and another query is none of its business.
+    newer = opened(database.sink(), WriterIdentity("q", 1, "other"))
+    other = opened(database.sink(), WriterIdentity("p", 1, "checkpoint"))
+    with pytest.raises(OperationalError, match="another process now"):
+        new.accept(rows(spark, (3, "zombie")), 2)
+    newer.accept(rows(spark, (3, "c")), 0)
+    other.accept(rows(spark, (4, "d")), 0)
+    assert database.run("SELECT text FROM alerts ORDER BY id") == [("a",), ("b",), ("c",), ("d",)]
+
+
+def test_a_row_that_does_not_fit_takes_its_batch_along(spark, database):
+    database.run("CREATE TABLE alerts (id INT NOT NULL, text VARCHAR(3) CHECK (length(text) < 4))")
+    sink = opened(database.sink())
+    sink.accept(rows(spark, (1, "a")), 0)
+    with pytest.raises(DataError, match="sink alerts refuses a row: "):
+        sink.accept(rows(spark, (2, "b"), (3, "much")).coalesce(1), 1)
+    assert database.run("SELECT id FROM alerts") == [(1,)]
+    assert sink.accept(rows(spark, (2, "b")), 1) == 1
+
+
+VALUES = """
+SELECT CAST(7 AS TINYINT) AS tiny, CAST(-300 AS SMALLINT) AS small, 70000 AS whole, 9223372036854775807 AS big,
+  CAST(0.1 AS FLOAT) AS single, 0.1D AS double_, CAST(12.50 AS DECIMAL(8, 2)) AS exact,
+  CAST('12345678901234567890.123456789' AS DECIMAL(38, 9)) AS long_, true AS yes, 'é"\\n,' AS text, '' AS empty,
+  X'00FF' AS bytes, DATE'2026-03-01' AS day, TIMESTAMP'2026-03-01 12:00:00.5 America/New_York' AS at,
+  TIMESTAMP_NTZ'2026-03-01 12:00:00' AS wall, array(1, 2) AS list, named_struct('a', 'x', 'b', 1.5) AS pair,
+  map('k', 1) AS pairs, CAST(NULL AS STRING) AS nothing, double('NaN') AS nan, INTERVAL '90' SECONDS AS time_
+"""
+
+
+def test_values_keep_what_they_are(spark, database):
+    frame = spark.sql(VALUES)
+    columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+    sink = opened(database.sink(create_table="true"), columns=columns)
+    assert sink.accept(frame.unionAll(frame), 0) == 2
+    row, same = (dict(zip(frame.columns, row, strict=True)) for row in database.run("SELECT * FROM alerts"))
+    assert str(row) == str(same)
+    plain = ("tiny", "small", "whole", "big", "double_", "text", "empty", "bytes", "nothing")
+    expected = (7, -300, 70000, 9223372036854775807, 0.1, 'é"\n,', "", b"\x00\xff", None)
+    assert tuple(row[name] for name in plain) == expected
+    assert row["single"] == pytest.approx(0.1)
+    lists = [json.loads(row[n]) if database.format == "sqlite" else row[n] for n in ("list", "pair", "pairs")]
+    assert lists == [[1, 2], {"a": "x", "b": 1.5}, {"k": 1}]
+    if database.format == "sqlite":
+        assert (row["exact"], row["long_"], row["yes"], row["nan"]) == (
+            12.5,
+            "12345678901234567890.123456789",
+            1,
+            "NaN",
+        )
+        assert (row["day"], row["wall"]) == ("2026-03-01", "2026-03-01 12:00:00.000000")
+        assert row["at"] == "2026-03-01 17:00:00.500000+00:00"
+    else:
+        assert (row["exact"], row["long_"]) == (
+            decimal.Decimal("12.50"),
+            decimal.Decimal("12345678901234567890.123456789"),
+        )
+        assert (row["yes"], str(row["nan"]), row["time_"]) == (True, "nan", datetime.timedelta(seconds=90))
+        assert (row["day"], row["wall"]) == (datetime.date(2026, 3, 1), datetime.datetime(2026, 3, 1, 12))
+        assert row["at"] == datetime.datetime(2026, 3, 1, 17, 0, 0, 500000, datetime.UTC)
+
+
+def test_text_that_is_none_is_marked(spark, database):
+    frame = spark.sql("SELECT CAST(X'41FF' AS STRING) AS text, array(CAST(X'FF' AS STRING), 'a') AS list")
+    sink = opened(database.sink(create_table="true"), columns=[("text", "string"), ("list", "array<string>")])
+    sink.accept(frame, 0)
+    ((text, found),) = database.run("SELECT text, list FROM alerts")
+    assert (text, json.loads(found) if database.format == "sqlite" else found) == ("A\ufffd", ["\ufffd", "a"])
+
+
+def test_a_zero_byte_has_no_place_in_postgresql(spark, database):
+    frame = spark.sql("SELECT 'a\\u0000b' AS text, array('a\\u0000', '\\\\u0000') AS list")
+    sink = opened(database.sink(create_table="true"), columns=[("text", "string"), ("list", "array<string>")])
+    sink.accept(frame, 0)
+    ((text, found),) = database.run("SELECT text, list FROM alerts")
+    if database.format == "sqlite":
+        assert (text, json.loads(found)) == ("a\0b", ["a\0", "\\u0000"])
+    else:
+        assert (text, found) == ("a\ufffdb", ["a\ufffd", "\\u0000"])
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "key", "said"),
+    [
+        (None, [("id", "int")], "", "the database of sink alerts has no table alerts"),
+        ("id INT", [("id", "int"), ("much", "int")], "", "table alerts of sink alerts has no column much"),
+        ("id INT, due INT NOT NULL", [("id", "int")], "", "the column due of table alerts needs a value"),
+        ("id INT", [("id", "int")], "id", "table alerts has no PRIMARY KEY or UNIQUE of the key of sink alerts"),
+        ("id INT PRIMARY KEY", [("di", "int")], "id", "the key of sink alerts has id, which the query does not give"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before(database, table, columns, key, said):
+    if table is not None:
+        database.run(f"CREATE TABLE alerts ({table})")
+    with pytest.raises(ProgrammingError, match=said):
+        open_sink(database.sink(key=key), FIRST).check(columns)
+
+
+def test_what_the_table_itself_gives_is_no_matter(spark, database):
+    number = "INTEGER PRIMARY KEY" if database.format == "sqlite" else "BIGSERIAL PRIMARY KEY"
+    database.run(
+        f"CREATE TABLE alerts (n {number}, id INT UNIQUE NOT NULL, text TEXT, state TEXT NOT NULL DEFAULT 'new')"
+    )
+    opened(database.sink(key="id")).accept(rows(spark, (5, "a")), 0)
+    assert database.run("SELECT * FROM alerts") == [(1, 5, "a", "new")]
+
+
+def test_types_of_the_table_are_checked(database):
+    database.run("CREATE TABLE alerts (id INT)")
+    sink = open_sink(database.sink(), FIRST)
+    if database.format == "sqlite":
+        assert sink.check([("id", "string")]) is None
+    else:
+        with pytest.raises(ProgrammingError, match="id is string, and table alerts of sink alerts takes INTEGER"):
+            sink.check([("id", "string")])
+
+
+def test_large_batches_come_in_pieces(spark, database):
+    sink = opened(database.sink(create_table="true"), columns=[("id", "bigint"), ("text", "string")])
+    assert sink.accept(spark.range(300_000).selectExpr("id", "repeat('x', 100) AS text"), 0) == 300_000
+    assert database.run("SELECT COUNT(*), SUM(id), MIN(length(text)) FROM alerts") == [(300_000, 44_999_850_000, 100)]
+
+
+def test_a_server_that_comes_back_is_waited_for(spark, postgresql):
+    import psycopg
+
+    with running_postgresql() as server:
+        sink = opened(Sink("alerts", (), "postgresql", (("url", server.url), ("create_table", "true"))))
+        sink.accept(rows(spark, (1, "a")), 0)
+        server.stop()
+        with ThreadPoolExecutor() as threads:
+            waiting = threads.submit(sink.accept, rows(spark, (2, "b")), 1)
+            deadline = time.monotonic() + 30
+            while sink.waiting is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert sink.waiting.startswith("sink alerts does not answer: ")
+            server.start()
+            assert waiting.result(60) == 1
+        assert (sink.waiting, sink.retries > 0) == (None, True)
+        with psycopg.connect(server.url) as connection:
+            assert connection.execute("SELECT id FROM alerts ORDER BY id").fetchall() == [(1,), (2,)]
+
+
+def test_a_server_that_is_not_there_is_said_at_once(tmp_path):
+    url = "postgresql://me:s3cret@127.0.0.1:9/none"
+    with pytest.raises(OperationalError, match="sink alerts does not answer: ") as raised:
+        open_sink(Sink("alerts", (), "postgresql", (("url", url),)), FIRST).check([("id", "int")])
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_locked_file_is_waited_for(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr("cepsql.sinks.sqlite._BUSY_SECONDS", 0.01)
+    path = tmp_path / "a.db"
+    sink = opened(Sink("alerts", (), "sqlite", (("path", str(path)), ("create_table", "true"))))
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor() as threads:
+        waiting = threads.submit(sink.accept, rows(spark, (2, "b")), 1)
+        while sink.retries < 2:
+            time.sleep(0.01)
+        assert sink.waiting == "sink alerts does not answer: database is locked"
+        other.execute("ROLLBACK")
+        assert waiting.result(60) == 1
