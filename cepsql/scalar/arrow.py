@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.scalar.ansi import may_fail
-from cepsql.scalar.arrow_kernels import ARROW_KERNELS, Value, all_rows
-from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.arrow_kernels import ARROW_KERNELS
+from cepsql.scalar.columns import Value, all_rows, arrow_type
 from cepsql.scalar.spark_sql import spark_sql
 from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
 

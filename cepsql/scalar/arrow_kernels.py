@@ -3,22 +3,21 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.scalar.calendar import DAY
-from cepsql.scalar.columns import arrow_type
-from cepsql.scalar.decimals import decimal_of, decimal_of_literal, unlimited_digits
+from cepsql.scalar.arrow_casts import always_castable, cast_column, castable
+from cepsql.scalar.arrow_decimals import as_decimal, compare_decimals, compared_decimal, decimal_size
+from cepsql.scalar.columns import Value, all_rows, arrow_type
+from cepsql.scalar.decimals import unlimited_digits
 from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,
-    DATE,
     DATETIMES,
     DOUBLE,
     FRACTIONS,
@@ -26,17 +25,12 @@ from cepsql.scalar.types import (
     STRING,
     TIMESTAMP,
     Type,
-    decimal,
     is_decimal,
 )
-
-Value: TypeAlias = pa.Array | pa.Scalar
-"""A value for each row, or one for all."""
 
 _NUMBERS = (*INTEGERS, *FRACTIONS)
 _PLAIN = (BOOLEAN, *_NUMBERS, STRING, *DATETIMES)
 _NEGATED_EXACTLY = 34
-_WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
 
 @dataclass(frozen=True)
@@ -49,11 +43,6 @@ class Kernel:
 
     compute: Callable[..., Value]
     takes: Callable[[Apply], bool]
-
-
-def all_rows(value: Value, rows: int) -> pa.Array:
-    """Return a value for each row."""
-    return pa.repeat(value, rows) if isinstance(value, pa.Scalar) else value
 
 
 def _types(node: Apply) -> list[Type]:
@@ -90,7 +79,7 @@ def _constant(node: Node) -> Any:
 def _comparable(node: Apply) -> bool:
     kinds = _types(node)
     if any(map(is_decimal, kinds)):
-        return _compared_decimal(node) is not None
+        return compared_decimal(node) is not None
     return all(kind == kinds[0] for kind in kinds) and kinds[0] in _PLAIN
 
 
@@ -102,27 +91,12 @@ def _choice(node: Apply) -> bool:
     return node.type in _PLAIN or is_decimal(node.type)
 
 
-def _compared_decimal(node: Apply) -> Type | None:
-    """Return a decimal that holds both sides of a comparison, None if there is none."""
-    sizes = [size for size in map(_decimal_size, node.arguments) if size is not None]
-    whole = max((size.precision - size.scale for size in sizes), default=0)
-    scale = max((size.scale for size in sizes), default=0)
-    return decimal(whole + scale, scale) if len(sizes) == len(node.arguments) and whole + scale <= 38 else None
-
-
-def _decimal_size(node: Node) -> Type | None:
-    """Return the decimal that holds the values of whole numbers and decimals, None for others."""
-    if isinstance(node, Constant) and node.type in INTEGERS and node.value is not None:
-        return decimal_of_literal(node.value)
-    return decimal_of(node.type)
-
-
 def _comparison(compare: Callable, versus: str) -> Callable:
     """Return a comparison: `compare` for most types, by the name `versus` for decimals."""
 
     def kernel(node: Apply, session: Session, a: Value, b: Value) -> Value:
         if pa.types.is_decimal(a.type) or pa.types.is_decimal(b.type):
-            return _compare_decimals(node, versus, a, b)
+            return compare_decimals(node, versus, a, b)
         return compare(a, b)
 
     return kernel
@@ -150,42 +124,6 @@ def _may_be_nan(value: Value) -> bool:
     return not (isinstance(value, pa.Scalar) and value.is_valid and value.as_py() == value.as_py())
 
 
-_MIRRORED = {
-    "equal": "equal", "not_equal": "not_equal", "less": "greater", "less_equal": "greater_equal",
-    "greater": "less", "greater_equal": "less_equal",
-}  # fmt: skip
-
-
-def _compare_decimals(node: Apply, comparison: str, a: Value, b: Value) -> Value:
-    """Compare integers and decimals exactly."""
-    if isinstance(a, pa.Scalar):
-        a, b, comparison = b, a, _MIRRORED[comparison]
-    if isinstance(a, pa.Array) and isinstance(b, pa.Scalar) and b.is_valid:
-        return _versus_constant(comparison, a, Decimal(b.as_py()))
-    common = _compared_decimal(node)
-    assert common is not None
-    wide = arrow_type(common)
-    return getattr(pc, comparison)(pc.cast(a, wide), pc.cast(b, wide))
-
-
-def _versus_constant(comparison: str, a: pa.Array, constant: Decimal) -> Value:
-    """Compare with a constant in the units of the column, so that only few values are converted."""
-    scale = a.type.scale if pa.types.is_decimal(a.type) else 0
-    bound = constant.scaleb(scale)
-    if comparison in ("less", "greater_equal"):
-        whole = int(bound.to_integral_value(ROUND_CEILING))
-    else:
-        whole = int(bound.to_integral_value(ROUND_FLOOR))
-    if comparison in ("equal", "not_equal") and whole != bound:
-        whole = 2**200
-    wide = pa.decimal128(38, scale) if pa.types.is_decimal(a.type) else pa.int64()
-    if abs(whole) < (10**38 if pa.types.is_decimal(wide) else 2**63):
-        limit = Decimal(whole).scaleb(-scale) if pa.types.is_decimal(wide) else whole
-        return getattr(pc, comparison)(pc.cast(a, wide), pa.scalar(limit, wide))
-    outcome = {"equal": False, "not_equal": True}.get(comparison, (whole > 0) == comparison.startswith("less"))
-    return pc.if_else(pc.is_valid(a), outcome, None)
-
-
 def _null_safe_equal(node: Apply, session: Session, a: Value, b: Value) -> Value:
     both_null = pc.and_(pc.is_null(a), pc.is_null(b))
     return pc.or_(pc.fill_null(_EQUAL(node, session, a, b), False), both_null)
@@ -196,7 +134,8 @@ _EQUAL = _comparison(_equal, "equal")
 
 def _one_of(node: Apply, session: Session, a: Value, *members: Value) -> Value:
     if node.arguments[0].type in FRACTIONS or not all(isinstance(member, Constant) for member in node.arguments[1:]):
-        verdicts = [_EQUAL(node, session, a, member) for member in members]
+        pairs = (Apply("eq", (node.arguments[0], member), BOOLEAN) for member in node.arguments[1:])
+        verdicts = [_EQUAL(pair, session, a, member) for pair, member in zip(pairs, members, strict=True)]
         result = verdicts[0]
         for verdict in verdicts[1:]:
             result = pc.or_kleene(result, verdict)
@@ -223,7 +162,7 @@ def _folded(function: Callable) -> Callable:
 
 def _arithmetic_takes(node: Apply) -> bool:
     if is_decimal(node.type):
-        left, right = map(_decimal_size, node.arguments)
+        left, right = map(decimal_size, node.arguments)
         # With fewer digits than there may be nothing is rounded, and nothing overflows.
         return left is not None and right is not None and unlimited_digits(node.operation, left, right) <= 38
     return _of_numbers(node)
@@ -234,19 +173,9 @@ def _arithmetic(function: Callable) -> Callable:
         if not is_decimal(node.type):
             return function(a, b)
         sides = zip(node.arguments, (a, b), strict=True)
-        return pc.cast(function(*(_as_decimal(argument, value) for argument, value in sides)), arrow_type(node.type))
+        return pc.cast(function(*(as_decimal(argument, value) for argument, value in sides)), arrow_type(node.type))
 
     return kernel
-
-
-def _as_decimal(node: Node, value: Value) -> Value:
-    if is_decimal(node.type):
-        return value
-    size = _decimal_size(node)
-    assert size is not None
-    if isinstance(value, pa.Scalar):
-        return pa.scalar(None if value.as_py() is None else Decimal(value.as_py()), arrow_type(size))
-    return pc.cast(value, arrow_type(size))
 
 
 def _negatable(node: Apply) -> bool:
@@ -290,71 +219,6 @@ def _extreme(greater: bool) -> Callable:
         return pc.if_else(pc.or_(pc.is_null(a), pc.fill_null(beyond, False)), pc.if_else(pc.is_null(b), a, b), a)
 
     return _folded(better)
-
-
-def _castable(node: Apply) -> bool:
-    given, target = node.arguments[0].type, node.type
-    if is_decimal(target):
-        if given in INTEGERS:
-            return target.precision - target.scale >= _WHOLE_DIGITS[given.name]
-        return is_decimal(given) and (
-            target.scale >= given.scale and target.precision - target.scale >= given.precision - given.scale
-        )
-    if given in DATETIMES:
-        return target in DATETIMES
-    if target == STRING:
-        return given in INTEGERS or given == BOOLEAN
-    return given in (BOOLEAN, *_NUMBERS) and target in (BOOLEAN, *_NUMBERS)
-
-
-def _tried(node: Apply) -> bool:
-    """Tell whether TRY_CAST is a cast that never fails."""
-    order = (*INTEGERS, *FRACTIONS)
-    given, target = node.arguments[0].type, node.type
-    return given in order and target in order and order.index(given) <= order.index(target)
-
-
-def _cast(node: Apply, session: Session, a: Value) -> Value:
-    given, kind = node.arguments[0].type, arrow_type(node.type)
-    if given in DATETIMES:
-        return _between_times(given, node.type, session, a)
-    if node.type == BOOLEAN:
-        return pc.not_equal(a, pa.scalar(0, a.type))
-    if given in FRACTIONS and node.type in INTEGERS:
-        return _truncated(kind, a)
-    return pc.cast(a, kind, safe=False)
-
-
-def _truncated(type: pa.DataType, a: Value) -> Value:
-    """Java's conversion: towards zero, NaN is 0, what is too great is the greatest INT or BIGINT, then bits are cut."""
-    values = all_rows(a, 1)
-    numbers = np.nan_to_num(values.fill_null(0).to_numpy().astype(np.float64), nan=0.0)
-    bits = 64 if type == pa.int64() else 32
-    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    inside = (numbers > low) & (numbers < high)
-    whole = np.where(inside, numbers, 0).astype(np.int64)
-    whole = np.where(inside, whole, np.where(numbers >= high, high, low))
-    result = pa.array(whole.astype(type.to_pandas_dtype()), mask=values.is_null().to_numpy(zero_copy_only=False))
-    return result[0] if isinstance(a, pa.Scalar) else result
-
-
-def _between_times(given: Type, target: Type, session: Session, a: Value) -> Value:
-    """Return dates, instants and local times as one another."""
-    values = all_rows(a, 1)
-    null = values.is_null().to_numpy(zero_copy_only=False)
-    numbers = values.view(pa.int32() if given == DATE else pa.int64()).fill_null(0).to_numpy().astype(np.int64)
-    if given == DATE:
-        if np.any(np.abs(numbers) > (2**63 - 1) // DAY):
-            raise OperationalError("a date is beyond what a TIMESTAMP can hold")
-        local = numbers * DAY
-    else:
-        local = session.zone.clocks(numbers) if given == TIMESTAMP else numbers
-    if target == DATE:
-        result = pa.array((local // DAY).astype(np.int32), mask=null)
-    else:
-        result = pa.array(session.zone.instants(local) if target == TIMESTAMP else local, mask=null)
-    result = result.view(arrow_type(target))
-    return result[0] if isinstance(a, pa.Scalar) else result
 
 
 def _instant(factor: int) -> Callable:
@@ -409,8 +273,8 @@ ARROW_KERNELS: dict[str, Kernel] = {
     "case": Kernel(_case, _choice),
     "greatest": Kernel(_extreme(True), _choice),
     "least": Kernel(_extreme(False), _choice),
-    "cast": Kernel(_cast, _castable),
-    "try_cast": Kernel(_cast, _tried),
+    "cast": Kernel(cast_column, castable),
+    "try_cast": Kernel(cast_column, always_castable),
     "timestamp_seconds": Kernel(_instant(1_000_000), _any),
     "timestamp_millis": Kernel(_instant(1_000), _any),
     "timestamp_micros": Kernel(_instant(1), _any),

@@ -1,6 +1,7 @@
 """Arrow columns as the plain Python values that expressions compute with, and their Spark types."""
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -25,6 +26,9 @@ from cepsql.scalar.types import (
     is_decimal,
     is_number,
 )
+
+Value: TypeAlias = pa.Array | pa.Scalar
+"""A value for each row, or one for all."""
 
 _TYPES = {
     pa.bool_(): BOOLEAN, pa.int8(): TINYINT, pa.int16(): SMALLINT, pa.int32(): INT, pa.int64(): BIGINT,
@@ -60,6 +64,11 @@ def arrow_type(type: Type) -> pa.DataType:
     Raises KeyError for other types.
     """
     return pa.decimal128(type.precision, type.scale) if is_decimal(type) else _ARROW_TYPES[type]
+
+
+def all_rows(value: Value, rows: int) -> pa.Array:
+    """Return a value for each row."""
+    return pa.repeat(value, rows) if isinstance(value, pa.Scalar) else value
 
 
 def plain_values(rows: pa.Table, columns: Iterable[str]) -> dict[str, Sequence]:

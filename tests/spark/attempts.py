@@ -25,6 +25,8 @@ def spark_values(frame, expressions: list[str]) -> list[list]:
     """Return Spark's values of each expression, "error" in the rows where it ends in one."""
     jvm = frame.sparkSession._jvm.org.apache.spark.sql
     utils, attempt = jvm.classic.ExpressionUtils, jvm.catalyst.expressions.TryEval
+    # What several expressions have in common would be computed outside of the attempts.
+    frame.sparkSession.conf.set("spark.sql.subexpressionElimination.enabled", "false")
     found = []
     for some in (expressions[at : at + 40] for at in range(0, len(expressions), 40)):
         # An attempt that fails is NULL, so its value stands in a struct.
