@@ -245,13 +245,11 @@ class Query:
             # One that somebody could go on with must not be ended before its rows are read.
             in_one_batch=checkpoint is None and _in_one_batch(origins),
             secrets=_secrets(origins),
+            sql=self.plan.query.sql,
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
         )
-        from cepsql.spark.failures import translated_failures
-
-        with translated_failures(self.plan.query.sql):
-            standing = start(frame, target, folder, options)
+        standing = start(frame, target, folder, options)
         self._engine.keep(standing)
         return standing
 
