@@ -5,6 +5,7 @@ import pytest
 import cepsql
 from cepsql.plan.scans import choose_scan
 from cepsql.scalar.tree import STANDARD_SESSION, Session
+from cepsql.scalar.types import DOUBLE, TIMESTAMP
 
 COLUMNS = (
     "sym STRING, at TIMESTAMP, price DOUBLE, n INT, cost DECIMAL(8,2), tags ARRAY<INT>, twice INT AS 2 * n, "
