@@ -14,7 +14,7 @@ from cepsql.spark.settings import setting
 
 
 class ConsoleSink(FittedSink):
-    """Writes rows to standard output; option: format, which is 'table' (the default), 'csv' or 'json'."""
+    """Writes rows to standard output; option: format, one of `cepsql.render.FORMATS` (default table)."""
 
     def __init__(self, sink: Sink, writer: WriterIdentity):
         super().__init__(sink, writer)

@@ -48,7 +48,7 @@ class Options:
         choices = list(choices)
         value = self._values.get(name, choices[0]).lower()
         if value not in choices:
-            raise self._wrong(name, f"is {' or '.join(choices)}")
+            raise self._wrong(name, f"is {', '.join(choices[:-1])} or {choices[-1]}")
         return value
 
     def flag(self, name: str) -> bool:

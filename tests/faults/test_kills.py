@@ -2,11 +2,11 @@
 
 import os
 
-from chance import draws
+from chance import draws, examples
 from input import FILES, ROWS
 from kills import Round, differences, rounds
 
-KILLS = int(os.environ.get("CEPSQL_KILLS", "24"))
+KILLS = examples(6)
 
 
 def test_nothing_is_lost_or_doubled():

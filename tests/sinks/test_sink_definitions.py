@@ -39,7 +39,7 @@ from cepsql.sinks import WriterIdentity, open_sink, promise
             "the option kafka.transactional.id is not supported for a sink",
         ),
         ("python", {}, "sink s USING python needs the option function"),
-        ("console", {"format": "pdf"}, "the option format of sink s is table or csv or json"),
+        ("console", {"format": "pdf"}, "the option format of sink s is table, "),
     ],
 )
 def test_wrong_options(format, options, said):
