@@ -260,11 +260,9 @@ class Engine:
                     statement.name.span,
                     "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
                 )
-            case st.SetOption(key) if key is not None and not key.startswith("cepsql."):
-                pass
-            case st.ResetOption(key) if key is not None and not key.startswith("cepsql."):
-                pass
-            case _:
+            case st.CreateSource() | st.CreateView() | st.Drop() | st.Describe():
+                self._execute(statement)
+            case st.SetOption(key) | st.ResetOption(key) if key is not None and key.startswith("cepsql."):
                 self._execute(statement)
 
     def register(self, name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> None:

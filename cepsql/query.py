@@ -322,12 +322,15 @@ class Query:
         reason = next(filter(None, map(stage_obstacle, stages)), None)
         if reason or spark is None:
             return reason
-        choices = [choice for stage in stages for choice in choose_scans(stage)]
-        from cepsql.spark.arrow_scan import files_obstacle, session_obstacle
+        from cepsql.spark.arrow_scan import files_obstacle, scan_session, session_obstacle
 
+        session = scan_session(spark)
+        reason = session_obstacle(spark) or next(filter(None, (stage_obstacle(s, session) for s in stages)), None)
+        if reason:
+            return reason
+        choices = [choice for stage in stages for choice in choose_scans(stage, session)]
         scans = [(choice.scan, choice.source) for choice in choices if choice.scan and choice.source]
-        obstacles = (session_obstacle(spark, scan) or files_obstacle(source, scan) for scan, source in scans)
-        return next(filter(None, obstacles), None)
+        return next(filter(None, (files_obstacle(source, scan) for scan, source in scans)), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":
         """Explain which matches the partition of a key has in the rows that are there now, and why no others.

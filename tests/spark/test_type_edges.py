@@ -17,7 +17,7 @@ from values import plain_values
 
 import cepsql
 from cepsql.render import renderer
-from cepsql.scan.types import arrow_type
+from cepsql.scan.layout import readable_type
 
 EXACT = Context(prec=80)
 ZONE = f"{ZONE_HOURS:+03}:00"
@@ -162,7 +162,7 @@ def test_bytes_that_are_no_text(engine, tmp_path, format, late):
 
 
 def _arrow_reads(type: str, format: str) -> bool:
-    return arrow_type(type) is not None and not (format == "json" and type.startswith("decimal"))
+    return readable_type(type) is not None and not (format == "json" and type.startswith("decimal"))
 
 
 def _line(number: int, edge: Edge, kind: str, types: list[str]) -> str:
