@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _subcommand(name: str):
-    if name == "demo":
-        return import_module("cepsql.demo").run
+    if name in ("demo", "serve"):
+        return import_module("cepsql.demo" if name == "demo" else "cepsql.server").run
     return getattr(import_module(f"cepsql.subcommands.{name}"), name)
 
 

@@ -1,9 +1,12 @@
 """The unit and the manifest of docs/operating.md are of the right syntax, and start what there is."""
 
+import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -40,6 +43,21 @@ def test_the_unit_is_verified(tmp_path):
     command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / "cepsql.service")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert [line for line in done.stderr.splitlines() if "cepsql.service" in line] == []
+
+
+def test_the_command_says_what_is_missing(tmp_path):
+    script = "import sys; from cepsql.cli import main; sys.exit(main(['serve', *sys.argv[1:]]))"
+
+    def serve(*argv):
+        environment = {name: value for name, value in os.environ.items() if name != "CEPSQL_CATALOG"}
+        command = [sys.executable, "-c", script, *argv]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+
+    done = serve()
+    assert done.returncode == 2 and "--catalog or CEPSQL_CATALOG must say which catalog is served" in done.stderr
+    done = serve("--catalog", str(tmp_path / "nowhere" / "catalog.db"))
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert (done.returncode, line["level"]) == (1, "error") and "does not exist" in line["message"]
 
 
 def test_the_manifest():
