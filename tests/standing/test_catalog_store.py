@@ -1,6 +1,5 @@
 """A catalog that is kept: what one process defines, others see; a change is all or nothing."""
 
-import sqlite3
 import subprocess
 import sys
 
@@ -9,17 +8,12 @@ import pytest
 from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
-from cepsql.catalog.schema import MIGRATIONS
+from cepsql.catalog.schema import CATALOG, DEFINITIONS, MIGRATIONS
 from cepsql.catalog.store import Store
 from cepsql.engine import connect
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
 
 STREAM = "CREATE STREAM s (a INT, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING json OPTIONS (path 'in/')"
-
-
-@pytest.fixture
-def location(tmp_path):
-    return str(tmp_path / "catalog.db")
 
 
 def test_another_engine_sees_what_one_defines(location):
@@ -137,8 +131,8 @@ def test_many_processes_change_at_once(location):
 
 def test_a_newer_catalog_is_refused(location):
     Database(location)
-    with sqlite3.connect(location) as connection:
-        connection.execute("UPDATE cepsql_catalog SET version = ?", (len(MIGRATIONS) + 1,))
+    with Database(location).writing() as connection:
+        connection.execute(CATALOG.update().values(version=len(MIGRATIONS) + 1))
     with pytest.raises(OperationalError, match="the catalog was made by a newer version of cepsql"):
         Database(location)
 
@@ -178,8 +172,9 @@ def test_what_is_no_catalog(tmp_path):
 def test_a_definition_of_a_newer_version_is_refused(location):
     store = Store(Database(location))
     Catalog(store).add(Sink("k", (), "console"))
-    with sqlite3.connect(location) as connection:
-        connection.execute("""UPDATE cepsql_definitions SET data = json_set(data, '$.later', 1)""")
+    with Database(location).writing() as connection:
+        data = connection.execute(DEFINITIONS.select()).mappings().one()["data"]
+        connection.execute(DEFINITIONS.update().values(data=data | {"later": 1}))
     with pytest.raises(OperationalError, match="the catalog holds k as a newer version of cepsql wrote it"):
         store.load()
 

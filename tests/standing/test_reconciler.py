@@ -38,7 +38,7 @@ class Process:
     """One process on the catalog."""
 
     def __init__(self, location, owner, adopts=False):
-        self.runs, self.broken, self.database = [], None, Database(str(location))
+        self.runs, self.broken, self.database = [], None, Database(location)
         states = QueryStates(self.database, Leases(self.database, LEASE))
         self.reconciler = Reconciler(Catalog(Store(self.database)), states, self.start, owner, lambda: adopts)
         self.query = Queries(lambda: self.reconciler)["fraud"] if owner != "first" else None
@@ -56,8 +56,8 @@ class Process:
 
 
 @pytest.fixture
-def process(tmp_path):
-    location, made = tmp_path / "catalog.db", []
+def process(location):
+    made = []
 
     def make(owner, adopts=False):
         made.append(Process(location, owner, adopts))

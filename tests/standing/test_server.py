@@ -95,6 +95,8 @@ def serve(folder):
         if server.process.poll() is None:
             server.signal(signal.SIGKILL)
             server.process.wait()
+        # Shown where the test fails.
+        print(f"exit code {server.process.returncode}\n{server.log.read_text()}")
 
 
 def put(folder, minute, count=8):
