@@ -217,10 +217,21 @@ class Reconciler:
         query = self.catalog.query(name)
         if not self.states.enter(owned.lease, STARTING, restarted=restarted):
             return
-        owned.running = self._start(query, owned.lease)
+        owned.running = self._started(query, owned.lease)
         owned.started = time.monotonic()
         self.states.enter(owned.lease, RUNNING, f"epoch {owned.lease.epoch}, {self.owner}")
         LOG.info("query %s runs", name, extra={"query": name})
+
+    def _started(self, query: RegisteredQuery, lease: Lease) -> Running:
+        """Start a query; what is no error of ours is a defect, which must not end the others."""
+        try:
+            return self._start(query, lease)
+        except Error:
+            raise
+        except Exception as failure:
+            LOG.exception("query %s cannot start: %s", query.name, failure, extra={"query": query.name.lower()})
+            said = f"{type(failure).__name__}: {str(failure).splitlines()[0] if str(failure) else ''}".rstrip(": ")
+            raise InternalError(f"cepsql failed: {said}") from failure
 
     def _failed(self, name: str, owned: _Owned, error: Error) -> None:
         if owned.running is not None and time.monotonic() - owned.started >= _STEADY_SECONDS:

@@ -188,6 +188,15 @@ def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):
     assert (server.query.status, server.query.error) == ("failed", "the disk is full")
 
 
+def test_a_defect_of_one_query_does_not_end_the_others(process, caplog):
+    server = process("server", adopts=True)
+    server.broken = KeyError("no such thing")
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    assert (server.query.status, server.query.error) == ("failed", "cepsql failed: KeyError: 'no such thing'")
+    assert "KeyError" in caplog.text
+
+
 def test_a_query_that_cannot_start_is_an_error_where_it_is_started(process):
     shell = process("shell")
     shell.broken = OperationalError("no such folder")
