@@ -97,6 +97,9 @@ class Server:
                 self._worked = time.monotonic()
             except OperationalError as error:
                 LOG.warning(error.message)
+            except Exception as failure:
+                # One that goes on so is not well, which /healthz tells.
+                LOG.exception("cepsql failed: %s", failure)
         LOG.info("ends: every query stops after its batch")
         self._home.reconciler.close()
         with suppress(Error):
