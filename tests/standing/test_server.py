@@ -36,16 +36,8 @@ class Server:
     def __init__(self, folder: Path, *more: str):
         self.log = folder / f"{time.monotonic_ns()}.log"
         script = "import sys; from cepsql.cli import main; sys.exit(main())"
-        command = [
-            sys.executable,
-            "-c",
-            script,
-            "serve",
-            "--catalog",
-            str(folder / "catalog.db"),
-            "--master",
-            "local[2]",
-        ]
+        command = [sys.executable, "-c", script, "serve", "--catalog", str(folder / "catalog.db")]
+        command += ["--master", "local[2]", *more]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stderr=log)
 
