@@ -30,12 +30,12 @@ PASSING = (*_SILENT, *_ABSENT)
 """Codes of errors that pass when brokers answer again."""
 
 _LASTING = (
-    KafkaError._AUTHENTICATION, KafkaError._INVALID_ARG, KafkaError._UNSUPPORTED_FEATURE, KafkaError.UNSUPPORTED_VERSION,
-    KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.UNSUPPORTED_SASL_MECHANISM, KafkaError.ILLEGAL_SASL_STATE,
+    KafkaError._AUTHENTICATION, KafkaError._INVALID_ARG, KafkaError._UNSUPPORTED_FEATURE,
+    KafkaError.UNSUPPORTED_VERSION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.UNSUPPORTED_SASL_MECHANISM, KafkaError.ILLEGAL_SASL_STATE,
     KafkaError.SECURITY_DISABLED, KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TOPIC_EXCEPTION,
 )  # fmt: skip
-"""Codes of errors that waiting does not mend. All others may pass: a broker that has just started has many of its own."""
+"""Codes of errors that waiting does not mend. All others may pass: a broker that has just started has many."""
 
 Partition = tuple[str, int]
 Positions = dict[str, dict[str, int]]
