@@ -30,7 +30,7 @@ class Edge:
     def lines(self, name: str) -> dict[str, str]:
         """Return the line of each kind of file with the text in the column `name`, but for the other columns."""
         found = {"csv": self.text, "string": f'"{name}":{json.dumps(self.text)}'}
-        if self.type not in ("string", "varchar(3)", "char(3)") and _TOKEN.fullmatch(self.text):
+        if self.type != "string" and _TOKEN.fullmatch(self.text):
             found["token"] = f'"{name}":{self.text}'
         return found
 

@@ -58,8 +58,8 @@ def lower_condition_aggregate(
     raise NotSupportedError(
         f"the aggregate {spoken_function(call.function)}{several} in DEFINE is not supported",
         span_of(call.function, scope.place),
-        "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, MAX_BY, MIN_BY, BOOL_AND, BOOL_OR, FIRST_VALUE, LAST_VALUE and "
-        "COLLECT_LIST are; MEASURES take any",
+        "COUNT, COUNT_IF, SUM, AVG, MIN, MAX, MAX_BY, MIN_BY, BOOL_AND, BOOL_OR, FIRST_VALUE, LAST_VALUE, STDDEV, "
+        "VARIANCE, MEDIAN, PERCENTILE, LISTAGG and COLLECT_LIST are; MEASURES take any",
     )
 
 

@@ -1,8 +1,9 @@
 """DEFINE conditions: parts that read only the row go to Spark as predicates, the rest becomes a scalar program."""
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from decimal import Decimal
+from functools import partial
 
 from sqlglot import exp
 
@@ -29,14 +30,13 @@ from cepsql.analysis.scope import (
     spoken_function,
 )
 from cepsql.analysis.traveling import Traveling
-from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.pattern.leaf_types import leaf_types
-from cepsql.pattern.program import Bit, Classifier, MatchNumber, Navigation, Scalar
-from cepsql.scalar.from_sql import operation_form, plainer
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.pattern.leaf_types import typed_condition
+from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchNumber, Navigation, Scalar
+from cepsql.scalar.from_sql import lambda_form, literal, operation_form, plainer
 from cepsql.scalar.registry import REGISTRY
-from cepsql.scalar.tree import Call, Literal, Session
+from cepsql.scalar.tree import Call, Literal, Parameter, Session
 from cepsql.scalar.types import UNKNOWN, Type, parse_type
-from cepsql.scalar.typing import typed
 
 # These are put together here even if they read only one row: that takes fewer travelling columns.
 _ALWAYS = {
@@ -56,6 +56,13 @@ _STRICT = (
     exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.TimestampDiff, exp.TsOrDsToDate, exp.Cbrt, exp.UnixMicros,
 )  # fmt: skip
 _SETS = ("ARRAYUNIQUEAGG", "COLLECT_SET")
+_OF_LISTS: dict[str, tuple[str, tuple]] = {
+    **dict.fromkeys(("STD", "STDDEV", "STDDEVSAMP"), ("stddev_samp", ())), "STDDEVPOP": ("stddev_pop", ()),
+    "VARIANCE": ("var_samp", ()), "VARIANCEPOP": ("var_pop", ()), "MEDIAN": ("percentile", (0.5,)),
+    "QUANTILE": ("percentile", ()), "GROUPCONCAT": ("listagg", ()),
+}  # fmt: skip
+"""What an aggregate over the list of its values is called in the registry, and further arguments."""
+
 _ORDERLESS = (exp.ArraySize, exp.ArrayContains, exp.ArrayMax, exp.ArrayMin, exp.ArraySort)
 _NONDETERMINISTIC = (exp.Rand, exp.Randn, exp.CurrentTimestamp, exp.CurrentDate, exp.Uuid)
 _NONDETERMINISTIC_NAMES = {"UUID", "NOW", "RANDOM", "MONOTONICALLY_INCREASING_ID", "SHUFFLE"}
@@ -93,9 +100,8 @@ def compares_with_itself(condition: exp.Expr, variable: int, scope: MatchScope) 
     """Tell whether a condition asks a row to differ from itself, as `A.x > LAST(A.x)` does in A's condition."""
     lowering = _Lowering(variable, scope, Traveling())
     for node in condition.find_all(exp.GT, exp.LT, exp.NEQ):
-        same = scope.row_sql(node.left) == scope.row_sql(node.right)
         rows = lowering.rows(node.left), lowering.rows(node.right)
-        if same and rows[0] and rows[0] == rows[1]:
+        if rows[0] and rows[0] == rows[1] and scope.row_sql(node.left) == scope.row_sql(node.right):
             return True
     return False
 
@@ -121,7 +127,7 @@ def _refuse(condition: exp.Expr, scope: MatchScope) -> None:
                 span_of(node, scope.place),
                 "PREV and NEXT read neighbours; aggregates are over the rows of the match so far",
             )
-        if isinstance(node, exp.Query | exp.Exists | exp.Subquery) and not isinstance(node.this, exp.Column):
+        if isinstance(node, exp.Query | exp.Exists | exp.Subquery) and not _has_no_query(node):
             raise NotSupportedError("a subquery in DEFINE is not supported", span_of(node, scope.place))
         if isinstance(node, _NONDETERMINISTIC) or name in _NONDETERMINISTIC_NAMES:
             raise ProgrammingError(
@@ -135,13 +141,22 @@ def _refuse(condition: exp.Expr, scope: MatchScope) -> None:
             )
 
 
+def _has_no_query(node: exp.Expr) -> bool:
+    """Tell whether a node that looks like a subquery is none: EXISTS of an array, or brackets around a column."""
+    return isinstance(node.this, exp.Column) or lambda_form(node) is not None
+
+
 class _Lowering:
     """Lowers one condition; `variable` is the variable that it defines."""
 
     def __init__(self, variable: int, scope: MatchScope, traveling: Traveling):
         self.variable, self.scope, self.traveling = variable, scope, traveling
         self.types: defaultdict[str, Type] = defaultdict(lambda: UNKNOWN)
-        self._guards: tuple[Guard, ...] = ()
+        # By id, each beside the node that has it: every part of a condition is asked for again at each level above.
+        self._rows: dict[int, tuple[exp.Expr, set[RowRef] | None]] = {}
+        self.parameters: dict[str, Parameter] = {}
+        self._places: dict[int, tuple[exp.Expr, Span | None]] = {}
+        self._guards: tuple[Callable[[], Iterator[Guard]], ...] = ()
 
     def check(self, lowered: Scalar) -> None:
         """Refuse what is not computed on the types of the columns, as far as they are known before Spark is asked.
@@ -149,16 +164,18 @@ class _Lowering:
         Raises NotSupportedError.
         """
         try:
-            typed(lowered, leaf_types(self.types), Session(ansi=False))
+            typed_condition(lowered, self.types, Session(ansi=False))
         except NotSupportedError as refusal:
             try:
-                typed(lowered, leaf_types(self.types), Session(ansi=True))
+                typed_condition(lowered, self.types, Session(ansi=True))
             except NotSupportedError:
                 raise refusal from None
 
     def lower(self, node: exp.Expr, positive: bool) -> Scalar:
         """Lower an expression; `positive` says that NULL may be taken for false here."""
         node = node.unnest()
+        if _is_parameter(node):
+            return self.parameters[node.name]
         rows = self.rows(node)
         if rows == {LAST_ROW} and positive and self.scope.type_of(node) in ("boolean", "unknown"):
             return Bit(self.traveling.predicate(self._guarded(node, LAST_ROW)))
@@ -172,9 +189,16 @@ class _Lowering:
 
     def rows(self, node: exp.Expr) -> set[RowRef] | None:
         """Return the rows that an expression reads, None if it reads more than values of rows."""
+        if id(node) not in self._rows:
+            self._rows[id(node)] = node, self._rows_of(node)
+        return self._rows[id(node)][1]
+
+    def _rows_of(self, node: exp.Expr) -> set[RowRef] | None:
         name = navigation_name(node)
-        if is_aggregate(node):
+        if is_aggregate(node) or _is_parameter(node):
             return None
+        if isinstance(node, exp.Lambda):
+            return self._rows_of_lambda(node)
         if name in MATCH_FUNCTIONS:
             return None
         row = row_of(node, self.scope)
@@ -189,6 +213,15 @@ class _Lowering:
                 return None
             found |= rows
         return found
+
+    def _rows_of_lambda(self, node: exp.Lambda) -> set[RowRef] | None:
+        """Return the rows that a function reads beside its parameters."""
+        names = {parameter.name for parameter in node.expressions}
+        copy = node.this.copy()
+        for inner in list(copy.walk()):
+            if _is_parameter(inner) and inner.name in names:
+                inner.replace(exp.null())
+        return self._rows_of(exp.null() if _is_parameter(copy) and copy.name in names else copy)
 
     def _canonical(self, row: RowRef) -> RowRef:
         """Name the row under test always in the same way: it is the last row of the variable being defined."""
@@ -210,7 +243,7 @@ class _Lowering:
         reads = expression.find(exp.Column) is not None
         if not (self._guards and reads and may_fail(expression, self.scope.type_of)):
             return sql
-        known = [guard for guard in self._guards if self.rows(guard.condition) == {row}]
+        known = [guard for found in self._guards for guard in found() if self.rows(guard.condition) == {row}]
         if not known:
             return sql
         conditions = " AND ".join(f"({self.scope.row_sql(guard.condition)}) IS {guard.known}" for guard in known)
@@ -218,21 +251,14 @@ class _Lowering:
 
     def _note_type(self, column: str, node: exp.Expr) -> None:
         """Remember the type of a column of the input; of what is computed only Spark knows it."""
-        if isinstance(self.scope.row_expression(node), exp.Column):
-            self.types[column] = parse_type(self.scope.type_of(node))
+        read = self.scope.row_expression(node)
+        if isinstance(read, exp.Column):
+            self.types[column] = parse_type(self.scope.columns[read.name.lower()][1])
 
     def _constant(self, node: exp.Expr) -> Scalar:
-        match node:
-            case exp.Null():
-                return Literal(None)
-            case exp.Boolean():
-                return Literal(bool(node.this))
-            case exp.Literal() if node.is_string:
-                return Literal(node.this)
-            case exp.Literal():
-                return Literal(_number(node.this))
-            case exp.Neg() if isinstance(node.this, exp.Literal) and not node.this.is_string:
-                return Literal(-_number(node.this.this))
+        found = literal(node)
+        if found is not None:
+            return found
         # Spark computes other constants; they travel with the row under test.
         return self._value(node, LAST_ROW)
 
@@ -246,6 +272,8 @@ class _Lowering:
         if call is not None:
             if call.name in _SETS:
                 return self._set(call, node)
+            if _is_of_list(call):
+                return self._statistic(call)
             lowered = lower_condition_aggregate(call, self.scope, self.traveling)
             column = getattr(lowered, "column", None)
             if isinstance(column, str) and call.filter is None and len(call.arguments) == 1:
@@ -272,6 +300,9 @@ class _Lowering:
         rows = self.rows(node)
         if rows is not None and len(rows) == 1:
             return self._of_one_row(node, *rows)
+        with_lambda = lambda_form(node)
+        if with_lambda is not None:
+            return self._of_elements(*with_lambda, self._place(node))
         if form is not None and form[0] in REGISTRY:
             return self._call(*form, node)
         raise NotSupportedError(
@@ -283,10 +314,31 @@ class _Lowering:
     def _call(self, operation: str, arguments: list[exp.Expr], node: exp.Expr, positive: bool = False) -> Call:
         lowered, outer = [], self._guards
         for place, argument in enumerate(arguments):
-            self._guards = (*outer, *guards(operation, arguments, place))
+            # They are looked at only where something may fail.
+            self._guards = (*outer, partial(guards, operation, arguments, place)) if place else outer
             lowered.append(self.lower(argument, positive))
             self._guards = outer
-        return Call(operation, tuple(lowered), place=span_of(node, self.scope.place))
+        return Call(operation, tuple(lowered), place=self._place(node))
+
+    def _place(self, node: exp.Expr) -> Span | None:
+        """Return where an expression stands; that of a long AND is put together from those of its sides."""
+        if not isinstance(node, exp.And | exp.Or):
+            return span_of(node, self.scope.place)
+        if id(node) not in self._places:
+            sides = [place for place in map(self._place, (node.left, node.right)) if place is not None]
+            whole = Span(min(p.start for p in sides), max(p.end for p in sides)) if sides else None
+            self._places[id(node)] = node, whole
+        return self._places[id(node)][1]
+
+    def _of_elements(self, operation: str, array: exp.Expr, function: exp.Lambda, place: Span | None) -> Call:
+        """Lower a call of a function for each element of an array."""
+        values, outer = self.lower(array, False), self.parameters
+        # Of equal names the innermost counts.
+        added = {p.name: Parameter(f"{p.name}{len(outer) + i}") for i, p in enumerate(function.expressions)}
+        self.parameters = outer | added
+        body = self.lower(function.this, False)
+        self.parameters = outer
+        return Call(operation, (values, *added.values(), body), place=place)
 
     def _set(self, call: AggregateCall, node: exp.Expr) -> Scalar:
         """Lower COLLECT_SET where the order of its elements, which Spark leaves open, does not matter."""
@@ -297,8 +349,25 @@ class _Lowering:
                 span_of(call.function, self.scope.place),
                 "size, array_contains, array_max, array_min and sort_array of it are",
             )
-        listed = replace(call, function=exp.ArrayAgg(this=call.arguments[0].copy()), name="ARRAY_AGG")
-        return Call("array_distinct", (lower_condition_aggregate(listed, self.scope, self.traveling),))
+        return Call("array_distinct", (self._list(call),))
+
+    def _statistic(self, call: AggregateCall) -> Scalar:
+        """Lower an aggregate that is computed from the list of its values, with constants behind the first argument."""
+        operation, constants = _OF_LISTS[call.name]
+        values: Scalar = self._list(call)
+        if call.distinct:
+            values = Call("array_distinct", (values,))
+        further = tuple(self.lower(argument, positive=False) for argument in call.arguments[1:])
+        return Call(operation, (values, *further, *map(Literal, constants)), place=self._place(call.function))
+
+    def _list(self, call: AggregateCall) -> Scalar:
+        """Lower the list of the values that an aggregate reads."""
+        argument = call.arguments[0]
+        listed = replace(call, function=exp.ArrayAgg(this=argument.copy()), name="ARRAY_AGG")
+        lowered = lower_condition_aggregate(listed, self.scope, self.traveling)
+        if isinstance(lowered, Aggregate) and isinstance(lowered.column, str) and call.filter is None:
+            self._note_type(lowered.column, argument)
+        return lowered
 
     def _of_one_row(self, node: exp.Expr, row: RowRef) -> Scalar:
         """Lower a function of one other row, whose value Spark computes: for that row, and for the case of no row."""
@@ -332,11 +401,16 @@ class _Lowering:
         return Classifier(row.variables, row.first, row.offset, row.shift)
 
 
-def _number(text: str) -> int | float | Decimal:
-    """Read a number as Spark types it: whole, DOUBLE with an exponent, or DECIMAL."""
-    if text.isdigit():
-        return int(text)
-    return float(text) if "e" in text.lower() else Decimal(text)
+def _is_parameter(node: exp.Expr) -> bool:
+    """Tell whether a node is a parameter of a function: sqlglot has a name alone for it, and no column."""
+    return isinstance(node, exp.Identifier) and not isinstance(node.parent, exp.Column | exp.Dot | exp.Table)
+
+
+def _is_of_list(call: AggregateCall) -> bool:
+    """Tell whether an aggregate is computed from a list; of different values only where their order does not matter."""
+    if call.name not in _OF_LISTS or call.order is not None or call.nulls:
+        return False
+    return not call.distinct or _OF_LISTS[call.name][0] == "percentile"
 
 
 def _is_strict(node: exp.Expr) -> bool:

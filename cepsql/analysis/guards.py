@@ -54,13 +54,14 @@ def may_fail(expression: exp.Expr, type_of: Callable[[exp.Expr], str]) -> bool:
 
 def _parts(guard: Guard) -> Iterator[Guard]:
     """Yield a guard as those of its parts which follow from it."""
-    condition = guard.condition.unnest()
     both = exp.Or if guard.known == "NOT TRUE" else exp.And
-    if isinstance(condition, both) and guard.known != "NULL":
-        for part in (condition.this, condition.expression):
-            yield from _parts(Guard(part, guard.known))
-    else:
-        yield Guard(condition, guard.known)
+    waiting = [guard.condition]
+    while waiting:
+        condition = waiting.pop().unnest()
+        if isinstance(condition, both) and guard.known != "NULL":
+            waiting += [condition.expression, condition.this]
+        else:
+            yield Guard(condition, guard.known)
 
 
 def _is_safe(node: exp.Expr, type_of: Callable[[exp.Expr], str]) -> bool:

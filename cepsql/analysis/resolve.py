@@ -1,6 +1,7 @@
 """Tables and columns of a plain query, resolved against the catalog with sqlglot's qualifier."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -146,18 +147,25 @@ def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -
 def used_ctes(query: exp.Query) -> exp.Query:
     """Return a copy without the CTEs that nothing in it reads."""
     copy = query.copy()
-    changed = True
-    while changed:
-        changed = False
-        for cte in list(copy.find_all(exp.CTE)):
-            name = cte.alias.lower()
-            if not any(t.name.lower() == name and len(t.parts) == 1 for t in copy.find_all(exp.Table)):
-                clause = cte.parent
-                cte.pop()
-                if clause is not None and not clause.expressions:
-                    clause.pop()
-                changed = True
+    readers = Counter(_names_read(copy))
+    # Later ones and inner ones, which may be the last that read others, come first.
+    left = {id(cte): cte for cte in reversed(list(copy.find_all(exp.CTE)))}
+    while unused := [cte for cte in left.values() if not readers[cte.alias.lower()]]:
+        for cte in unused:
+            if id(cte) not in left:
+                continue
+            for inner in cte.find_all(exp.CTE):
+                left.pop(id(inner), None)
+            readers.subtract(_names_read(cte))
+            clause = cte.parent
+            cte.pop()
+            if clause is not None and not clause.expressions:
+                clause.pop()
     return copy
+
+
+def _names_read(part: exp.Expr) -> Iterator[str]:
+    return (table.name.lower() for table in part.find_all(exp.Table) if len(table.parts) == 1)
 
 
 def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properties]) -> ProgrammingError:

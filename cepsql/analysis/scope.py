@@ -29,6 +29,8 @@ class RowRef:
     shift: int = 0
 
 
+_TAKEN_OFF = (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL)
+
 MATCH_FUNCTIONS = ("CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_TIMEOUT", "MATCH_ID")
 """Calls that ask for the match itself."""
 
@@ -150,14 +152,17 @@ class MatchScope:
             if navigation_name(node) == "CLASSIFIER":
                 # Its argument is a variable, no column.
                 return exp.Anonymous(this="CLASSIFIER")
-            if navigation_name(node) in (FIRST, LAST, "PREV", "NEXT", RUNNING, FINAL) and node.expressions:
+            if navigation_name(node) in _TAKEN_OFF and node.expressions:
                 return strip(node.expressions[0].copy()) if node.expressions else node
             return node
 
         # Calls nest (PREV(LAST(x))): each pass takes one layer off.
-        stripped = expression.copy()
+        stripped = expression
         for _ in range(4):
+            nested = any(navigation_name(node) in _TAKEN_OFF for node in stripped.walk())
             stripped = stripped.transform(strip)
+            if not nested:
+                break
         return stripped
 
     def row_sql(self, expression: exp.Expr) -> str:

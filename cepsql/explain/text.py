@@ -41,7 +41,7 @@ from cepsql.plan.nodes import (
 )
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
-from cepsql.scalar.tree import Call, Literal
+from cepsql.scalar.tree import Call, Literal, Parameter
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -316,6 +316,8 @@ def _leaf(leaf: object, program: MatchProgram) -> str:
             return f"[{program.predicates[index]}]"
         case Literal(value):
             return "NULL" if value is None else str(value) if isinstance(value, Decimal) else repr(value)
+        case Parameter(name):
+            return name
         case MatchNumber():
             return "MATCH_NUMBER()"
         case MatchId():

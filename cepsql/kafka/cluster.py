@@ -21,6 +21,7 @@ _SILENT = (
     KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE,
     KafkaError.REQUEST_TIMED_OUT, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.BROKER_NOT_AVAILABLE, KafkaError.NETWORK_EXCEPTION,
+    KafkaError._NOENT,
 )  # fmt: skip
 _ABSENT = (
     KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION,
@@ -130,7 +131,7 @@ class Cluster:
                 return question()
             except KafkaException as failure:
                 error = failure.args[0]
-                if error.code() not in PASSING or time.monotonic() + _PAUSE_SECONDS > deadline:
+                if not (error.code() in PASSING or error.retriable()) or time.monotonic() + _PAUSE_SECONDS > deadline:
                     raise kafka_failure(error, self._options.servers) from failure
             except _Missing as missing:
                 if time.monotonic() + _PAUSE_SECONDS > deadline:

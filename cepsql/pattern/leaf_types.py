@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from cepsql.errors import NotSupportedError
-from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation
+from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation, Scalar
 from cepsql.scalar.columns import type_of
 from cepsql.scalar.decimals import extended
+from cepsql.scalar.tree import Node, Session
 from cepsql.scalar.types import (
     BIGINT,
     BOOLEAN,
@@ -21,6 +22,7 @@ from cepsql.scalar.types import (
     array_of,
     is_decimal,
 )
+from cepsql.scalar.typing import typed
 
 ColumnTypes = tuple[tuple[str, Type], ...]
 
@@ -28,6 +30,18 @@ ColumnTypes = tuple[tuple[str, Type], ...]
 def column_types(schema: pa.Schema) -> ColumnTypes:
     """Return the type of every travelling column; `t` is the microseconds of a TIMESTAMP where a condition reads it."""
     return tuple((field.name, TIMESTAMP if field.name == "t" else type_of(field.type)) for field in schema)
+
+
+def typed_condition(condition: Scalar, types: Mapping[str, Type], session: Session) -> Node:
+    """Return a condition with the types that Spark gives it, from the types of the travelling columns.
+
+    Raises NotSupportedError, with a place, for an operation that is not known to give the same as Spark's.
+    """
+    try:
+        return typed(condition, leaf_types(types), session)
+    except NotSupportedError as error:
+        message = f"{error.message} in a condition on the match so far"
+        raise NotSupportedError(message, error.span, error.hint) from error
 
 
 def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:

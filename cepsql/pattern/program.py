@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern.ir import Pattern
-from cepsql.scalar.tree import Call, Literal, Null, Session
+from cepsql.scalar.tree import Call, Literal, Null, Parameter, Session
 
 STEP_BUDGET = 1_000_000
 """Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
@@ -118,7 +118,7 @@ class Complete:
     """True for a match, false for a partial match that timed out (measures only)."""
 
 
-Scalar = Literal | Null | Bit | Navigation | Aggregate | Classifier | MatchNumber | Call
+Scalar = Literal | Null | Parameter | Bit | Navigation | Aggregate | Classifier | MatchNumber | Call
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
 from cepsql.pattern.rows import Partitions
 from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
 from cepsql.scalar.python import Source, compile_node, execute
-from cepsql.scalar.tree import Apply, Constant, Node, Session, leaves
+from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, Session, leaves
 from cepsql.scalar.typing import typed
 
 
@@ -107,6 +107,8 @@ def _evaluate(node: Node, rows: _Rows) -> Vector:
     match node:
         case Constant(value):
             return constant(value)
+        case Input(Parameter(name)):
+            raise Unvectorised(name)
         case Apply(_, arguments):
             return apply(node, [_evaluate(argument, rows) for argument in arguments], rows.session)
     return rows.read(node.leaf)

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, table_name, visible_ctes
+from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.scope import spoken_function
 from cepsql.errors import NotSupportedError
 
@@ -30,37 +30,49 @@ def carry_markers(query: exp.Query, streams: Collection[str]) -> exp.Query:
 def inline_ctes(query: exp.Query) -> exp.Query:
     """Return a copy in which subqueries stand in place of the names of CTEs."""
     copy = query.copy()
-    while True:
-        named = ((table, _named_cte(table)) for table in copy.find_all(exp.Table))
-        found = next(((table, cte) for table, cte in named if cte), None)
-        if found is None:
-            break
-        table, cte = found
-        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-        if cte.args["alias"].columns and not alias.columns:
-            alias.set("columns", [column.copy() for column in cte.args["alias"].columns])
-        body = cte.this.copy()
-        for outer in visible_ctes(cte):
-            body = body.with_(outer.alias, as_=outer.this.copy(), copy=False)
-        joins = table.args.get("joins")
-        table.replace(exp.Subquery(this=body, alias=alias.copy(), joins=joins))
-    for clause in list(copy.find_all(exp.With)):
-        clause.pop()
+    _inline(copy, {})
     return copy
+
+
+def _inline(query: exp.Expr, visible: dict[str, exp.CTE]) -> None:
+    """Put subqueries in place of names in a query; `visible` are the CTEs around it, with subqueries in them already.
+
+    Each body is gone through once, before it is put anywhere: copies of copies would double at every further CTE.
+    """
+    waiting = [(query, visible)]
+    while waiting:
+        node, known = waiting.pop()
+        clause = node.args.get("with_")
+        if clause is not None:
+            clause.pop()
+            known = dict(known)
+            for cte in clause.expressions:
+                _inline(cte.this, known)
+                known[cte.alias.lower()] = cte
+        children = [(child, known) for child in node.iter_expressions()]
+        if isinstance(node, exp.Table) and _is_one_name(node) and node.name.lower() in known:
+            _replace(node, known[node.name.lower()])
+        waiting += children
+
+
+def _replace(table: exp.Table, cte: exp.CTE) -> None:
+    alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+    if cte.args["alias"].columns and not alias.columns:
+        alias.set("columns", [column.copy() for column in cte.args["alias"].columns])
+    joins = table.args.get("joins")
+    # The first to name it gets the body itself.
+    body = cte.this if cte.this.parent is cte else cte.this.copy()
+    table.replace(exp.Subquery(this=body, alias=alias.copy(), joins=joins))
+
+
+def _is_one_name(table: exp.Table) -> bool:
+    return len(table.parts) == 1 and isinstance(table.this, exp.Identifier)
 
 
 def join_kind(join: exp.Join) -> str:
     """Return what kind of join it is, upper case, such as INNER, LEFT or LEFT ANTI."""
     words = " ".join(filter(None, (join.side, join.kind))).upper()
     return words.removesuffix(" OUTER") or "INNER"
-
-
-def _named_cte(table: exp.Table) -> exp.CTE | None:
-    if len(table.parts) != 1 or not isinstance(table.this, exp.Identifier):
-        return None
-    # Of equal names the innermost counts.
-    visible = reversed(visible_ctes(table))
-    return next((cte for cte in visible if cte.alias.lower() == table.name.lower()), None)
 
 
 def _carry(query: exp.Query, streams: Collection[str], whole: exp.Query) -> None:

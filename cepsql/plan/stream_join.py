@@ -1,5 +1,6 @@
 """A join of two streams within a time, below a MATCH_RECOGNIZE, becomes an ordered operator."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -91,15 +92,16 @@ class _Join:
 
 def _joining_select(query: exp.Query, streams: Collection[str], place: Span | None) -> int | None:
     """Return the number of the SELECT that joins two streams, None if there is none or it is a branch of a UNION."""
+    counted = _uses_by_part(query, streams)
     for number, select in enumerate(query.find_all(exp.Select)):
-        uses = [_uses(item, streams) for item in _items(select)]
+        uses = [counted[id(item)] for item in _items(select)]
         if sum(map(bool, uses)) < 2:
             continue
         if select.find_ancestor(exp.SetOperation) is not None:
             return None
-        if max(uses) > 1 and any(item.find(exp.SetOperation) for item in _items(select) if _uses(item, streams)):
+        if max(uses) > 1 and any(item.find(exp.SetOperation) for item in _items(select) if counted[id(item)]):
             raise NotSupportedError("a UNION in a join of streams before MATCH_RECOGNIZE is not supported", place)
-        if sum(uses) > 2 or _uses(query, streams) > 2:
+        if sum(uses) > 2 or counted[id(query)] > 2:
             raise NotSupportedError("a join of more than two streams before MATCH_RECOGNIZE is not supported", place)
         return number
     return None
@@ -262,6 +264,17 @@ def _items(select: exp.Select) -> list[exp.Expr]:
 
 def _streams(nodes: Mapping[str, Node]) -> set[str]:
     return {name for name, node in nodes.items() if node.properties.streaming}
+
+
+def _uses_by_part(query: exp.Query, streams: Collection[str]) -> Counter[int]:
+    """Return `_uses` of every part of a query, by its id."""
+    counted: Counter[int] = Counter()
+    for table in catalog_tables(query):
+        part: exp.Expr | None = table if table_name(table) in streams else None
+        while part is not None:
+            counted[id(part)] += 1
+            part = part.parent
+    return counted
 
 
 def _uses(part: exp.Expr, streams: Collection[str]) -> int:

@@ -1,9 +1,11 @@
 """How functions of arrays and maps type their result and what they convert their arguments to."""
 
+from dataclasses import replace
+
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.coercion import cast, common_type, implicit_cast, refused, spoken
 from cepsql.scalar.tree import Apply, Constant, Node, Session
-from cepsql.scalar.types import BIGINT, BOOLEAN, INT, INTEGERS, STRING, VOID, Type, array_of
+from cepsql.scalar.types import BIGINT, BOOLEAN, DOUBLE, INT, INTEGERS, STRING, UNKNOWN, VOID, Type, array_of, is_number
 
 
 def make_array(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
@@ -53,12 +55,67 @@ def of_array(operation: str, operands: tuple[Node, ...], session: Session) -> No
     return Apply(operation, (values, *(implicit_cast(o, wanted, session, operation.upper()) for o in others)), kind)
 
 
-def of_arrays(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+def of_arrays(operation: str, operands: tuple[Node, ...], session: Session) -> Apply:
     """Functions of several arrays of one type."""
     if any(node.type.name != "array" for node in operands):
         raise refused(operation, operands)
     kind = array_of(_common([node.type.arguments[0] for node in operands], operation, session))
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), kind)
+
+
+def overlap(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """ARRAYS_OVERLAP."""
+    arrays = of_arrays(operation, operands, session)
+    return replace(arrays, type=BOOLEAN)
+
+
+def parts_of_map(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """MAP_KEYS and MAP_VALUES."""
+    (values,) = operands
+    if values.type.name != "map":
+        raise refused(operation, operands)
+    return Apply(operation, operands, array_of(values.type.arguments[operation == "map_values"]))
+
+
+def of_elements(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """TRANSFORM, FILTER, EXISTS and FORALL: an array, parameters, and what is computed for each element."""
+    values, body = operands[0], operands[-1]
+    if values.type.name != "array" or body.type == VOID:
+        raise refused(operation, (values, body))
+    if operation == "transform":
+        return Apply(operation, operands, array_of(body.type))
+    if body.type not in (BOOLEAN, UNKNOWN):
+        raise refused(operation, (values, body))
+    return Apply(operation, operands, values.type if operation == "filter" else BOOLEAN)
+
+
+def statistic(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """Variances and standard deviations of a list of numbers."""
+    return Apply(operation, (_numbers(operation, operands[0], session),), DOUBLE)
+
+
+def percentile(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """PERCENTILE of a list of numbers, at a constant fraction."""
+    values, fraction = operands
+    fraction = cast(fraction, DOUBLE, session)
+    if not isinstance(fraction, Constant) or fraction.value is None or not 0 <= fraction.value <= 1:
+        raise NotSupportedError("PERCENTILE takes one constant from 0 to 1")
+    return Apply(operation, (_numbers(operation, values, session), fraction), DOUBLE)
+
+
+def listagg(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """LISTAGG of a list of texts."""
+    values, *separator = operands
+    if values.type.name != "array" or values.type.arguments[0] not in (STRING, UNKNOWN):
+        raise refused(operation, operands)
+    return Apply(operation, (values, *(implicit_cast(text, STRING, session, "LISTAGG") for text in separator)), STRING)
+
+
+def _numbers(operation: str, values: Node, session: Session) -> Node:
+    element = values.type.arguments[0] if values.type.name == "array" else VOID
+    if element != UNKNOWN and not is_number(element):
+        raise refused(operation, (values,))
+    return cast(values, array_of(DOUBLE), session)
 
 
 def join(operation: str, operands: tuple[Node, ...], session: Session) -> Node:

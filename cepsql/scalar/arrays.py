@@ -26,6 +26,13 @@ def _position(values: Sequence, value: object) -> int:
     return next((i for i, other in enumerate(values, 1) if other is not None and _same(value, other)), 0)
 
 
+def _overlap(a: Sequence, b: Sequence) -> bool | None:
+    """Tell whether two arrays have an element in common; NULL if one that is NULL might be it."""
+    if any(_in(value, b) for value in a if value is not None):
+        return True
+    return None if a and b and (None in a or None in b) else False
+
+
 def _join(texts: Sequence[str], separator: str, null: str | None = None) -> str:
     """Join texts; NULL ones are left out, or stand as another text."""
     kept = texts if null is not None else [text for text in texts if text is not None]
@@ -126,6 +133,9 @@ ARRAY_FUNCTIONS: dict[str, Callable] = {
     "array_union": lambda a, b: _distinct((*a, *b)),
     "array_intersect": lambda a, b: _distinct([value for value in a if _in(value, b)]),
     "array_except": lambda a, b: _distinct([value for value in a if not _in(value, b)]),
+    "arrays_overlap": _overlap,
+    "map_keys": lambda pairs: tuple(key for key, _ in pairs),
+    "map_values": lambda pairs: tuple(value for _, value in pairs),
     "slice": _slice,
     "lookup": lookup,
 }

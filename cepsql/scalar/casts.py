@@ -1,5 +1,6 @@
 """CAST between types, with the results that Spark gives, with and without ANSI mode."""
 
+import math
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -67,7 +68,11 @@ def cast_function(given: Type, target: Type, session: Session) -> Callable[[Any]
     if given.name == "array":
         return _elements(cast_function(given.arguments[0], target.arguments[0], session))
     if session.ansi:
-        return _or_error(attempt_function(given, target, session), target)
+        convert = _or_error(attempt_function(given, target, session), target)
+        if given in FRACTIONS and is_decimal(target):
+            # Of what is no number Spark makes NULL in either mode.
+            return lambda value: convert(value) if math.isfinite(value) else None
+        return convert
     return _plain_cast(given, target, session.zone)
 
 

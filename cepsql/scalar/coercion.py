@@ -6,6 +6,7 @@ from contextlib import suppress
 from cepsql.errors import DataError, NotSupportedError
 from cepsql.scalar.casts import cast_function, has_cast
 from cepsql.scalar.decimals import decimal_of, decimal_of_literal, wider_decimal
+from cepsql.scalar.times import means_today
 from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
@@ -18,6 +19,7 @@ from cepsql.scalar.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    TIMESTAMPS,
     UNKNOWN,
     VOID,
     Type,
@@ -34,19 +36,24 @@ def cast(node: Node, type: Type, session: Session, operation: str = "cast") -> N
 
     Raises NotSupportedError where the cast is not known to give the same as Spark's.
     """
-    if type in (node.type, UNKNOWN) or node.type == UNKNOWN:
+    if type in (node.type, UNKNOWN) or node.type in (UNKNOWN, array_of(UNKNOWN)):
         return node
     if node.type == VOID:
         return Constant(None, type)
     # In ANSI mode Spark goes by way of doubles here.
     inexact = session.ansi and is_decimal(node.type) and node.type.precision > 18 and type in INTEGERS
     if inexact or not has_cast(node.type, type):
-        raise NotSupportedError(f"CAST of {spoken(node.type)} to {spoken(type)} in a condition on the match so far")
-    if isinstance(node, Constant) and node.value is not None and operation == "cast":
+        raise NotSupportedError(f"CAST of {spoken(node.type)} to {spoken(type)}")
+    if isinstance(node, Constant) and node.value is not None and operation == "cast" and not _moves(node, type):
         # One that fails may do so only where it is evaluated.
         with suppress(DataError):
             return Constant(cast_function(node.type, type, session)(node.value), type)
     return Apply(operation, (node,), type)
+
+
+def _moves(node: Constant, type: Type) -> bool:
+    """Tell whether a constant is read as another value tomorrow."""
+    return node.type == STRING and type in TIMESTAMPS and means_today(node.value)
 
 
 def common_type(types: Iterable[Type], session: Session, texts: bool = True) -> Type | None:
@@ -119,15 +126,13 @@ def implicit_cast(node: Node, type: Type, session: Session, where: str) -> Node:
         return cast(node, type, session)
     if _converts(given, type):
         return cast(node, type, session)
-    raise NotSupportedError(f"{where} of {spoken(given)} values in a condition on the match so far", hint="cast them")
+    raise NotSupportedError(f"{where} of {spoken(given)} values", hint="cast them")
 
 
 def refused(operation: str, operands: Iterable[Node]) -> NotSupportedError:
     """Return the refusal of an operation on operands of their types."""
     kinds = " and ".join(spoken(node.type) for node in operands)
-    return NotSupportedError(
-        f"{operation.upper()} of {kinds} in a condition on the match so far", hint="cast the values to other types"
-    )
+    return NotSupportedError(f"{operation.upper()} of {kinds}", hint="cast the values to other types")
 
 
 def spoken(type: Type) -> str:

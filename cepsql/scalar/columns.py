@@ -1,6 +1,7 @@
 """Arrow columns as the plain Python values that expressions compute with, and their Spark types."""
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -22,13 +23,23 @@ from cepsql.scalar.types import (
     Type,
     array_of,
     decimal,
+    is_decimal,
     is_number,
 )
+
+Value: TypeAlias = pa.Array | pa.Scalar
+"""A value for each row, or one for all."""
 
 _TYPES = {
     pa.bool_(): BOOLEAN, pa.int8(): TINYINT, pa.int16(): SMALLINT, pa.int32(): INT, pa.int64(): BIGINT,
     pa.float32(): FLOAT, pa.float64(): DOUBLE, pa.string(): STRING, pa.large_string(): STRING, pa.binary(): BINARY,
     pa.large_binary(): BINARY, pa.date32(): DATE, pa.null(): VOID,
+}  # fmt: skip
+
+_ARROW_TYPES = {
+    BOOLEAN: pa.bool_(), TINYINT: pa.int8(), SMALLINT: pa.int16(), INT: pa.int32(), BIGINT: pa.int64(),
+    FLOAT: pa.float32(), DOUBLE: pa.float64(), STRING: pa.string(), DATE: pa.date32(), VOID: pa.null(),
+    TIMESTAMP: pa.timestamp("us", "UTC"), TIMESTAMP_NTZ: pa.timestamp("us"),
 }  # fmt: skip
 
 
@@ -45,6 +56,19 @@ def type_of(type: pa.DataType) -> Type:
         # Elements of other types are not the plain values that expressions compute with.
         return array_of(element) if is_number(element) or element in (STRING, BOOLEAN) else Type(str(type))
     return _TYPES.get(type) or Type(str(type))
+
+
+def arrow_type(type: Type) -> pa.DataType:
+    """Return the Arrow type of the values of a Spark type that Arrow computes with.
+
+    Raises KeyError for other types.
+    """
+    return pa.decimal128(type.precision, type.scale) if is_decimal(type) else _ARROW_TYPES[type]
+
+
+def all_rows(value: Value, rows: int) -> pa.Array:
+    """Return a value for each row."""
+    return pa.repeat(value, rows) if isinstance(value, pa.Scalar) else value
 
 
 def plain_values(rows: pa.Table, columns: Iterable[str]) -> dict[str, Sequence]:

@@ -41,23 +41,31 @@ def exponent(value: Decimal) -> int:
 
 def arithmetic_type(operation: str, left: Type, right: Type) -> Type:
     """Return the type of add, sub, mul, div, mod or pmod of two decimals."""
-    (p, s), (q, t) = (left.precision, left.scale), (right.precision, right.scale)
-    match operation:
-        case "add" | "sub":
-            scale = max(s, t)
-            precision = max(p - s, q - t) + scale + 1
-        case "mul":
-            precision, scale = p + q + 1, s + t
-        case "div":
-            scale = max(_KEPT_SCALE, s + q + 1)
-            precision = p - s + t + scale
-        case _:
-            scale = max(s, t)
-            precision = min(p - s, q - t) + scale
+    precision, scale = _exact_size(operation, left, right)
     if precision <= MOST_DIGITS:
         return decimal(precision, scale)
     # Digits before the point are dearer than those behind it, of which some are kept all the same.
     return decimal(MOST_DIGITS, max(MOST_DIGITS - (precision - scale), min(scale, _KEPT_SCALE)))
+
+
+def unlimited_digits(operation: str, left: Type, right: Type) -> int:
+    """Return how many digits the result of an operation as in `arithmetic_type` would have without any limit."""
+    return _exact_size(operation, left, right)[0]
+
+
+def _exact_size(operation: str, left: Type, right: Type) -> tuple[int, int]:
+    (p, s), (q, t) = (left.precision, left.scale), (right.precision, right.scale)
+    match operation:
+        case "add" | "sub":
+            scale = max(s, t)
+            return max(p - s, q - t) + scale + 1, scale
+        case "mul":
+            return p + q + 1, s + t
+        case "div":
+            scale = max(_KEPT_SCALE, s + q + 1)
+            return p - s + t + scale, scale
+    scale = max(s, t)
+    return min(p - s, q - t) + scale, scale
 
 
 def wider_decimal(left: Type, right: Type) -> Type:

@@ -1,16 +1,68 @@
 """Which operation or function of the registry an expression of sqlglot's is, on which expressions."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
+
+from cepsql.errors import NotSupportedError
+from cepsql.scalar.tree import Call, Expression, Leaf, Literal
 
 Form = tuple[str, list[exp.Expr]]
 """The name of an operation, and its arguments."""
 
 
+def expression(node: exp.Expr, read: Callable[[exp.Column], Leaf]) -> Expression:
+    """Return a parsed expression over one row as an expression whose leaves are what `read` makes of its columns.
+
+    Raises NotSupportedError for what has no operation here.
+    """
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        return read(node)
+    found = literal(node)
+    if found is not None:
+        return found
+    if isinstance(node, exp.Cast | exp.TryCast):
+        operation = "try_cast" if node.args.get("safe") and isinstance(node, exp.TryCast) else "cast"
+        return Call(operation, (expression(node.this, read),), node.to.sql(dialect="spark").lower())
+    plain = plainer(node)
+    if plain is not None:
+        return expression(plain, read)
+    form = operation_form(node)
+    if form is None:
+        raise NotSupportedError(node.sql(dialect="spark"))
+    return Call(form[0], tuple(expression(argument, read) for argument in form[1]))
+
+
+def literal(node: exp.Expr) -> Literal | None:
+    """Return a constant as it is written, None for other expressions."""
+    match node:
+        case exp.Null():
+            return Literal(None)
+        case exp.Boolean():
+            return Literal(bool(node.this))
+        case exp.Literal() if node.is_string:
+            return Literal(node.this)
+        case exp.Literal():
+            return Literal(_number(node.this))
+        case exp.Neg() if isinstance(node.this, exp.Literal) and not node.this.is_string:
+            return Literal(-_number(node.this.this))
+    return None
+
+
+def _number(text: str) -> int | float | Decimal:
+    """Read a number as Spark types it: whole, DOUBLE with an exponent, or DECIMAL."""
+    if text.isdigit():
+        return int(text)
+    return float(text) if "e" in text.lower() else Decimal(text)
+
+
 def operation_form(node: exp.Expr) -> Form | None:
     """Return the operation that a node stands for; None for what has none, or only together with what is below it."""
+    if isinstance(node, exp.And | exp.Or):
+        return node.key, list(node.flatten())
     if type(node) in _BINARY:
         return _BINARY[type(node)], [node.this, node.expression]
     if type(node) in _FUNCTIONS:
@@ -21,6 +73,17 @@ def operation_form(node: exp.Expr) -> Form | None:
         return _NAMED[node.name.upper()], list(node.expressions)
     special = _SPECIAL.get(type(node))
     return special(node) if special else None
+
+
+def lambda_form(node: exp.Expr) -> tuple[str, exp.Expr, exp.Lambda] | None:
+    """Return the operation, the array and the function of a call with a function; None for other expressions."""
+    name = _WITH_LAMBDA.get(type(node))
+    arguments = [node.this, node.args.get("expression")]
+    if name is None and isinstance(node, exp.Anonymous) and node.name.upper() == "FORALL":
+        name, arguments = "forall", list(node.expressions)
+    if name is None or len(arguments) != 2 or not isinstance(arguments[1], exp.Lambda):
+        return None
+    return name, arguments[0], arguments[1]
 
 
 def plainer(node: exp.Expr) -> exp.Expr | None:
@@ -152,7 +215,7 @@ def _timestamp_difference(node: exp.TimestampDiff) -> Form:
 
 
 _BINARY: dict[type[exp.Expr], str] = {
-    exp.And: "and", exp.Or: "or", exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt",
+    exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt",
     exp.GTE: "ge", exp.NullSafeEQ: "nseq", exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div",
     exp.Mod: "mod", exp.IntDiv: "intdiv", exp.BitwiseAnd: "bitand", exp.BitwiseOr: "bitor", exp.BitwiseXor: "bitxor",
     exp.BitwiseLeftShift: "shiftleft", exp.BitwiseRightShift: "shiftright", exp.DPipe: "concat",
@@ -188,6 +251,9 @@ _FUNCTIONS: dict[type, tuple[str, str]] = {
     exp.Repeat: ("repeat", "this times"),
     exp.Levenshtein: ("levenshtein", "this expression"),
     exp.Translate: ("translate", "this from_ to"),
+    exp.UnixMicros: ("unix_micros", "this"),
+    exp.UnixDate: ("unix_date", "this"),
+    exp.DateFromUnixDate: ("date_from_unix_date", "this"),
     exp.AddMonths: ("add_months", "this expression"),
     exp.Array: ("array", "expressions"),
     exp.ArraySize: ("size", "this"),
@@ -201,11 +267,17 @@ _FUNCTIONS: dict[type, tuple[str, str]] = {
     exp.ArrayAppend: ("array_append", "this expression"),
     exp.ArrayRemove: ("array_remove", "this expression"),
     exp.ArrayIntersect: ("array_intersect", "expressions"),
+    exp.MapKeys: ("map_keys", "this"),
     exp.ArrayExcept: ("array_except", "this expression"),
 }
+_WITH_LAMBDA: dict[type[exp.Expr], str] = {
+    exp.Transform: "transform", exp.ArrayFilter: "filter", exp.Exists: "exists",
+}  # fmt: skip
 _NAMED = {
     "LOG1P": "log1p", "EXPM1": "expm1", "HYPOT": "hypot", "BTRIM": "trim", "PMOD": "pmod", "BROUND": "bround",
-    "CARDINALITY": "size", "GET": "get", "ARRAY_UNION": "array_union",
+    "TIMESTAMP_SECONDS": "timestamp_seconds", "TIMESTAMP_MILLIS": "timestamp_millis",
+    "TIMESTAMP_MICROS": "timestamp_micros", "CARDINALITY": "size", "GET": "get", "ARRAY_UNION": "array_union",
+    "ARRAYS_OVERLAP": "arrays_overlap", "MAP_VALUES": "map_values",
 }  # fmt: skip
 _SPECIAL: dict[type[exp.Expr], Callable[[Any], tuple[str, list[exp.Expr]] | None]] = {
     exp.Case: _case, exp.If: _case, exp.Is: _is_null, exp.In: _in, exp.Trim: _trim, exp.Like: _like, exp.ILike: _like,

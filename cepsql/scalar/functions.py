@@ -1,6 +1,7 @@
 """Functions of Spark on plain Python values, for conditions that put together values of several rows of a match.
 
-Every function here gives NULL if one of its arguments is NULL, except those in NULL_TAKING; None stands for NULL.
+Every function here gives NULL if one of its arguments is NULL, except those that the registry names. None stands for
+NULL.
 Types are as in `cepsql.scalar.tree`. Spark computes the transcendental functions with Java's mathematics, whose
 last bit may differ from the one here.
 """
@@ -13,7 +14,7 @@ from typing import Any
 from cepsql.scalar.calendar import DAY, add_months, whole_months
 from cepsql.scalar.decimals import exponent
 from cepsql.scalar.strings import STRING_FUNCTIONS, concat_ws
-from cepsql.scalar.values import wrap
+from cepsql.scalar.values import in_range, wrap
 
 _EXACT = Context(prec=400)
 _MICROS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
@@ -149,6 +150,10 @@ def time_difference(unit: str) -> Callable[[int, int], int]:
     return lambda end, begin: _integer_division(whole_months(begin, end), _MONTHS[unit])
 
 
+def _instant(factor: int) -> Callable[[int], int]:
+    return lambda number: in_range(number * factor, 2**63)
+
+
 def _nan_or(value: float, other: float | None) -> float | None:
     return other if value is not None and value != value else value
 
@@ -190,9 +195,10 @@ FUNCTIONS: dict[str, Callable] = {
     "nanvl": _nan_or,
     "concat_ws": concat_ws,
     "add_months": add_months,
+    "timestamp_seconds": _instant(10**6),
+    "timestamp_millis": _instant(10**3),
+    "timestamp_micros": _instant(1),
+    **dict.fromkeys(("unix_micros", "unix_date", "date_from_unix_date"), lambda number: number),
     **{f"{unit}s_between": time_difference(unit) for unit in TIME_UNITS},
 }
 """By name."""
-
-NULL_TAKING = frozenset({"isnan", "nanvl", "concat_ws"})
-"""Functions that are called with NULL arguments too."""

@@ -8,7 +8,7 @@ from functools import partial
 from cepsql.scalar import arrays, intervals, values
 from cepsql.scalar.casts import attempt_function, cast_function
 from cepsql.scalar.registry import REGISTRY
-from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
+from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, Session
 from cepsql.scalar.types import DATE, DOUBLE, FLOAT, FRACTIONS, TIMESTAMP, Type, is_decimal
 
 COMPARISONS = {
@@ -31,6 +31,7 @@ class Source:
     """Python source while it is written.
 
     read:    writes what an input reads and returns a Python expression for it.
+    parameters: the names of those whose loops are open.
     globals: the objects that the source refers to by name.
     """
 
@@ -39,6 +40,7 @@ class Source:
         self.lines: list[str] = []
         self.globals = {name: getattr(values, name) for name in values.__all__}
         self.depth = 1
+        self.parameters: dict[Parameter, str] = {}
         self._names = 0
 
     def line(self, text: str) -> None:
@@ -81,6 +83,8 @@ def compile_node(node: Node, source: Source) -> str:
             return source.constant(value)
         case Apply(operation):
             return _WRITERS.get(operation, _function)(source, node)
+        case Input(Parameter() as parameter):
+            return source.parameters[parameter]
     return source.assign(source.read(source, node))
 
 
@@ -315,6 +319,42 @@ def _interval(source: Source, node: Apply) -> str:
     return _strict(source, names, f"{source.refer(function)}({', '.join(names)})")
 
 
+def _of_elements(source: Source, node: Apply) -> str:
+    """Append a loop over an array that computes the last argument for each element."""
+    values, *inputs, body = node.arguments
+    array, result, depth = compile_node(values, source), source.assign("None"), source.depth
+    names = [source.name(), source.name()]
+    for parameter, name in zip(inputs, names, strict=False):
+        assert isinstance(parameter, Input)
+        source.parameters[parameter.leaf] = name
+    source.line(f"if {array} is not None:")
+    source.depth += 1
+    source.line(f"{result} = {_BEFORE_ELEMENTS.get(node.operation, '[]')}")
+    source.line(f"for {names[1]}, {names[0]} in enumerate({array}):")
+    source.depth += 1
+    found = source.assign(compile_node(body, source))
+    match node.operation:
+        case "transform":
+            source.line(f"{result}.append({found})")
+        case "filter":
+            source.line(f"if {found}: {result}.append({names[0]})")
+        case _:
+            decisive = not _BEFORE_ELEMENTS[node.operation]
+            source.line(f"if {found} is None: {result} = None")
+            source.line(f"elif {found} is {decisive}:")
+            source.line(f"    {result} = {decisive}")
+            source.line("    break")
+    source.depth -= 1
+    if node.operation not in _BEFORE_ELEMENTS:
+        source.line(f"{result} = tuple({result})")
+    source.depth = depth
+    return result
+
+
+_BEFORE_ELEMENTS = {"exists": False, "forall": True}
+"""What is true of no elements."""
+
+
 def _element(source: Source, node: Apply) -> str:
     """Append ELEMENT_AT and the like, which fail for an index beyond the array in ANSI mode but for two of them."""
     names = _values(source, node)
@@ -368,5 +408,6 @@ _WRITERS = {
     "cast": _cast,
     "try_cast": _cast,
     **dict.fromkeys(intervals.FUNCTIONS, _interval),
+    **dict.fromkeys(("transform", "filter", "exists", "forall"), _of_elements),
     **dict.fromkeys(("element_at", "try_element_at", "get", "subscript"), _element),
 }

@@ -8,9 +8,13 @@ from cepsql.errors import NotSupportedError
 from cepsql.scalar import array_rules, rules, time_rules
 from cepsql.scalar.arrays import ARRAY_FUNCTIONS
 from cepsql.scalar.coercion import implicit_cast
-from cepsql.scalar.functions import FUNCTIONS
+from cepsql.scalar.functions import FUNCTIONS, TIME_UNITS
+from cepsql.scalar.statistics import STATISTICS
 from cepsql.scalar.tree import Apply, Node, Session
 from cepsql.scalar.types import parse_type
+
+MANY = 10_000
+"""The most arguments of an operation that takes any number."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +22,18 @@ class Function:
     """An operation of `cepsql.scalar.tree.Call`.
 
     rule:       types it; see `cepsql.scalar.rules.Rule`.
+    least, most: how many arguments it takes.
     python:     computes it from plain values; None for what `cepsql.scalar.python` writes itself.
     takes_null: it is called with NULL arguments too; else NULL gives NULL.
+    of_elements: the last argument is computed for each element of the first; see `cepsql.scalar.tree.Parameter`.
     """
 
     rule: rules.Rule
+    least: int
+    most: int
     python: Callable | None = None
     takes_null: bool = False
+    of_elements: bool = False
 
 
 def function(name: str) -> Function:
@@ -34,19 +43,14 @@ def function(name: str) -> Function:
     """
     found = REGISTRY.get(name)
     if found is None:
-        raise NotSupportedError(f"the operation {name} in a condition that reads the match so far")
+        raise NotSupportedError(f"the operation {name}")
     return found
 
 
 def _signed(signature: str, operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     """Type a function that wants arguments of fixed types: "string, int? -> string"; "..." repeats the last one."""
     wanted, _, result = signature.partition(" -> ")
-    parameters = wanted.split(", ")
-    least = sum(not parameter.endswith(("?", "...")) for parameter in parameters)
-    repeated = parameters[-1].endswith("...")
-    if len(operands) < least or (len(operands) > len(parameters) and not repeated):
-        raise NotSupportedError(f"{operation.upper()} with {len(operands)} arguments")
-    kinds = [parse_type(parameter.rstrip("?.")) for parameter in parameters]
+    kinds = [parse_type(parameter.rstrip("?.")) for parameter in wanted.split(", ")]
     kinds += kinds[-1:] * (len(operands) - len(kinds))
     arguments = [
         implicit_cast(node, kind, session, operation.upper()) for node, kind in zip(operands, kinds, strict=False)
@@ -75,52 +79,72 @@ _SIGNATURES = {
     "levenshtein": "string, string -> int",
     "translate": "string, string, string -> string",
     "add_months": "date, int -> date",
+    "unix_micros": "timestamp -> bigint",
+    "unix_date": "date -> int",
+    "date_from_unix_date": "int -> date",
 }
-_NULL_TAKING = {"isnan", "nanvl", "concat_ws"}
-_TIME_UNITS = [name for name in FUNCTIONS if name.endswith("s_between")]
-_RULES: dict[str, rules.Rule] = {
-    **dict.fromkeys(("nanvl",), rules.not_a_number_or),
-    **dict.fromkeys(("concat", "reverse"), rules.join_texts),
-    **dict.fromkeys(("round", "bround"), rules.round_to),
-    **dict.fromkeys(("floor", "ceil"), rules.whole),
-    **dict.fromkeys(("bitand", "bitor", "bitxor", "bitnot"), rules.bits),
-    **dict.fromkeys(("shiftleft", "shiftright"), rules.shift),
-    **dict.fromkeys(_TIME_UNITS, time_rules.count_units),
-    "pmod": rules.positive_modulo,
-    "intdiv": rules.divide_whole,
-}
+_PYTHON = {**FUNCTIONS, **ARRAY_FUNCTIONS, **STATISTICS}
+_NULL_TAKING = {"isnan", "nanvl", "concat_ws", "array", "map", "array_append"}
 
-_ARRAY_RULES: dict[str, rules.Rule] = {
-    **dict.fromkeys(("array_contains", "array_position", "array_remove", "array_append"), array_rules.with_element),
-    **dict.fromkeys(("sort_array", "array_sort", "array_max", "array_min", "array_distinct"), array_rules.of_array),
-    **dict.fromkeys(("array_compact", "array_reverse", "slice"), array_rules.of_array),
-    **dict.fromkeys(("array_concat", "array_union", "array_intersect", "array_except"), array_rules.of_arrays),
-    "array": array_rules.make_array,
-    "map": array_rules.make_map,
-    "size": array_rules.size,
-    "array_join": array_rules.join,
-}
-_ARRAY_NULL_TAKING = {"array", "map", "array_append"}
+
+def _of_rule(names: str, rule: rules.Rule, least: int, most: int | None = None) -> dict[str, Function]:
+    """Return operations that one rule types, which take `least` arguments, or from `least` to `most`."""
+    return {
+        name: Function(rule, least, most or least, _PYTHON.get(name), name in _NULL_TAKING) for name in names.split()
+    }
+
+
+def _of_signature(name: str, signature: str) -> Function:
+    parameters = signature.partition(" -> ")[0].split(", ")
+    least = sum(not parameter.endswith(("?", "...")) for parameter in parameters)
+    most = MANY if parameters[-1].endswith("...") else len(parameters)
+    return Function(partial(_signed, signature), max(least, 1), most, _PYTHON[name], name in _NULL_TAKING)
+
 
 REGISTRY: dict[str, Function] = {
-    **dict.fromkeys(("and", "or", "not"), Function(rules.connect)),
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "nseq"), Function(rules.compare)),
-    **dict.fromkeys(("add", "sub", "mul", "div", "mod"), Function(rules.arithmetic)),
-    **dict.fromkeys(("neg", "abs"), Function(rules.negate)),
-    **dict.fromkeys(("greatest", "least"), Function(rules.extreme)),
-    **dict.fromkeys(("date_add", "date_sub"), Function(time_rules.move_days)),
-    "in": Function(rules.one_of),
-    "isnull": Function(rules.is_null),
-    "coalesce": Function(rules.choose),
-    "case": Function(rules.case),
-    "datediff": Function(time_rules.count_days),
-    **dict.fromkeys(("element_at", "try_element_at", "get", "subscript"), Function(array_rules.element)),
-    # What `element_at` of a map becomes.
-    "lookup": Function(array_rules.element, ARRAY_FUNCTIONS["lookup"]),
-    **{name: Function(rule, ARRAY_FUNCTIONS[name], name in _ARRAY_NULL_TAKING) for name, rule in _ARRAY_RULES.items()},
-    **{name: Function(rule, FUNCTIONS[name], name in _NULL_TAKING) for name, rule in _RULES.items()},
-    **{
-        name: Function(partial(_signed, signature), FUNCTIONS[name], name in _NULL_TAKING)
-        for name, signature in _SIGNATURES.items()
-    },
+    **_of_rule("and or", rules.connect, 2, MANY),
+    **_of_rule("not", rules.connect, 1),
+    **_of_rule("eq ne lt le gt ge nseq", rules.compare, 2),
+    **_of_rule("add sub mul div mod", rules.arithmetic, 2),
+    **_of_rule("pmod", rules.positive_modulo, 2),
+    **_of_rule("intdiv", rules.divide_whole, 2),
+    **_of_rule("neg abs", rules.negate, 1),
+    **_of_rule("bitand bitor bitxor", rules.bits, 2),
+    **_of_rule("bitnot", rules.bits, 1),
+    **_of_rule("shiftleft shiftright", rules.shift, 2),
+    **_of_rule("round bround", rules.round_to, 1, 2),
+    **_of_rule("floor ceil", rules.whole, 1, 2),
+    **_of_rule("greatest least", rules.extreme, 2, MANY),
+    **_of_rule("in", rules.one_of, 2, MANY),
+    **_of_rule("isnull", rules.is_null, 1),
+    **_of_rule("coalesce", rules.choose, 1, MANY),
+    **_of_rule("case", rules.case, 3, MANY),
+    **_of_rule("nanvl", rules.not_a_number_or, 2),
+    **_of_rule("concat", rules.join_texts, 1, MANY),
+    **_of_rule("reverse", rules.join_texts, 1),
+    **_of_rule("date_add date_sub", time_rules.move_days, 2),
+    **_of_rule("datediff", time_rules.count_days, 2),
+    **_of_rule(" ".join(f"{unit}s_between" for unit in TIME_UNITS), time_rules.count_units, 2),
+    **_of_rule("timestamp_seconds timestamp_millis timestamp_micros", time_rules.instant, 1),
+    **_of_rule("array", array_rules.make_array, 1, MANY),
+    **_of_rule("map", array_rules.make_map, 2, MANY),
+    **_of_rule("size", array_rules.size, 1),
+    **_of_rule("array_contains array_position array_remove array_append", array_rules.with_element, 2),
+    **_of_rule("array_sort array_max array_min array_distinct array_compact array_reverse", array_rules.of_array, 1),
+    **_of_rule("sort_array", array_rules.of_array, 1, 2),
+    **_of_rule("slice", array_rules.of_array, 3),
+    **_of_rule("array_concat", array_rules.of_arrays, 1, MANY),
+    **_of_rule("array_union array_intersect array_except", array_rules.of_arrays, 2),
+    **_of_rule("arrays_overlap", array_rules.overlap, 2),
+    **_of_rule("map_keys map_values", array_rules.parts_of_map, 1),
+    **dict.fromkeys(("transform", "filter"), Function(array_rules.of_elements, 3, 4, of_elements=True)),
+    **dict.fromkeys(("exists", "forall"), Function(array_rules.of_elements, 3, 3, of_elements=True)),
+    # What aggregates over a list become.
+    **_of_rule("var_samp var_pop stddev_samp stddev_pop", array_rules.statistic, 1),
+    **_of_rule("percentile", array_rules.percentile, 2),
+    **_of_rule("listagg", array_rules.listagg, 1, 2),
+    **_of_rule("array_join", array_rules.join, 2, 3),
+    # `lookup` is what `element_at` of a map becomes.
+    **_of_rule("element_at try_element_at get subscript lookup", array_rules.element, 2),
+    **{name: _of_signature(name, signature) for name, signature in _SIGNATURES.items()},
 }

@@ -150,7 +150,7 @@ def convert(operation: str, operands: tuple[Node, ...], session: Session, target
     """CAST and TRY_CAST to a type given by name."""
     kind = parse_type(target)
     if kind == UNKNOWN:
-        raise NotSupportedError(f"CAST to {target.upper()} in a condition on the match so far")
+        raise NotSupportedError(f"CAST to {target.upper()}")
     return cast(operands[0], kind, session, operation)
 
 

@@ -9,6 +9,7 @@ from cepsql.scalar.types import (
     DOUBLE,
     FRACTIONS,
     INT,
+    INTEGERS,
     INTERVAL,
     SMALLINT,
     TIMESTAMP,
@@ -70,6 +71,13 @@ def count_units(operation: str, operands: tuple[Node, ...], session: Session) ->
             raise refused("timestampdiff", operands)
         ends.append(cast(cast(node, TIMESTAMP, session), TIMESTAMP_NTZ, session))
     return Apply(operation, tuple(ends), BIGINT)
+
+
+def instant(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """TIMESTAMP_SECONDS, TIMESTAMP_MILLIS and TIMESTAMP_MICROS of a whole number."""
+    if len(operands) != 1 or operands[0].type not in (*INTEGERS, VOID):
+        raise refused(operation, operands)
+    return Apply(operation, (cast(operands[0], BIGINT, session),), TIMESTAMP)
 
 
 def _moved(operation: str, time: Node, by: Node, session: Session) -> Node:

@@ -40,13 +40,12 @@ def parse_timestamp(text: str, zone: Zone) -> int | None:
 
     None if Spark reads no TIMESTAMP in it. A text with a time alone means that time today.
     """
-    trimmed = text.strip(_BLANK)
-    clock = _TIME.fullmatch(text.rstrip(_BLANK)[1:] if text.startswith("T") else trimmed)
-    if clock and (text.startswith("T") or clock[2] is not None):
+    clock = _clock(text)
+    if clock is not None:
         day: int | None = _today(zone)
         parts = clock.groups()
     else:
-        found = _TIMESTAMP.fullmatch(trimmed)
+        found = _TIMESTAMP.fullmatch(text.strip(_BLANK))
         if not found:
             return None
         day = _day(found[1], found[2], found[3], found[4])
@@ -58,6 +57,15 @@ def parse_timestamp(text: str, zone: Zone) -> int | None:
     return instant if instant is not None and -(2**63) <= instant < 2**63 else None
 
 
+def means_today(text: str) -> bool:
+    """Tell whether a text is a time alone, which `parse_timestamp` reads as that time today.
+
+    >>> means_today("12:30"), means_today("2024-03-01 12:30")
+    (True, False)
+    """
+    return _clock(text) is not None
+
+
 def parse_date(text: str) -> int | None:
     """Return the days since the epoch that a text means, None if Spark reads no DATE in it."""
     found = _DATE.fullmatch(text.strip(_BLANK))
@@ -65,6 +73,13 @@ def parse_date(text: str) -> int | None:
         return None
     day = _day(*found.groups())
     return day if day is not None and -(2**31) <= day < 2**31 else None
+
+
+def _clock(text: str) -> re.Match | None:
+    """Return the parts of a text that is a time without a date: with minutes, or behind a T."""
+    marked = text.startswith("T")
+    found = _TIME.fullmatch(text.rstrip(_BLANK)[1:] if marked else text.strip(_BLANK))
+    return found if found and (marked or found[2] is not None) else None
 
 
 def _day(sign: str, year: str, month: str | None, day: str | None) -> int | None:

@@ -24,6 +24,10 @@ class Session:
     zone: Zone = field(default=UTC, repr=False)
 
 
+STANDARD_SESSION = Session()
+"""As cepsql starts Spark, in UTC."""
+
+
 @dataclass(frozen=True)
 class Literal:
     """A constant; `type` is its Spark SQL type where the value does not tell it, as for an interval."""
@@ -53,7 +57,17 @@ class Null:
     leaf: Leaf
 
 
-Expression = Literal | Null | Call | Leaf
+@dataclass(frozen=True)
+class Parameter:
+    """What a function is called with for each element of an array, as `v` in `transform(a, v -> v + 1)`.
+
+    The call has its parameters behind the array, and the function's body last.
+    """
+
+    name: str
+
+
+Expression = Literal | Null | Call | Parameter | Leaf
 
 
 @dataclass(frozen=True)
@@ -85,11 +99,11 @@ Node = Input | Constant | Apply
 
 
 def leaves(expression: Expression | None) -> Iterator[Leaf]:
-    """Yield the leaves and literals of an expression, left to right."""
+    """Yield the leaves and literals of an expression, left to right, without parameters."""
     if isinstance(expression, Call):
         for argument in expression.arguments:
             yield from leaves(argument)
-    elif expression is not None:
+    elif expression is not None and not isinstance(expression, Parameter):
         yield expression
 
 

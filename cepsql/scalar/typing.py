@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.decimals import decimal_of_literal
-from cepsql.scalar.registry import function
+from cepsql.scalar.registry import REGISTRY, function
 from cepsql.scalar.rules import convert
 from cepsql.scalar.tree import Apply, Call, Constant, Expression, Input, Literal, Node, Null, Session
 from cepsql.scalar.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, UNKNOWN, VOID, Type, parse_type
@@ -26,19 +26,36 @@ def typed(expression: Expression, leaf_type: Callable[[Hashable], Type], session
             return constant(expression)
         case Null(leaf):
             return Constant(None, leaf_type(leaf))
-        case Call(operation, arguments, target, place):
-            operands = tuple(typed(argument, leaf_type, session) for argument in arguments)
+        case Call(operation, _, target, place):
+            operands = _operands(expression, leaf_type, session)
             try:
                 if operation in ("cast", "try_cast"):
                     return convert(operation, operands, session, target)
-                rule = function(operation).rule
+                known = function(operation)
+                if not known.least <= len(operands) <= known.most:
+                    raise NotSupportedError(f"{operation.upper()} with {len(operands)} arguments")
                 if any(node.type == UNKNOWN for node in operands) and operation not in _LENIENT:
                     return Apply(operation, operands, UNKNOWN)
-                return rule(operation, operands, session)
+                return known.rule(operation, operands, session)
             except NotSupportedError as error:
                 error.span = error.span or place
                 raise
     return Input(expression, leaf_type(expression))
+
+
+def _operands(call: Call, leaf_type: Callable[[Hashable], Type], session: Session) -> tuple[Node, ...]:
+    """Type the arguments of a call; parameters have the type of the elements of its array, and of their places."""
+    found = REGISTRY.get(call.operation)
+    if found is None or not found.of_elements:
+        return tuple(typed(argument, leaf_type, session) for argument in call.arguments)
+    values = typed(call.arguments[0], leaf_type, session)
+    element = values.type.arguments[0] if values.type.name == "array" else UNKNOWN
+    kinds = dict(zip(call.arguments[1:-1], (element, INT), strict=False))
+
+    def within(leaf: Hashable) -> Type:
+        return kinds[leaf] if leaf in kinds else leaf_type(leaf)
+
+    return values, *(typed(argument, within, session) for argument in call.arguments[1:])
 
 
 def constant(literal: Literal) -> Constant:

@@ -11,15 +11,15 @@ from cepsql.kafka.reader import PYTHON, reader_of
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.dead_rows import dead_rows
 from cepsql.pattern.program import MatchProgram
-from cepsql.scan.expression import Unlike, cast, compile_expression, compile_tree
-from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan, FileLayout
+from cepsql.scalar.calendar import DAY
+from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
+from cepsql.scalar.types import BIGINT, BOOLEAN, DATE, INT, INTEGERS, TIMESTAMP, is_decimal, parse_type
+from cepsql.scan.expression import Unlike, cast, columns_read, compile_expression, compile_tree
+from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan, FileLayout, is_read, readable_type
 from cepsql.scan.murmur import HASHED
-from cepsql.scan.node import Apply, Node, Read, columns_read
-from cepsql.scan.types import INTEGERS, arrow_type, canonical_type
 
 _FORMATS = ("csv", "json", "parquet")
 _KAFKA = "kafka"
-_TIMES = {"timestamp": "micros", "date": "day_micros"}
 
 
 @dataclass(frozen=True)
@@ -31,28 +31,29 @@ class Choice:
     reason: str = ""
 
 
-def choose_scan(program: MatchProgram, query: exp.Query, relations: dict[str, Relation]) -> Choice:
+def choose_scan(program: MatchProgram, query: exp.Query, relations: dict[str, Relation], session: Session) -> Choice:
     """Say how the rows of a match over a stream are read.
 
     query:     the match's input.
     relations: what it reads, by lower-case name as written.
+    session:   the rules and the time zone of the session that will run it.
     """
     try:
         source = _source(query, relations)
-        return Choice(_scan(program, query, source), source)
+        return Choice(_scan(program, query, source, session), source)
     except Unlike as unlike:
         return Choice(None, reason=str(unlike))
 
 
-def _scan(program: MatchProgram, query: exp.Query, source: Source) -> ArrowScan:
+def _scan(program: MatchProgram, query: exp.Query, source: Source, session: Session) -> ArrowScan:
     separator, header = _options(source)
-    read = [(c.name, canonical_type(c.type), c.metadata) for c in source.columns if c.expression is None]
-    where, columns = _projected(query, _source_columns(source))
-    values = [(column.name, _key(column.sql, columns)) for column in program.keys]
+    read = [(c.name, parse_type(c.type), c.metadata) for c in source.columns if c.expression is None]
+    where, columns = _projected(query, _source_columns(source, session), session)
+    values = [(column.name, _key(column.sql, columns, session)) for column in program.keys]
     if program.time is not None:
-        values.append((program.time.name, _time(compile_expression(program.time.sql, columns))))
-    values += [(column.name, _value(column.sql, columns)) for column in (*program.order, *program.values)]
-    predicates = tuple(_predicate(sql, columns) for sql in program.predicates)
+        values.append((program.time.name, _time(compile_expression(program.time.sql, columns, session), session)))
+    values += [(column.name, _value(column.sql, columns, session)) for column in (*program.order, *program.values)]
+    predicates = tuple(_predicate(sql, columns, session) for sql in program.predicates)
     nodes = [*(node for _, node in values), *predicates, *([] if where is None else [where])]
     wanted = frozenset().union(*map(columns_read, nodes))
     layout = FileLayout(
@@ -63,7 +64,7 @@ def _scan(program: MatchProgram, query: exp.Query, source: Source) -> ArrowScan:
         header=header,
         metadata=tuple((name, type, metadata.lower()) for name, type, metadata in read if metadata is not None),
     )
-    return ArrowScan(layout, where, tuple(values), predicates, dead_rows(program))
+    return ArrowScan(layout, session, where, tuple(values), predicates, dead_rows(program))
 
 
 def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:
@@ -131,24 +132,24 @@ def _options(source: Source) -> tuple[str, bool]:
     return separator, header
 
 
-def _source_columns(source: Source) -> dict[str, Node]:
+def _source_columns(source: Source, session: Session) -> dict[str, Node]:
     """Return what each declared column stands for; one whose type or expression is not known stands for a reason."""
     if source.value is None and sum(column.expression is None for column in source.columns) < 2:
         raise Unlike("a file of one column")
     computed = _Reasons({})
     for column in source.columns:
         if column.metadata is not None:
-            computed.carry(column.name, canonical_type(column.type))
+            computed.carry(column.name, column.type)
         elif column.expression is None:
-            kind = canonical_type(column.type)
+            kind = readable_type(column.type)
             # Arrow's JSON reader can crash on a decimal with a great exponent.
-            refused = _value_format(source) == "json" and kind.startswith("decimal")
-            if arrow_type(kind) is None or refused:
+            refused = _value_format(source) == "json" and kind is not None and is_decimal(kind)
+            if kind is None or refused:
                 raise Unlike(f"{column.name} of type {column.type.upper()}")
-            computed[column.name.lower()] = Read(column.name, kind)
+            computed[column.name.lower()] = Input(column.name, kind)
     for column in source.columns:
         if column.expression is not None:
-            computed.compute(column.name, column.expression, canonical_type(column.type))
+            computed.compute(column.name, column.expression, column.type, session)
     return computed
 
 
@@ -160,12 +161,13 @@ class _Reasons(dict[str, Any]):
 
     def carry(self, name: str, type: str) -> None:
         """Add a column that comes with a record; of some types it cannot be read."""
-        self[name.lower()] = Unlike(f"{name} of type {type.upper()}") if arrow_type(type) is None else Read(name, type)
+        kind = readable_type(type)
+        self[name.lower()] = Unlike(f"{name} of type {type.upper()}") if kind is None else Input(name, kind)
 
-    def compute(self, name: str, sql: str, type: str) -> None:
+    def compute(self, name: str, sql: str, type: str, session: Session) -> None:
         """Add a column that is computed from those before it."""
         try:
-            self[name.lower()] = cast(compile_expression(sql, self), type)
+            self[name.lower()] = cast(compile_expression(sql, self, session), parse_type(type), session)
         except Unlike as unlike:
             self[name.lower()] = unlike
 
@@ -176,21 +178,19 @@ class _Reasons(dict[str, Any]):
         return found
 
 
-def _projected(query: exp.Query, columns: dict[str, Node]) -> tuple[Node | None, dict[str, Node]]:
+def _projected(query: exp.Query, columns: dict[str, Node], session: Session) -> tuple[Node | None, dict[str, Node]]:
     """Return what the rows of a query satisfy and what its columns stand for, given the columns of the source."""
     below, condition = query.args["from_"].this, None
     if isinstance(below, exp.Subquery):
-        condition, columns = _projected(below.this, columns)
+        condition, columns = _projected(below.this, columns, session)
     where = query.args.get("where")
     for part in [*query.expressions, *([] if where is None else [where])]:
         for column in part.find_all(exp.Column):
             if column.table and column.table.lower() != below.alias_or_name.lower():
                 raise Unlike(column.sql(dialect=DIALECT))
     if where is not None:
-        more = compile_tree(where.this, columns)
-        if more.type != "boolean":
-            raise Unlike(f"a {more.type.upper()} as condition")
-        condition = more if condition is None else Apply("and", (condition, more), "boolean")
+        more = _condition(compile_tree(where.this, columns, session))
+        condition = more if condition is None else Apply("and", (condition, more), BOOLEAN)
     selected = _Reasons({})
     for item in query.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
@@ -199,36 +199,43 @@ def _projected(query: exp.Query, columns: dict[str, Node]) -> tuple[Node | None,
             selected.update(columns)
             continue
         try:
-            selected[item.alias_or_name.lower()] = compile_tree(item.unalias(), columns)
+            selected[item.alias_or_name.lower()] = compile_tree(item.unalias(), columns, session)
         except Unlike as unlike:
             selected[item.alias_or_name.lower()] = unlike
     return condition, selected
 
 
-def _value(sql: str, columns: dict[str, Node]) -> Node:
-    node = compile_expression(sql, columns)
-    if arrow_type(node.type) is None:
-        raise Unlike(f"{sql} of type {node.type.upper()}")
+def _value(sql: str, columns: dict[str, Node], session: Session) -> Node:
+    node = compile_expression(sql, columns, session)
+    if not is_read(node.type):
+        raise Unlike(f"{sql} of type {str(node.type).upper()}")
     return node
 
 
-def _key(sql: str, columns: dict[str, Node]) -> Node:
-    node = _value(sql, columns)
-    if node.type not in HASHED:
-        raise Unlike(f"PARTITION BY a {node.type.upper()}")
+def _key(sql: str, columns: dict[str, Node], session: Session) -> Node:
+    node = _value(sql, columns, session)
+    if str(node.type) not in HASHED:
+        raise Unlike(f"PARTITION BY a {str(node.type).upper()}")
     return node
 
 
-def _time(node: Node) -> Node:
+def _time(node: Node, session: Session) -> Node:
+    """Return an event time as a BIGINT: its microseconds, or the number that it is."""
     if node.type in INTEGERS:
-        return cast(node, "bigint")
-    if node.type not in _TIMES:
-        raise Unlike(f"ORDER BY a {node.type.upper()}")
-    return Apply(_TIMES[node.type], (node,), "bigint")
+        return cast(node, BIGINT, session)
+    if node.type == TIMESTAMP:
+        return Apply("unix_micros", (node,), BIGINT)
+    if node.type == DATE:
+        days = Apply("cast", (Apply("unix_date", (node,), INT),), BIGINT)
+        return Apply("mul", (days, Constant(DAY, BIGINT)), BIGINT)
+    raise Unlike(f"ORDER BY a {str(node.type).upper()}")
 
 
-def _predicate(sql: str, columns: dict[str, Node]) -> Node:
-    node = compile_expression(sql, columns)
-    if node.type != "boolean":
-        raise Unlike(f"a {node.type.upper()} as condition")
+def _predicate(sql: str, columns: dict[str, Node], session: Session) -> Node:
+    return _condition(compile_expression(sql, columns, session))
+
+
+def _condition(node: Node) -> Node:
+    if node.type != BOOLEAN:
+        raise Unlike(f"a {str(node.type).upper()} as condition")
     return node

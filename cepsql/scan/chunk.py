@@ -9,7 +9,7 @@ import pyarrow as pa
 class Chunk:
     """Rows of a file.
 
-    columns:   the wanted columns of the well-formed rows, in the Arrow types of `cepsql.scan.types`.
+    columns:   the wanted columns of the well-formed rows, in the types of `cepsql.scalar.columns.arrow_type`.
     rows:      how many rows those are.
     malformed: how many rows could not be read as declared.
     """

@@ -7,13 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.types import INTEGERS, STRING, TIMESTAMP, Type, is_decimal
 from cepsql.scalar.zone import Zone
 from cepsql.scan.blocks import line_blocks
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv_line import split_line
 from cepsql.scan.layout import FileLayout
 from cepsql.scan.texts import at_zone, text_values
-from cepsql.scan.types import INTEGERS, arrow_type, is_decimal
 
 _BLANK = bytes(range(33))
 
@@ -84,7 +85,7 @@ def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
     Arrow takes spaces off the ends of numbers and reads hexadecimal ones.
     """
     kinds = {type for _, type in layout.columns}
-    if kinds <= {"string"}:
+    if kinds <= {STRING}:
         return False
     if kinds & set(INTEGERS) and (b"x" in block or b"X" in block) and (b"0x" in block or b"0X" in block):
         return True
@@ -105,7 +106,7 @@ def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
 def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
     """Let Arrow read the block; None if it finds a value that it does not understand, or that may differ."""
     first, blank = layout.columns[0][0], layout.separator <= " "
-    judged = [n for n, type in layout.columns if type != "string" or n in layout.wanted or (blank and n == first)]
+    judged = [n for n, type in layout.columns if type != STRING or n in layout.wanted or (blank and n == first)]
     types = {name: _local_type(type) for name, type in layout.columns}
     options = csv.ConvertOptions(
         column_types=types,
@@ -126,7 +127,7 @@ def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
     if blank and _may_be_blank(columns[first]):
         return None
     for name, type in layout.columns:
-        if type == "timestamp" and name in layout.wanted:
+        if type == TIMESTAMP and name in layout.wanted:
             columns[name] = at_zone(columns[name], zone)
         elif is_decimal(type):
             columns[name], bad = text_values(columns[name], type, zone)
@@ -141,11 +142,11 @@ def _may_be_blank(column: pa.Array) -> bool:
     return bool(column.null_count or spaces)
 
 
-def _local_type(type: str) -> pa.DataType:
+def _local_type(type: Type) -> pa.DataType:
     if is_decimal(type):
         # Arrow takes DECIMALs of too many digits.
         return pa.string()
-    return pa.timestamp("us") if type == "timestamp" else arrow_type(type)
+    return pa.timestamp("us") if type == TIMESTAMP else arrow_type(type)
 
 
 def _split_by_arrow(block: bytes, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:

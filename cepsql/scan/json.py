@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json
 
+from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.types import DATE, STRING, TIMESTAMP, is_decimal
 from cepsql.scalar.zone import Zone
 from cepsql.scan.blocks import line_blocks
 from cepsql.scan.chunk import Chunk
@@ -15,7 +17,6 @@ from cepsql.scan.json_line import read_line
 from cepsql.scan.json_value import converter
 from cepsql.scan.layout import FileLayout
 from cepsql.scan.texts import text_values
-from cepsql.scan.types import arrow_type, is_decimal
 
 _SMALL = 1 << 15
 _LONGEST = 1000
@@ -30,7 +31,7 @@ _MINUS_ZERO = re.compile(rb"-0[^0-9.eE]")
 _EXPONENT = re.compile(rb"[0-9.][eE][+-]?[0-9]")
 """What Arrow must not meet in a DECIMAL: it does not look at the digits then, and some exponents crash it."""
 
-_TEXTS = ("string", "timestamp", "date")
+_TEXTS = (STRING, TIMESTAMP, DATE)
 
 
 def read_json(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:

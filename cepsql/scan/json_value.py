@@ -7,12 +7,13 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.decimals import exponent
 from cepsql.scalar.times import parse_date, parse_timestamp
+from cepsql.scalar.types import BOOLEAN, DATE, FRACTIONS, INTEGERS, STRING, TIMESTAMP, Type, is_decimal
 from cepsql.scalar.zone import Zone
 from cepsql.scan.json_line import WRONG
 from cepsql.scan.texts import parse_text
-from cepsql.scan.types import INTEGERS, is_decimal
 
 _SPECIAL = {
     "NaN": "nan", "Infinity": "inf", "+Infinity": "inf", "+INF": "inf", "-Infinity": "-inf", "-INF": "-inf",
@@ -30,20 +31,20 @@ _SWITCH = -141_427
 """The day 1582-10-15, from which the Julian and the Gregorian calendar are one to Spark."""
 
 
-def converter(type: str, zone: Zone) -> Callable[[str, str], Any]:
+def converter(type: Type, zone: Zone) -> Callable[[str, str], Any]:
     """Return what makes a value of a column's type of a token, as `cepsql.scan.json_line.read_line` takes it."""
-    if type == "string":
+    if type == STRING:
         return lambda kind, text: text
-    if type == "boolean":
+    if type == BOOLEAN:
         return lambda kind, text: kind == "true" if kind in ("true", "false") else WRONG
     if type in INTEGERS:
-        bits = INTEGERS[type].bit_width
+        bits = arrow_type(type).bit_width
         return lambda kind, text: _integer(text, bits) if kind == "integer" else WRONG
-    if type in ("float", "double"):
+    if type in FRACTIONS:
         return partial(_floating, type, zone)
-    if type == "timestamp":
+    if type == TIMESTAMP:
         return partial(_timestamp, zone)
-    if type == "date":
+    if type == DATE:
         return lambda kind, text: _known(date_in_text(text)) if kind == "text" else WRONG
     if is_decimal(type):
         return partial(_decimal, type, zone)
@@ -82,7 +83,7 @@ def _integer(text: str, bits: int) -> Any:
     return value if -half <= value < half else WRONG
 
 
-def _floating(type: str, zone: Zone, kind: str, text: str) -> Any:
+def _floating(type: Type, zone: Zone, kind: str, text: str) -> Any:
     if kind in ("special", "text"):
         return float(_SPECIAL[text]) if text in _SPECIAL else WRONG
     if kind not in _NUMBER:
@@ -98,7 +99,7 @@ def _timestamp(zone: Zone, kind: str, text: str) -> Any:
     return WRONG if seconds is WRONG else (seconds * 1_000_000 + 2**63) % 2**64 - 2**63
 
 
-def _decimal(type: str, zone: Zone, kind: str, text: str) -> Any:
+def _decimal(type: Type, zone: Zone, kind: str, text: str) -> Any:
     if kind not in (*_NUMBER, "text"):
         return WRONG
     value = parse_text(text, type, zone)

@@ -2,7 +2,18 @@
 
 from dataclasses import dataclass
 
-from cepsql.scan.node import Node
+from cepsql.scalar.tree import Node, Session
+from cepsql.scalar.types import (
+    BOOLEAN,
+    DATE,
+    FRACTIONS,
+    INTEGERS,
+    STRING,
+    TIMESTAMP,
+    Type,
+    is_decimal,
+    parse_type,
+)
 
 LISTING_OPTIONS = frozenset({
     "path", "maxfilespertrigger", "maxbytespertrigger", "latestfirst", "maxfileage", "maxcachedfiles", "filenameonly",
@@ -12,12 +23,27 @@ LISTING_OPTIONS = frozenset({
 """Options that say which files a stream reads, and when: the same for every format."""
 
 
+_READ = {*INTEGERS, *FRACTIONS, BOOLEAN, STRING, DATE, TIMESTAMP}
+
+
+def is_read(type: Type) -> bool:
+    """Tell whether Arrow reads values of a type from files, and gives them to the matcher."""
+    return type in _READ or (is_decimal(type) and type.scale <= type.precision <= 38 and type.precision > 0)
+
+
+def readable_type(text: str) -> Type | None:
+    """Return the type of a column that Arrow reads from files, by its Spark SQL name, None for other types."""
+    type = parse_type(text)
+    # Spark checks the length of VARCHAR and CHAR.
+    return type if is_read(type) and "char" not in text.lower() else None
+
+
 @dataclass(frozen=True)
 class FileLayout:
     """How the files of a source are read, or the values of its records.
 
     format:    csv, json or parquet.
-    columns:   names and canonical Spark SQL types of the declared columns that files or values hold, in order.
+    columns:   names and types of the declared columns that files or values hold, in order.
     metadata:  the other declared columns of records: name, type, and what it holds (a key of METADATA).
     wanted:    those of them that something reads; the others are only judged.
     separator: between the values of a CSV line, one character.
@@ -25,17 +51,18 @@ class FileLayout:
     """
 
     format: str
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, Type], ...]
     wanted: frozenset[str]
     separator: str = ","
     header: bool = False
-    metadata: tuple[tuple[str, str, str], ...] = ()
+    metadata: tuple[tuple[str, Type, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class ArrowScan:
     """All that a task needs to read files into the columns of a match program; picklable.
 
+    session:    the rules and the time zone of the session.
     where:      what a row must satisfy to be a row of the match's input, or None.
     values:     the program's columns by name: k*, t, o*, v*.
     predicates: the bits of the mask.
@@ -43,12 +70,8 @@ class ArrowScan:
     """
 
     layout: FileLayout
+    session: Session
     where: Node | None
     values: tuple[tuple[str, Node], ...]
     predicates: tuple[Node, ...]
     alive: tuple[int, ...] | None
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """All expressions that are evaluated."""
-        return (*(node for _, node in self.values), *self.predicates, *(() if self.where is None else (self.where,)))

@@ -8,14 +8,15 @@ import pyarrow.parquet as pq
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import plain_batch
+from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.types import BIGINT, DOUBLE, TIMESTAMP, Type
 from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.layout import FileLayout
-from cepsql.scan.types import arrow_type
 
 _ROWS = 131_072
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-_WIDENED = {("int32", "bigint"), ("float", "double")}
+_WIDENED = {(pa.int32(), BIGINT), (pa.float32(), DOUBLE)}
 
 
 def read_parquet(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
@@ -52,7 +53,7 @@ def parquet_obstacle(path: str, layout: FileLayout) -> str | None:
                     return f"it has two columns {name}"
                 field = file.schema_arrow.field(found[name.lower()])
                 if not _fits(file, field, type):
-                    return f"{name} is of type {field.type}, declared as {type.upper()}"
+                    return f"{name} is of type {field.type}, declared as {str(type).upper()}"
     except (OSError, pa.ArrowException) as error:
         raise OperationalError(f"{path} cannot be read: {error}") from error
     return None
@@ -62,12 +63,12 @@ def _found(file: pq.ParquetFile) -> dict[str, str]:
     return {name.lower(): name for name in file.schema_arrow.names}
 
 
-def _fits(file: pq.ParquetFile, field: pa.Field, type: str) -> bool:
-    if type == "timestamp":
+def _fits(file: pq.ParquetFile, field: pa.Field, type: Type) -> bool:
+    if type == TIMESTAMP:
         column = next(c for c in map(file.schema.column, range(len(file.schema))) if c.path == field.name)
         zoned = pa.types.is_timestamp(field.type) and field.type.tz is not None and field.type.unit != "ns"
         return zoned or column.physical_type == "INT96"
-    return field.type == arrow_type(type) or (str(field.type), type) in _WIDENED
+    return field.type == arrow_type(type) or (field.type, type) in _WIDENED
 
 
 def _columns(batch: pa.RecordBatch, found: dict[str, str], layout: FileLayout) -> dict[str, pa.Array]:

@@ -8,21 +8,20 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.row_layout import END_OF_TIME
-from cepsql.scalar.zone import Zone
+from cepsql.scalar.arrow import evaluate
+from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.tree import Node
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv import read_csv
-from cepsql.scan.evaluate import evaluate
 from cepsql.scan.json import read_json
 from cepsql.scan.layout import ArrowScan
 from cepsql.scan.murmur import bucket_numbers
-from cepsql.scan.node import Node
 from cepsql.scan.parquet import read_parquet
-from cepsql.scan.types import arrow_type
 
 _READERS = {"csv": read_csv, "json": read_json, "parquet": read_parquet}
 
 
-def read_files(scan: ArrowScan, zone: Zone, buckets: int, paths: Iterable[str | None]) -> Iterator[pa.RecordBatch]:
+def read_files(scan: ArrowScan, buckets: int, paths: Iterable[str | None]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of files as `cepsql.ordered.packet.pack` takes them: k*, t, o*, v*, m, bucket, malformed.
 
     paths: of local files; None stands for the end of the input.
@@ -33,13 +32,14 @@ def read_files(scan: ArrowScan, zone: Zone, buckets: int, paths: Iterable[str | 
         if path is None:
             yield _end(scan)
         else:
-            yield from chunk_rows(scan, zone, buckets, _READERS[scan.layout.format](_local(path), scan.layout, zone))
+            chunks = _READERS[scan.layout.format](_local(path), scan.layout, scan.session.zone)
+            yield from chunk_rows(scan, buckets, chunks)
 
 
-def chunk_rows(scan: ArrowScan, zone: Zone, buckets: int, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
+def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
     """Yield what was read as `read_files` does."""
     for chunk in chunks:
-        yield _rows(scan, zone, buckets, chunk)
+        yield _rows(scan, buckets, chunk)
         if chunk.malformed:
             yield _empty(scan, chunk.malformed, malformed=True)
 
@@ -51,20 +51,20 @@ def _local(path: str) -> str:
     return local
 
 
-def _rows(scan: ArrowScan, zone: Zone, buckets: int, chunk: Chunk) -> pa.RecordBatch:
+def _rows(scan: ArrowScan, buckets: int, chunk: Chunk) -> pa.RecordBatch:
     columns, rows = chunk.columns, chunk.rows
     if scan.where is not None:
-        passing = pc.fill_null(evaluate(scan.where, columns, rows, zone), False)
+        passing = pc.fill_null(evaluate(scan.where, columns, rows, scan.session), False)
         columns = {name: column.filter(passing) for name, column in columns.items()}
         rows = pc.sum(passing).as_py() or 0
     known: dict[Node, pa.Array] = {}
     for _, node in scan.values:
         if node not in known:
-            known[node] = evaluate(node, columns, rows, zone)
+            known[node] = evaluate(node, columns, rows, scan.session)
     arrays = {name: known[node] for name, node in scan.values}
     keys = [array for name, array in arrays.items() if name.startswith("k")]
     if scan.predicates:
-        arrays["m"] = _mask([evaluate(node, columns, rows, zone) for node in scan.predicates], rows)
+        arrays["m"] = _mask([evaluate(node, columns, rows, scan.session) for node in scan.predicates], rows)
     arrays["bucket"] = pa.array(bucket_numbers(keys, rows, buckets))
     arrays["malformed"] = pa.repeat(False, rows)
     return pa.RecordBatch.from_arrays(list(arrays.values()), schema=_schema(scan))

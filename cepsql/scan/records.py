@@ -8,13 +8,14 @@ import pyarrow.compute as pc
 from confluent_kafka import Message
 
 from cepsql.kafka.columns import column
+from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.types import STRING
 from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.json import objects_by_arrow
 from cepsql.scan.json_line import read_line
 from cepsql.scan.json_value import converter
 from cepsql.scan.layout import FileLayout
-from cepsql.scan.types import arrow_type
 
 METADATA = {
     "key": "key",
@@ -37,7 +38,7 @@ def read_records(records: Iterable[Sequence[Message]], layout: FileLayout, zone:
         carried = {name: column(METADATA[what], messages) for name, _, what in layout.metadata if what in METADATA}
         readable = np.ones(len(messages), bool)
         for name, type, _ in layout.metadata:
-            if type == "string" and pa.types.is_binary(carried[name].type):
+            if type == STRING and pa.types.is_binary(carried[name].type):
                 carried[name], valid = _texts(carried[name])
                 readable &= valid
         if not readable.all():

@@ -8,9 +8,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.times import parse_date, parse_timestamp
+from cepsql.scalar.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    FRACTIONS,
+    INT,
+    INTEGERS,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    Type,
+    is_decimal,
+)
 from cepsql.scalar.zone import Zone
-from cepsql.scan.types import INTEGERS, arrow_type, is_decimal
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _DOUBLE = re.compile(
@@ -27,24 +43,24 @@ _JAVA_SPECIAL = {
 _BLANK = "".join(map(chr, range(33)))
 
 _PLAIN = {
-    "tinyint": r"^-?\d{1,2}$",
-    "smallint": r"^-?\d{1,4}$",
-    "int": r"^-?\d{1,9}$",
-    "bigint": r"^-?\d{1,18}$",
-    "float": r"^-?\d+(\.\d*)?$",
-    "double": r"^-?\d+(\.\d*)?$",
-    "timestamp": r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?$",
+    TINYINT: r"^-?\d{1,2}$",
+    SMALLINT: r"^-?\d{1,4}$",
+    INT: r"^-?\d{1,9}$",
+    BIGINT: r"^-?\d{1,18}$",
+    FLOAT: r"^-?\d+(\.\d*)?$",
+    DOUBLE: r"^-?\d+(\.\d*)?$",
+    TIMESTAMP: r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?$",
 }
 """Texts that Arrow casts as Spark does, for most values of a type."""
 
 
-def text_values(texts: pa.Array, type: str, zone: Zone) -> tuple[pa.Array, np.ndarray]:
+def text_values(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.ndarray]:
     """Read a column of texts as a type.
 
     texts: STRING, without values where the file has none.
     Returns the column, and where a text is none of the type (the value is NULL there).
     """
-    if type == "string":
+    if type == STRING:
         return texts, np.zeros(len(texts), bool)
     pattern = _plain(type)
     plain = pc.fill_null(pc.match_substring_regex(texts, pattern), False) if pattern else None
@@ -66,24 +82,24 @@ def text_values(texts: pa.Array, type: str, zone: Zone) -> tuple[pa.Array, np.nd
     return values, bad
 
 
-def parse_text(text: str, type: str, zone: Zone) -> object:
+def parse_text(text: str, type: Type, zone: Zone) -> object:
     """Return the value that a text means, as what `pyarrow.array` takes for the type, or None if it is none."""
     if type in INTEGERS:
-        return _integer(text, INTEGERS[type].bit_width) if _INTEGER.fullmatch(text) else None
-    if type in ("float", "double"):
+        return _integer(text, arrow_type(type).bit_width) if _INTEGER.fullmatch(text) else None
+    if type in FRACTIONS:
         return _floating(text, type)
-    if type == "boolean":
+    if type == BOOLEAN:
         return {"true": True, "false": False}.get(text.lower())
-    if type == "date":
+    if type == DATE:
         return parse_date(text)
-    if type == "timestamp":
+    if type == TIMESTAMP:
         return parse_timestamp(text, zone)
     if is_decimal(type):
         return _decimal(text.replace(",", ""), arrow_type(type))
     raise TypeError(type)
 
 
-def _plain(type: str) -> str | None:
+def _plain(type: Type) -> str | None:
     if not is_decimal(type):
         return _PLAIN.get(type)
     decimal: Any = arrow_type(type)
@@ -92,8 +108,8 @@ def _plain(type: str) -> str | None:
     return rf"^-?\d{{1,{whole}}}{fraction}$" if whole else None
 
 
-def _cast(texts: pa.Array, type: str, zone: Zone) -> pa.Array:
-    if type != "timestamp":
+def _cast(texts: pa.Array, type: Type, zone: Zone) -> pa.Array:
+    if type != TIMESTAMP:
         return pc.cast(texts, arrow_type(type))
     return at_zone(pc.cast(texts, pa.timestamp("us")), zone)
 
@@ -107,7 +123,7 @@ def at_zone(local: pa.Array, zone: Zone) -> pa.Array:
     return pa.array(instants, mask=mask).view(pa.timestamp("us", "UTC"))
 
 
-def _read_odd(texts: pa.Array, type: str, zone: Zone) -> tuple[pa.Array, np.ndarray]:
+def _read_odd(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.ndarray]:
     """Read texts one by one, but each only once."""
     encoded = texts.dictionary_encode()
     distinct = [parse_text(text, type, zone) for text in encoded.dictionary.to_pylist()]
@@ -121,7 +137,7 @@ def _integer(text: str, bits: int) -> int | None:
     return value if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
 
 
-def _floating(text: str, type: str) -> float | None:
+def _floating(text: str, type: Type) -> float | None:
     if text in _SPECIAL:
         return float(_SPECIAL[text])
     text = text.strip(_BLANK)
@@ -132,7 +148,7 @@ def _floating(text: str, type: str) -> float | None:
     if "x" in text or "X" in text:
         return float.fromhex(text.rstrip("fFdD") if "p" in text.lower() else text)
     text = text.rstrip("fFdD")
-    if type == "double":
+    if type == DOUBLE:
         return float(text)
     # By way of a double some numbers would be rounded twice.
     return float(np.float32(text)) if abs(float(text)) < 1e-37 else _single(text)

@@ -13,8 +13,7 @@ from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.pattern.dead_rows import AliveRows
-from cepsql.scalar.zone import Zone
-from cepsql.scan.ansi import ansi_obstacle
+from cepsql.scalar.tree import Session
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.read import chunk_rows, read_files
@@ -46,29 +45,32 @@ def scan_packets(
     control: folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
     number:  of the input among those of the stage.
     """
-    zone = session_zone(spark)
     if is_kafka(source):
-        packets = record_packets(spark, source, partial(_packed_records, scan, zone, buckets, number), PACKET_DDL)
+        packets = record_packets(spark, source, partial(_packed_records, scan, buckets, number), PACKET_DDL)
         if control is None:
             return packets
         end = spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path")
-        return packets.unionAll(end.mapInArrow(partial(_packed, scan, zone, buckets, number), PACKET_DDL))
+        return packets.unionAll(end.mapInArrow(partial(_packed, scan, buckets, number), PACKET_DDL))
     listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
     paths = spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
     if control is not None:
         paths = paths.unionByName(spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path"))
-    return paths.mapInArrow(partial(_packed, scan, zone, buckets, number), PACKET_DDL)
+    return paths.mapInArrow(partial(_packed, scan, buckets, number), PACKET_DDL)
 
 
-def session_obstacle(spark: SparkSession, scan: ArrowScan) -> str | None:
+def scan_session(spark: SparkSession) -> Session:
+    """Return the rules of a session by which expressions are computed."""
+    return Session(setting(spark, _ANSI).lower() == "true", session_zone(spark))
+
+
+def session_obstacle(spark: SparkSession) -> str | None:
     """Return the setting under which this session reads otherwise than an Arrow scan, None if there is none."""
     for key, expected in _EXPECTED.items():
         if setting(spark, key).lower() != expected.lower():
             return f"{key} is {setting(spark, key)}"
     if setting(spark, _LEGACY_TIMES).upper() == "LEGACY":
         return f"{_LEGACY_TIMES} is LEGACY"
-    checked = ansi_obstacle(scan.nodes) if setting(spark, _ANSI).lower() == "true" else None
-    return checked and f"{_ANSI} is true, which concerns {checked}"
+    return None
 
 
 def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
@@ -93,21 +95,17 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
     return None
 
 
-def _packed(
-    scan: ArrowScan, zone: Zone, buckets: int, number: int, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def _packed(scan: ArrowScan, buckets: int, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
     paths = (path for batch in batches for path in batch["path"].to_pylist())
     reduction = None if scan.alive is None else AliveRows(scan.alive)
-    return pack(read_files(scan, zone, buckets, paths), buckets, number, reduction)
+    return pack(read_files(scan, buckets, paths), buckets, number, reduction)
 
 
-def _packed_records(
-    scan: ArrowScan, zone: Zone, buckets: int, number: int, records: Records
-) -> Iterator[pa.RecordBatch]:
+def _packed_records(scan: ArrowScan, buckets: int, number: int, records: Records) -> Iterator[pa.RecordBatch]:
     from cepsql.scan.records import read_records
 
     settle()
     reduction = None if scan.alive is None else AliveRows(scan.alive)
-    rows = chunk_rows(scan, zone, buckets, read_records(records, scan.layout, zone))
+    rows = chunk_rows(scan, buckets, read_records(records, scan.layout, scan.session.zone))
     return pack(rows, buckets, number, reduction)

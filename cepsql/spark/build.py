@@ -33,7 +33,7 @@ from cepsql.plan.nodes import (
 )
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
-from cepsql.spark.arrow_scan import scan_packets
+from cepsql.spark.arrow_scan import scan_packets, scan_session
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
@@ -230,7 +230,7 @@ class _Builder:
         """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
-        choice = choose_scans(node)[node.inputs.index(below)]
+        choice = choose_scans(node, scan_session(self.spark))[node.inputs.index(below)]
         if choice.scan is None or choice.source is None:
             raise OperationalError(
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",

@@ -5,11 +5,10 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from cepsql.matching.match_operator import row_layout
-from cepsql.pattern.leaf_types import leaf_types
+from cepsql.pattern.leaf_types import typed_condition
 from cepsql.pattern.program import MatchProgram
 from cepsql.scalar.tree import Apply, Node, Session, nodes
 from cepsql.scalar.types import INTERVAL, TIMESTAMP, UNKNOWN, Type, parse_type
-from cepsql.scalar.typing import typed
 from cepsql.scalar.zone import Zone
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.settings import setting
@@ -29,8 +28,8 @@ def in_session(frame: DataFrame, program: MatchProgram) -> MatchProgram:
     ansi = setting(spark, _ANSI).lower() == "true"
     if not conditions:
         return replace(program, session=Session(ansi))
-    types = leaf_types(_column_types(frame, program))
-    checked = [typed(condition, types, Session(ansi, _ANY_ZONE)) for condition in conditions]
+    types = _column_types(frame, program)
+    checked = [typed_condition(condition, types, Session(ansi, _ANY_ZONE)) for condition in conditions]
     zoned = any(_reads_clock(node) for condition in checked for node in nodes(condition))
     return replace(program, session=Session(ansi, session_zone(spark) if zoned else Zone()))
 

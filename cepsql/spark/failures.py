@@ -86,14 +86,19 @@ def translated_failures(sql: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as failure:
-        error = translate_failure(failure)
-        cause = failure if isinstance(failure, PySparkException) else failure.__cause__
-        if error.span is None and error.text in (None, sql) and isinstance(cause, PySparkException):
-            error.span = _place(cause, sql)
-            error.text = sql if error.span else None
+        error = placed(translate_failure(failure), failure, sql)
         if error is failure:
             raise
         raise error from failure
+
+
+def placed(error: Error, failure: BaseException, sql: str) -> Error:
+    """Let an error point at what Spark complained of in `failure`, if the statement has that once; return it."""
+    cause = failure if isinstance(failure, PySparkException) else failure.__cause__
+    if error.span is None and error.text in (None, sql) and isinstance(cause, PySparkException):
+        error.span = _place(cause, sql)
+        error.text = sql if error.span else None
+    return error
 
 
 def _place(exception: PySparkException, sql: str) -> Span | None:

@@ -20,7 +20,7 @@ from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.checkpoint_files import explained
 from cepsql.spark.control import end_input
-from cepsql.spark.failures import translate_failure
+from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
@@ -43,6 +43,7 @@ class StartOptions:
               held, and finish; else go on with a batch every `trigger` (0 seconds: as soon as there are rows).
     in_one_batch: all input that is there fits one micro-batch, which then may hold the end of the input too.
     secrets:  values that no message may show.
+    sql:      the query's text, in which errors point.
     patterns: the query's row patterns as text, for warnings.
     explain:  what `StandingQuery.explain_match` calls with a key.
     """
@@ -51,6 +52,7 @@ class StartOptions:
     trigger: str = "0 seconds"
     in_one_batch: bool = False
     secrets: tuple[str, ...] = ()
+    sql: str = ""
     patterns: str = ""
     explain: "Callable[[object], MatchExplanation] | None" = None
 
@@ -154,19 +156,23 @@ class StandingQuery:
         Raises the error that ended the query, if one did.
         """
         try:
-            self._query.processAllAvailable()
+            # Spark may have looked for input before this call, and then ends the first wait with what it found.
+            for _ in range(2):
+                self._query.processAllAvailable()
         except (PySparkException, Py4JError) as exception:
             raise self._translated(exception) from exception
 
-    def stop(self) -> None:
+    def stop(self, patience: float = 0.0) -> None:
         """End the query and wait for it; nothing happens if it has ended. Safe in a signal handler.
 
+        patience: seconds that the batch which runs now may take to its end; a later start does one that was cut short
+                  anew.
         Spark is called from another thread, for the handler may have interrupted a call of this one.
         """
         self._sink.close()
         if not self._done.is_set():
             self._stopping.set()
-            threading.Thread(target=self._stop_spark, daemon=True).start()
+            threading.Thread(target=self._stop_spark, args=(patience,), daemon=True).start()
         self._done.wait()
 
     def _start(self) -> None:
@@ -251,12 +257,25 @@ class StandingQuery:
                 limit = setting(self._frame.sparkSession, "spark.sql.streaming.numRecentProgressUpdates")
                 self._watch.complete(self._query, int(limit))
 
-    def _stop_spark(self) -> None:
+    def _stop_spark(self, patience: float = 0.0) -> None:
         try:
             with self._lock:
+                self._await_batch(patience)
                 self._query.stop()
         except (PySparkException, Py4JError) as exception:
             self._error = self._error or self._translated(exception)
+
+    def _await_batch(self, patience: float) -> None:
+        """Wait until the batch that runs now, if one does, has ended."""
+        end, at = time.monotonic() + patience, self._batch()
+        while time.monotonic() < end and self._query.isActive and self._query.status["isTriggerActive"]:
+            if self._batch() != at:
+                return
+            time.sleep(0.05)
+
+    def _batch(self) -> int:
+        last = self._query.lastProgress
+        return last.batchId if last is not None else -1
 
     def _translated(self, exception: BaseException) -> Error:
         raised = self._sink.raised
@@ -268,7 +287,8 @@ class StandingQuery:
         said = self._sink.error
         # What Spark says of a batch quotes the whole account of it, with Python's.
         cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
-        return explained(translate_failure(cause, self._options.secrets), self._checkpoint.folder)
+        found = placed(translate_failure(cause, self._options.secrets), cause, self._options.sql)
+        return explained(found, self._checkpoint.folder)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:

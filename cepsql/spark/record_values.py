@@ -95,7 +95,7 @@ def _parsed(value: ValueFormat, source: Source, text: Column) -> Column:
     if value.name == "avro":
         return _avro(dict(value.options))
     if value.name == "csv":
-        return F.from_csv(text, f"{ddl}, {_CORRUPT} STRING", options)
+        return F.from_csv(_line(text), f"{ddl}, {_CORRUPT} STRING", options)
     if value.name == "debezium":
         change = f"before: STRUCT<{ddl}>, after: STRUCT<{ddl}>, op: STRING, ts_ms: BIGINT"
         envelope = f"before STRUCT<{ddl}>, after STRUCT<{ddl}>, op STRING, ts_ms BIGINT, payload STRUCT<{change}>"
@@ -124,8 +124,13 @@ def _readable(value: ValueFormat, text: Column) -> Column:
     valid = F.is_valid_utf8(text)
     if value.name != "csv":
         return valid
-    line = F.regexp_replace(text, r"\r?\n\z", "")
+    line = _line(text)
     return valid & (F.trim(line) != "") & ~line.contains("\n") & ~line.contains("\r")
+
+
+def _line(text: Column) -> Column:
+    """Return a text without its end of line."""
+    return F.regexp_replace(text, r"\r?\n\z", "")
 
 
 def _misfit(value: ValueFormat, source: Source) -> Column:

@@ -44,9 +44,15 @@ def test_the_text_says_the_same_as_the_tree():
             (again,) = statements(text.sql(lambda name: f"`{name.replace('.', '__')}`"))
             if not isinstance(tree, type(again.expression)):
                 continue
-            given = again.expression.sql("spark").replace("`", "")
-            assert given == flatten_names(tree).sql("spark").replace("`", ""), query.sql
+            assert plain(again.expression) == plain(flatten_names(tree)), query.sql
     assert seen > 150
+
+
+def plain(tree) -> str:
+    """Write a tree without quotes round names, and brackets round nothing but a table."""
+    text = tree.sql("spark").replace("`", "")
+    text = re.sub(r"\((\w+) AS \w+\)(?= AS)", r"\1", text)
+    return re.sub(r"\((\w+(?: AS \w+)?)\)(?= JOIN| AS|$)", r"\1", text)
 
 
 @pytest.mark.parametrize(

@@ -241,10 +241,17 @@ def test_matches_go_to_a_topic_under_their_ids(engine, topics):
         query.start(sink=nowhere)
 
 
-def test_a_broker_that_is_away_is_waited_for(engine, tmp_path):
-    broker = Broker(tmp_path)
-    broker.start()
-    topics = Topics(broker.address)
+@pytest.fixture
+def own_broker(broker, tmp_path):
+    """A broker that a test may stop."""
+    made = Broker(tmp_path / "broker")
+    made.start()
+    yield made
+    made.stop()
+
+
+def test_a_broker_that_is_away_is_waited_for(engine, own_broker, tmp_path):
+    topics = Topics(own_broker.address)
     source, alerts = topics.new(), topics.new()
     texts = events(200)
     topics.put(source, *texts[:100])
@@ -252,10 +259,9 @@ def test_a_broker_that_is_away_is_waited_for(engine, tmp_path):
     sink = Sink("alerts", (), "kafka", (("kafka.bootstrap.servers", topics.address), ("topic", alerts)))
     with engine.sql(MATCH).start(sink=sink, checkpoint=str(tmp_path / "c")) as standing:
         standing.process_available()
-        broker.stop()
+        own_broker.stop()
         time.sleep(3)
-        broker.start()
+        own_broker.start()
         topics.put(source, *texts[100:])
         standing.process_available()
         assert standing.status == "running" and standing.progress.rows_read == 200
-    broker.stop()

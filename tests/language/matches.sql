@@ -548,3 +548,39 @@ __match_0: SELECT * FROM ticks
   skip: past last row
   pattern: A
 query: SELECT EXTRACT(HOUR FROM ts), TRIM(BOTH 'x' FROM sym), SUBSTRING(sym, 2) FROM __match_0
+====
+SELECT * FROM (ticks MATCH_RECOGNIZE (PATTERN (A))) AS m WHERE m.a > 1
+----
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM __match_0 AS m WHERE m.a > 1
+====
+SELECT * FROM ((SELECT * FROM ticks) MATCH_RECOGNIZE (PATTERN (A)) AS inner_alias) JOIN u ON u.a = inner_alias.a
+----
+__match_0: SELECT * FROM (SELECT * FROM ticks)
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM __match_0 AS inner_alias JOIN u ON u.a = inner_alias.a
+====
+SELECT * FROM (ticks MATCH_RECOGNIZE (PATTERN (A)) AS m JOIN u ON u.a = m.a)
+----
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM (__match_0 AS m JOIN u ON u.a = m.a)
+====
+SELECT * FROM ((ticks MATCH_RECOGNIZE (PATTERN (A)) AS a) MATCH_RECOGNIZE (PATTERN (B)) AS b)
+----
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A
+__match_1: SELECT * FROM __match_0 AS a
+  rows: one
+  skip: past last row
+  pattern: B
+query: SELECT * FROM __match_1 AS b

@@ -4,18 +4,20 @@ import pytest
 from type_edges import ZONE_HOURS, Edge, edges, shown
 from values import plain_values
 
+from cepsql.scalar.types import BIGINT, is_decimal, parse_type
 from cepsql.scalar.zone import Zone
 from cepsql.scan.csv import read_csv
 from cepsql.scan.json import read_json
-from cepsql.scan.layout import FileLayout
-from cepsql.scan.types import arrow_type
+from cepsql.scan.layout import FileLayout, readable_type
 
 ZONE = Zone((), (ZONE_HOURS * 3_600_000_000,))
 
 
 @pytest.mark.parametrize("kind", ["csv", "string", "token"])
 def test_a_line_alone(kind, tmp_path):
-    tried = [edge for edge in edges() if getattr(edge, kind) != "-" and arrow_type(edge.type) is not None]
+    tried = [edge for edge in edges() if getattr(edge, kind) != "-" and readable_type(edge.type) is not None]
+    # Of JSON with decimals the scan reads nothing.
+    tried = [edge for edge in tried if kind == "csv" or not is_decimal(parse_type(edge.type))]
     assert len(tried) > 100
     found = [meant(edge, kind, tmp_path) for edge in tried]
     cases = zip(tried, found, strict=True)
@@ -27,7 +29,7 @@ def meant(edge: Edge, kind: str, folder) -> str:
     line = edge.lines("x")[kind]
     file = folder / "one.txt"
     file.write_text(f"1,{line}\n" if kind == "csv" else f'{{"id":1,{line}}}\n', "utf-8", newline="")
-    columns = (("id", "bigint"), ("x", edge.type))
+    columns = (("id", BIGINT), ("x", parse_type(edge.type)))
     read = read_csv if kind == "csv" else read_json
     layout = FileLayout("csv" if kind == "csv" else "json", columns, frozenset({"id", "x"}))
     chunks = list(read(str(file), layout, ZONE))

@@ -80,6 +80,7 @@ class Broker:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        folder.mkdir(exist_ok=True)
         self.port, controller = _free_port(), _free_port()
         self.address = f"127.0.0.1:{self.port}"
         self._class_path = f"{fetched('kafka-broker', _BROKER, alone=False)}/*"

@@ -5,12 +5,13 @@ from chance import draws
 from json_samples import TYPES, drawn_lines, fixed_lines
 from values import plain, plain_sql, plain_values
 
+from cepsql.scalar.types import parse_type
 from cepsql.scan import json
 from cepsql.scan.json import read_json
 from cepsql.scan.layout import FileLayout
 from cepsql.spark.zone import session_zone
 
-LAYOUT = FileLayout("json", tuple(TYPES.items()), frozenset(TYPES))
+LAYOUT = FileLayout("json", tuple((name, parse_type(type)) for name, type in TYPES.items()), frozenset(TYPES))
 MARK = b'{"z":"line of its own"}'
 
 

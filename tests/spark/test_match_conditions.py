@@ -54,6 +54,19 @@ CASES = [
      "max_by(A.o, A.i) FILTER (WHERE A.i < 5) = 0"),
     ("{} AS i", ["3", "5", "4"], "sort_array(collect_list(i), FALSE)[1] = 4 AND "
      "array_join(array_union(array(i), collect_list(A.i)), '') = '435'"),
+    ("{} AS i", ["3", "5", "4"], "stddev(A.i) = sqrt(2) AND var_pop(i) * 3 = 2 AND MEDIAN(A.i) = 4 AND "
+     "percentile(i, 0.25) = 3.5 AND variance(i) FILTER (WHERE i > 4) IS NULL"),
+    ("{} AS i, 'k{0}' AS k", ["3", "5", "3"], "listagg(k, '-') = 'k3-k5-k3' AND "
+     "listagg(A.k) FILTER (WHERE i > 9) IS NULL AND arrays_overlap(array(k), collect_list(A.k)) AND "
+     "map_keys(map(A.k, i))[0] = 'k5' AND "
+     "array_contains(map_values(map(A.k, i)), 3)"),
+    ("{} AS i", ["3", "5", "4"], "exists(collect_list(A.i), v -> v > i) AND "
+     "NOT forall(collect_list(A.i), v -> v > i) AND filter(collect_list(A.i), (v, j) -> v > 0 AND j = 1)[0] = 5 AND "
+     "array_max(transform(collect_list(A.i), v -> abs(v - i) + 10)) = 11"),
+    ("{} AS i", ["3", "5", "4"], "exists(collect_list(A.i), v -> v < i AND "
+     "exists(collect_list(i), w -> w - v = 1)) AND "
+     "exists(collect_list(A.i), v -> CASE WHEN v = 5 THEN NULL ELSE FALSE END) IS NULL"),
+    ("CAST({} AS DECIMAL(5,2)) AS d", ["1.5", "2.25", "9.75"], "d > AVG(A.d) + 3 * stddev(A.d)"),
 ]  # fmt: skip
 
 

@@ -14,13 +14,24 @@ from cepsql.spark.progress import BELOW_MATCH, Watch
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
 
-def event(batch=7, operators=(), watermark=None, **observed) -> SimpleNamespace:
+def event(batch=7, operators=(), sources=(), watermark=None, **observed) -> SimpleNamespace:
     rows = {name: Row(**values) for name, values in observed.items()}
-    states = [SimpleNamespace(operatorName=name, numRowsDroppedByWatermark=rows) for name, rows in operators]
+    states = [
+        SimpleNamespace(operatorName=name, numRowsDroppedByWatermark=rows, numRowsTotal=1, memoryUsedBytes=2)
+        for name, rows in operators
+    ]
     return SimpleNamespace(
-        batchId=batch, batchDuration=500, processedRowsPerSecond=None, observedMetrics=rows, stateOperators=states,
+        batchId=batch,
+        batchDuration=500,
+        durationMs={"addBatch": 400, "latestOffset": 100},
+        processedRowsPerSecond=None,
+        observedMetrics=rows,
+        sources=[
+            SimpleNamespace(startOffset=None, endOffset=offset, latestOffset=latest) for offset, latest in sources
+        ],
+        stateOperators=states,
         eventTime={"watermark": watermark} if watermark else {},
-    )  # fmt: skip
+    )
 
 
 def stage(numbers: list, totals: list, bound: int | None = 3) -> dict:
@@ -91,6 +102,22 @@ def test_a_batch_counts_once_whoever_tells_of_it():
     for late in batches:
         watch.add(late)
     assert (counted(watch)[0], watch.progress.batches) == (1111, 4)
+
+
+def test_a_trigger_without_input_takes_no_batch_away():
+    watch = Watch()
+    idle = event(1)
+    del idle.durationMs["addBatch"]
+    watch.complete(SimpleNamespace(recentProgress=[event(0, a={"read": 1}), idle, event(1, a={"read": 10})]), 100)
+    assert (counted(watch)[0], watch.progress.batches) == (11, 2)
+
+
+def test_how_far_kafka_is_behind():
+    watch = Watch()
+    watch.add(event(0, sources=[('{"logOffset": 3}', None)], a={"read": 1}))
+    assert watch.progress.records_behind is None
+    watch.add(event(1, sources=[('{"t": {"0": 5}}', '{"t": {"0": 9}}'), ('{"logOffset": 3}', None)], a={"read": 1}))
+    assert watch.progress.records_behind == 4
 
 
 def test_batches_that_spark_has_forgotten_are_awaited():

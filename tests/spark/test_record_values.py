@@ -5,11 +5,12 @@ from json_samples import TYPES, drawn_lines, fixed_lines
 from values import plain, plain_sql, plain_values
 
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
+from cepsql.scalar.types import parse_type
 from cepsql.scan.layout import FileLayout
 from cepsql.spark.record_values import decoded
 from cepsql.spark.zone import session_zone
 
-LAYOUT = FileLayout("json", tuple(TYPES.items()), frozenset(TYPES))
+LAYOUT = FileLayout("json", tuple((name, parse_type(type)) for name, type in TYPES.items()), frozenset(TYPES))
 OWN = [
     None,
     b"",

@@ -17,7 +17,7 @@ from values import plain_values
 
 import cepsql
 from cepsql.render import renderer
-from cepsql.scan.types import arrow_type
+from cepsql.scan.layout import readable_type
 
 EXACT = Context(prec=80)
 ZONE = f"{ZONE_HOURS:+03}:00"
@@ -40,6 +40,7 @@ def test_texts(engine, tmp_path, format, arrow, update):
         for number, edge in enumerate(known)
         for kind in KINDS[format]
         if kind in edge.lines("") and _arrow_reads(edge.type, format) == arrow
+        if update or getattr(edge, kind) != "-"
     ]
     # In CSV an open quote takes what follows it, so texts stand at the end of the line.
     types = sorted({known[number].type for number, _ in asked}, key=lambda kind: kind == "string")
@@ -147,16 +148,21 @@ def test_bytes_that_are_no_text(engine, tmp_path, format, late):
     tables, progress = _drained(
         engine.sql("SELECT * FROM odd MATCH_RECOGNIZE (ORDER BY at MEASURES A.s AS s PATTERN (A))")
     )
-    assert (progress.rows_used, progress.rows_late, progress.rows_malformed, progress.rows_null_time) == (1, 1, 1, 1)
-    assert [row["s"] for table in tables for row in table.to_pylist()] == ["a\ufffd"]
+    counts = (progress.rows_used, progress.rows_late, progress.rows_malformed, progress.rows_null_time)
     found = engine.sql("SELECT reason, s, record FROM late_odd ORDER BY reason").collect()
+    if format == "json":
+        assert counts == (0, 0, 4, 0)
+        assert [(row.reason, "\ufffd" in row.record) for row in found] == [("malformed", True)] * 4
+        return
+    assert counts == (1, 1, 1, 1)
+    assert [row["s"] for table in tables for row in table.to_pylist()] == ["a\ufffd"]
     assert [row.reason for row in found] == ["late", "malformed", "no event time"]
     assert [found[0].s, found[2].s] == ["\ufffd", "\ufffd"]
     assert "\ufffd" in found[1].record
 
 
 def _arrow_reads(type: str, format: str) -> bool:
-    return arrow_type(type) is not None and not (format == "json" and type.startswith("decimal"))
+    return readable_type(type) is not None and not (format == "json" and type.startswith("decimal"))
 
 
 def _line(number: int, edge: Edge, kind: str, types: list[str]) -> str:

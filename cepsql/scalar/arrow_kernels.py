@@ -1,0 +1,290 @@
+"""Scalar operations over Arrow columns, with Spark's rules for NULL, NaN, overflow and division by zero."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.errors import OperationalError
+from cepsql.scalar.arrow_casts import always_castable, cast_column, castable
+from cepsql.scalar.arrow_decimals import as_decimal, compare_decimals, compared_decimal, decimal_size
+from cepsql.scalar.columns import Value, all_rows, arrow_type
+from cepsql.scalar.decimals import unlimited_digits
+from cepsql.scalar.tree import Apply, Constant, Node, Session
+from cepsql.scalar.types import (
+    BIGINT,
+    BOOLEAN,
+    DATETIMES,
+    DOUBLE,
+    FRACTIONS,
+    INTEGERS,
+    STRING,
+    TIMESTAMP,
+    Type,
+    is_decimal,
+)
+
+_NUMBERS = (*INTEGERS, *FRACTIONS)
+_PLAIN = (BOOLEAN, *_NUMBERS, STRING, *DATETIMES)
+_NEGATED_EXACTLY = 34
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An operation over columns.
+
+    compute: (operation, session, values of its arguments) -> its values.
+    takes:   tells whether it gives exactly what Spark gives, on arguments of these types.
+    """
+
+    compute: Callable[..., Value]
+    takes: Callable[[Apply], bool]
+
+
+def _types(node: Apply) -> list[Type]:
+    return [argument.type for argument in node.arguments]
+
+
+def _any(node: Apply) -> bool:
+    return True
+
+
+def _of_numbers(node: Apply) -> bool:
+    return node.type in _NUMBERS and all(type == node.type for type in _types(node))
+
+
+def _of_texts(node: Apply) -> bool:
+    return all(type == STRING for type in _types(node))
+
+
+def _with_constant(node: Apply) -> bool:
+    """Tell whether the second of two texts is the same for all rows."""
+    pattern = node.arguments[-1]
+    return len(node.arguments) == 2 and _of_texts(node) and isinstance(pattern, Constant) and pattern.value is not None
+
+
+def _like_constant(node: Apply) -> bool:
+    return _with_constant(node) and "\\" not in str(_constant(node.arguments[1]))
+
+
+def _constant(node: Node) -> Any:
+    assert isinstance(node, Constant)
+    return node.value
+
+
+def _comparable(node: Apply) -> bool:
+    kinds = _types(node)
+    if any(map(is_decimal, kinds)):
+        return compared_decimal(node) is not None
+    return all(kind == kinds[0] for kind in kinds) and kinds[0] in _PLAIN
+
+
+def _one_of_comparable(node: Apply) -> bool:
+    return all(type == node.arguments[0].type for type in _types(node)) and _comparable(node)
+
+
+def _choice(node: Apply) -> bool:
+    return node.type in _PLAIN or is_decimal(node.type)
+
+
+def _comparison(compare: Callable, versus: str) -> Callable:
+    """Return a comparison: `compare` for most types, by the name `versus` for decimals."""
+
+    def kernel(node: Apply, session: Session, a: Value, b: Value) -> Value:
+        if pa.types.is_decimal(a.type) or pa.types.is_decimal(b.type):
+            return compare_decimals(node, versus, a, b)
+        return compare(a, b)
+
+    return kernel
+
+
+def _equal(a: Value, b: Value) -> Value:
+    result = pc.equal(a, b)
+    return pc.or_(result, pc.and_(pc.is_nan(a), pc.is_nan(b))) if _may_be_nan(a) and _may_be_nan(b) else result
+
+
+def _less(a: Value, b: Value) -> Value:
+    """NaN is greater than every other number."""
+    result = pc.less(a, b)
+    return pc.or_(result, pc.and_not(pc.is_nan(b), pc.is_nan(a))) if _may_be_nan(b) else result
+
+
+def _less_equal(a: Value, b: Value) -> Value:
+    result = pc.less_equal(a, b)
+    return pc.or_(result, pc.is_nan(b)) if _may_be_nan(b) else result
+
+
+def _may_be_nan(value: Value) -> bool:
+    if not pa.types.is_floating(value.type):
+        return False
+    return not (isinstance(value, pa.Scalar) and value.is_valid and value.as_py() == value.as_py())
+
+
+def _null_safe_equal(node: Apply, session: Session, a: Value, b: Value) -> Value:
+    both_null = pc.and_(pc.is_null(a), pc.is_null(b))
+    return pc.or_(pc.fill_null(_EQUAL(node, session, a, b), False), both_null)
+
+
+_EQUAL = _comparison(_equal, "equal")
+
+
+def _one_of(node: Apply, session: Session, a: Value, *members: Value) -> Value:
+    if node.arguments[0].type in FRACTIONS or not all(isinstance(member, Constant) for member in node.arguments[1:]):
+        pairs = (Apply("eq", (node.arguments[0], member), BOOLEAN) for member in node.arguments[1:])
+        verdicts = [_EQUAL(pair, session, a, member) for pair, member in zip(pairs, members, strict=True)]
+        result = verdicts[0]
+        for verdict in verdicts[1:]:
+            result = pc.or_kleene(result, verdict)
+        return result
+    given = [_constant(member) for member in node.arguments[1:]]
+    known = pa.array([value for value in given if value is not None], a.type)
+    found = pc.is_in(a, value_set=known)
+    if len(known) < len(given):
+        found = pc.if_else(found, True, pa.scalar(None, pa.bool_()))
+    return pc.if_else(pc.is_valid(a), found, pa.scalar(None, pa.bool_()))
+
+
+def _folded(function: Callable) -> Callable:
+    """Apply a function of two values to any number of them."""
+
+    def kernel(node: Apply, session: Session, *values: Value) -> Value:
+        result = values[0]
+        for value in values[1:]:
+            result = function(result, value)
+        return result
+
+    return kernel
+
+
+def _arithmetic_takes(node: Apply) -> bool:
+    if is_decimal(node.type):
+        left, right = map(decimal_size, node.arguments)
+        # With fewer digits than there may be nothing is rounded, and nothing overflows.
+        return left is not None and right is not None and unlimited_digits(node.operation, left, right) <= 38
+    return _of_numbers(node)
+
+
+def _arithmetic(function: Callable) -> Callable:
+    def kernel(node: Apply, session: Session, a: Value, b: Value) -> Value:
+        if not is_decimal(node.type):
+            return function(a, b)
+        sides = zip(node.arguments, (a, b), strict=True)
+        return pc.cast(function(*(as_decimal(argument, value) for argument, value in sides)), arrow_type(node.type))
+
+    return kernel
+
+
+def _negatable(node: Apply) -> bool:
+    # Spark rounds the negation of a longer decimal.
+    return node.type.precision <= _NEGATED_EXACTLY if is_decimal(node.type) else _of_numbers(node)
+
+
+def _divide(node: Apply, session: Session, a: Value, b: Value) -> Value:
+    return pc.divide(a, pc.if_else(pc.equal(b, 0.0), pa.scalar(None, pa.float64()), b))
+
+
+def _whole_divide(node: Apply, session: Session, a: Value, b: Value) -> Value:
+    """The quotient of BIGINTs towards zero; the least one by -1 is itself again."""
+    negative = pc.equal(b, -1)
+    none = pa.scalar(None, pa.int64())
+    quotient = pc.divide(a, pc.if_else(pc.or_(pc.equal(b, 0), negative), none, b))
+    return pc.if_else(pc.fill_null(negative, False), pc.negate(a), quotient)
+
+
+def _modulo(node: Apply, session: Session, a: Value, b: Value) -> Value:
+    """The remainder with the sign of the dividend."""
+    rows = next((len(v) for v in (a, b) if isinstance(v, pa.Array)), 1)
+    x, y = all_rows(a, rows), all_rows(b, rows)
+    null = pc.or_(pc.or_(pc.is_null(x), pc.is_null(y)), pc.equal(pc.fill_null(y, 0), 0)).to_numpy(zero_copy_only=False)
+    kind = arrow_type(node.type)
+    divisor = np.where(null, 1, y.fill_null(1).to_numpy()).astype(kind.to_pandas_dtype())
+    return pa.array(np.fmod(x.fill_null(0).to_numpy(), divisor), kind, mask=null)
+
+
+def _case(node: Apply, session: Session, *arguments: Value) -> Value:
+    result = arguments[-1]
+    for condition, value in zip(arguments[-3::-2], arguments[-2::-2], strict=True):
+        result = pc.if_else(pc.fill_null(condition, False), value, result)
+    return result
+
+
+def _extreme(greater: bool) -> Callable:
+    def better(a: Value, b: Value) -> Value:
+        """Return the greater or smaller one, of a value and NULL the value."""
+        beyond = _less(a, b) if greater else _less(b, a)
+        return pc.if_else(pc.or_(pc.is_null(a), pc.fill_null(beyond, False)), pc.if_else(pc.is_null(b), a, b), a)
+
+    return _folded(better)
+
+
+def _instant(factor: int) -> Callable:
+    def kernel(node: Apply, session: Session, a: Value) -> Value:
+        try:
+            return pc.cast(pc.multiply_checked(a, pa.scalar(factor, pa.int64())), arrow_type(TIMESTAMP))
+        except pa.ArrowInvalid as error:
+            raise OperationalError("a number of seconds is beyond what a TIMESTAMP can hold") from error
+
+    return kernel
+
+
+def _text_test(function: Callable) -> Callable:
+    return lambda node, session, text, pattern: function(text, pattern.as_py())
+
+
+def _like(node: Apply, session: Session, text: Value, pattern: Value) -> Value:
+    parts = [{"%": ".*", "_": "."}.get(part) or re.escape(part) for part in re.split("([%_])", pattern.as_py())]
+    return pc.match_substring_regex(text, f"(?s)\\A{''.join(parts)}\\z")
+
+
+def _plain(function: Callable) -> Callable:
+    return lambda node, session, *values: function(*values)
+
+
+def _number_of(type: pa.DataType) -> Kernel:
+    return Kernel(lambda node, session, a: pc.cast(a, type), _any)
+
+
+ARROW_KERNELS: dict[str, Kernel] = {
+    "and": Kernel(_folded(pc.and_kleene), _any),
+    "or": Kernel(_folded(pc.or_kleene), _any),
+    "not": Kernel(_plain(pc.invert), _any),
+    "isnull": Kernel(_plain(pc.is_null), _any),
+    "eq": Kernel(_EQUAL, _comparable),
+    "ne": Kernel(_comparison(lambda a, b: pc.invert(_equal(a, b)), "not_equal"), _comparable),
+    "lt": Kernel(_comparison(_less, "less"), _comparable),
+    "le": Kernel(_comparison(_less_equal, "less_equal"), _comparable),
+    "gt": Kernel(_comparison(lambda a, b: _less(b, a), "greater"), _comparable),
+    "ge": Kernel(_comparison(lambda a, b: _less_equal(b, a), "greater_equal"), _comparable),
+    "nseq": Kernel(_null_safe_equal, _comparable),
+    "in": Kernel(_one_of, _one_of_comparable),
+    "add": Kernel(_arithmetic(pc.add), _arithmetic_takes),
+    "sub": Kernel(_arithmetic(pc.subtract), _arithmetic_takes),
+    "mul": Kernel(_arithmetic(pc.multiply), _arithmetic_takes),
+    "neg": Kernel(_plain(pc.negate), _negatable),
+    "abs": Kernel(_plain(pc.abs), _negatable),
+    "div": Kernel(_divide, lambda node: node.type == DOUBLE and _of_numbers(node)),
+    "intdiv": Kernel(_whole_divide, lambda node: all(type == BIGINT for type in _types(node))),
+    "mod": Kernel(_modulo, _of_numbers),
+    "coalesce": Kernel(_plain(pc.coalesce), _choice),
+    "case": Kernel(_case, _choice),
+    "greatest": Kernel(_extreme(True), _choice),
+    "least": Kernel(_extreme(False), _choice),
+    "cast": Kernel(cast_column, castable),
+    "try_cast": Kernel(cast_column, always_castable),
+    "timestamp_seconds": Kernel(_instant(1_000_000), _any),
+    "timestamp_millis": Kernel(_instant(1_000), _any),
+    "timestamp_micros": Kernel(_instant(1), _any),
+    "unix_micros": _number_of(pa.int64()),
+    "unix_date": _number_of(pa.int32()),
+    "date_from_unix_date": _number_of(pa.date32()),
+    "length": Kernel(_plain(pc.utf8_length), _of_texts),
+    "startswith": Kernel(_text_test(pc.starts_with), _with_constant),
+    "endswith": Kernel(_text_test(pc.ends_with), _with_constant),
+    "contains": Kernel(_text_test(pc.match_substring), _with_constant),
+    "like": Kernel(_like, _like_constant),
+}
+"""By the operation's name; an operation that is not here is left to Spark."""

@@ -1,0 +1,69 @@
+"""The work of planning grows with a statement, not with its square or worse."""
+
+import pytest
+from catalog import engine
+from sqlglot import exp, parse_one
+
+from cepsql.analysis import conditions
+from cepsql.analysis.resolve import used_ctes
+from cepsql.plan.markers import inline_ctes
+
+
+def chain(length: int) -> str:
+    steps = [f"c{i} AS (SELECT sym, ts, price FROM {f'c{i - 1}' if i else 'ticks'})" for i in range(length)]
+    return "WITH " + ", ".join(steps)
+
+
+def test_each_of_chained_ctes_is_put_in_once():
+    inlined = inline_ctes(parse_one(f"{chain(40)} SELECT * FROM c39", dialect="spark"))
+    assert inlined.find(exp.With) is None
+    assert len(list(inlined.find_all(exp.Subquery))) == 40
+
+
+def test_chained_ctes_that_nothing_reads_are_left_out():
+    query = used_ctes(parse_one(f"{chain(40)} SELECT * FROM c9", dialect="spark"))
+    assert [cte.alias for cte in query.find_all(exp.CTE)] == [f"c{i}" for i in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "inlined"),
+    [
+        ("WITH a AS (SELECT 1 AS x) SELECT * FROM a, d.a", "SELECT * FROM (SELECT 1 AS x) AS a CROSS JOIN d.a"),
+        (
+            "WITH a AS (SELECT 1 AS x) SELECT * FROM (WITH a AS (SELECT x + 1 AS x FROM a) SELECT * FROM a) AS z",
+            "SELECT * FROM (SELECT * FROM (SELECT x + 1 AS x FROM (SELECT 1 AS x) AS a) AS a) AS z",
+        ),
+        (
+            "WITH a (u) AS (SELECT 1), b AS (WITH c AS (SELECT * FROM a AS k) SELECT * FROM c) SELECT u FROM b",
+            "SELECT u FROM (SELECT * FROM (SELECT * FROM (SELECT 1) AS k(u)) AS c) AS b",
+        ),
+        (
+            "WITH a AS (SELECT 1 AS x) SELECT * FROM a AS l JOIN a AS r ON l.x = r.x",
+            "SELECT * FROM (SELECT 1 AS x) AS l JOIN (SELECT 1 AS x) AS r ON l.x = r.x",
+        ),
+    ],
+)
+def test_the_innermost_of_equal_names_counts(sql: str, inlined: str):
+    assert inline_ctes(parse_one(sql, dialect="spark")).sql(dialect="spark") == inlined
+
+
+def test_a_long_condition_is_looked_through_once(monkeypatch):
+    counted = []
+    row_of = conditions.row_of
+
+    def counting(node, scope):
+        counted.append(node)
+        return row_of(node, scope)
+
+    monkeypatch.setattr(conditions, "row_of", counting)
+    calls = []
+    for length in (20, 40):
+        counted.clear()
+        condition = " AND ".join(f"price > A.price + {i}" for i in range(length))
+        query = engine().sql(
+            f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.price AS p "
+            f"PATTERN (A B) DEFINE B AS {condition}) AS m"
+        )
+        assert len(query.plan.stages) == 1
+        calls.append(len(counted))
+    assert calls[1] < 2.2 * calls[0]

@@ -1,0 +1,73 @@
+"""Operations over Arrow columns, where random rows seldom lead."""
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from cepsql.scalar.arrow import arrow_obstacle, evaluate
+from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal, Session
+from cepsql.scalar.types import parse_type
+from cepsql.scalar.typing import typed
+
+D = Decimal
+TYPES = {"m": "decimal(5,2)", "w": "decimal(38,10)", "v": "decimal(38,10)", "i": "int", "j": "bigint", "s": "string"}
+COLUMNS = {
+    "m": [D("1.50"), None, D("-0.01")],
+    "w": [D("1234567890123456789012345678.0123456789"), D("1234567890123456789012345678.0123456788"), None],
+    "v": [D("1234567890123456789012345678.0123456789"), None, D("1.0000000000")],
+    "i": [1, None, -(2**31)],
+    "j": [2**63 - 1, 2, -(2**63)],
+    "s": ["a%", "b", None],
+}
+
+
+def computed(operation: str, *arguments) -> list:
+    node = typed(Call(operation, arguments), lambda name: parse_type(TYPES[name]), STANDARD_SESSION)
+    assert arrow_obstacle(node, STANDARD_SESSION) is None
+    columns = {name: pa.array(values, arrow_type(parse_type(TYPES[name]))) for name, values in COLUMNS.items()}
+    return evaluate(node, columns, 3, STANDARD_SESSION).to_pylist()
+
+
+LONG = Literal(D("1234567890123456789012345678.0123456789"))
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (("eq", "w", LONG), [True, False, None]),
+        (("lt", "w", LONG), [False, True, None]),
+        (("ge", LONG, "w"), [True, True, None]),
+        (("eq", "w", "v"), [True, None, None]),
+        (("gt", "m", "i"), [True, None, True]),
+        (("eq", Literal(D("1.5")), Literal(D("1.50"))), [True] * 3),
+        (("lt", Literal(1), Literal(D("1.5"))), [True] * 3),
+        (("in", "w", "v", Literal(None)), [True, None, None]),
+        (("in", "m", "m", Literal(D("9.99"))), [True, None, True]),
+        (("mul", "m", Literal(2)), [D("3.00"), None, D("-0.02")]),
+        (("add", "m", "j"), [D("9223372036854775808.50"), None, D("-9223372036854775808.01")]),
+        (("lt", "i", Literal(D("99999999999.5"))), [True, None, True]),
+        (("contains", "s", Literal("%")), [True, False, None]),
+        (("greatest", "i", Literal(0), Literal(None)), [1, 0, 0]),
+    ],
+)
+def test_value(call: tuple, expected: list) -> None:
+    assert computed(*call) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "ansi", "obstacle"),
+    [
+        (("mul", "w", "v"), False, "(w * v)"),
+        (("upper", "s"), False, "upper(s)"),
+        (("contains", "s", "s"), False, "contains(s, s)"),
+        (("eq", "s", "i"), False, "CAST(s AS int)"),
+        (("add", "i", "i"), True, "a sum of type INT, which may be an error in ANSI mode"),
+        (("add", "m", "i"), True, None),
+    ],
+)
+def test_obstacle(call: tuple, ansi: bool, obstacle: str | None) -> None:
+    session = Session(ansi)
+    node = typed(Call(call[0], call[1:]), lambda name: parse_type(TYPES[name]), session)
+    assert arrow_obstacle(node, session) == obstacle

@@ -1,0 +1,120 @@
+"""Standing queries as a program sees them: LIMIT, what a callback raises, what is held, and what newcomers are told."""
+
+import datetime
+import json
+
+import pytest
+
+from cepsql.clause import match_recognize
+from cepsql.engine import connect
+from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.runner.silence import reason, standing
+
+OPEN = (
+    "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.n AS n PATTERN (A B) "
+    "WITHIN INTERVAL '1' HOUR DEFINE B AS B.n > LAST(A.n) + 100)"
+)
+
+
+@pytest.fixture(scope="module")
+def engine(spark, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("in")
+    rows = [{"sym": "ab"[n % 2], "ts": f"2026-01-01T00:00:{n:02d}Z", "n": n} for n in range(20)]
+    (folder / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = connect(spark)
+    for name in ("ticks", "others"):
+        made.sql(
+            f"CREATE STREAM {name} (sym STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS) "
+            f"USING json OPTIONS (path '{folder}')"
+        )
+    return made
+
+
+def test_limit_ends_a_query_and_holds_over_its_starts(engine, tmp_path):
+    given = []
+    for _ in range(2):
+        query = engine.query("SELECT n FROM ticks LIMIT 3")
+        with query.start(lambda rows, batch: given.append(rows.num_rows), checkpoint=str(tmp_path / "c")) as running:
+            assert running.await_(60)
+            assert (running.status, running.error) == ("finished", None)
+    assert given == [3]
+
+
+def test_limit_holds_for_rows_that_are_taken(engine):
+    with engine.query("SELECT n FROM ticks LIMIT 2").start() as running:
+        assert sum(rows.num_rows for rows in running.rows(60)) == 2
+    assert running.progress.rows_out == 2
+
+
+def test_what_a_callback_raises_stays_the_cause(engine):
+    def refuse(rows, batch):
+        raise KeyError("mine")
+
+    running = engine.query("SELECT n FROM ticks").start(refuse)
+    with pytest.raises(OperationalError, match="on_rows raised KeyError: 'mine'") as raised:
+        running.await_(60)
+    assert isinstance(raised.value.__cause__, KeyError)
+
+
+def test_what_is_held_and_why_nothing_comes(engine):
+    query = engine.query(OPEN)
+    with query.start(lambda rows, batch: None) as running:
+        running.process_available()
+    # Only the end has the events of all batches.
+    progress = running.progress
+    assert progress.watermark == datetime.datetime(2026, 1, 1, 0, 0, 14, tzinfo=datetime.UTC)
+    assert (progress.rows_waiting, progress.open) == (5, 2)
+    assert progress.deadline == datetime.datetime(2026, 1, 1, 1, 0, 12, 999_999, tzinfo=datetime.UTC)
+    assert standing(progress, "UTC") == (
+        "read 20 · waiting 5 · watermark 2026-01-01 00:00:14 · 2 open until 2026-01-01 01:00:12.999999"
+    )
+    assert reason(progress, query.origins, "UTC") == (
+        "5 rows newer than the watermark wait until later rows move it past 2026-01-01 00:00:14; 2 partitions have "
+        "open matches, which later rows decide, or the watermark when it passes 2026-01-01 01:00:12.999999"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "said"),
+    [
+        (
+            "SELECT sym, count(*) FROM ticks GROUP BY sym",
+            NotSupportedError,
+            "an aggregate over a stream needs a window of event time",
+        ),
+        ("SELECT DISTINCT sym FROM ticks", NotSupportedError, "an aggregate over a stream needs a window"),
+        (
+            "SELECT a.n FROM ticks AS a LEFT JOIN others AS b ON a.sym = b.sym",
+            NotSupportedError,
+            "an outer join of streams needs a bound in event time",
+        ),
+        ("SELECT a.n FROM ticks AS a JOIN others AS b", NotSupportedError, "a join of streams needs an equality"),
+        (
+            "SELECT sym FROM ticks GROUP BY sym, TUMBLE(ts, INTERVAL '5' SECONDS)",
+            ProgrammingError,
+            "written with Spark's function window",
+        ),
+        (OPEN.replace("LAST(A.n) + 100", "nofunction(n)"), ProgrammingError, "there is no function NOFUNCTION"),
+    ],
+)
+def test_first_mistakes_have_words_a_place_and_a_hint(engine, sql, kind, said):
+    with pytest.raises(kind) as raised:
+        engine.query(sql).start(lambda rows, batch: None).await_(60)
+    assert said in raised.value.message
+    assert raised.value.span is not None
+    assert raised.value.hint is not None or "nofunction" in sql
+
+
+@pytest.mark.parametrize("condition", ["nofunction(n) > 1", "n + array(1) > 1"])
+def test_no_error_of_sparks_comes_out_of_the_clause_alone(spark, condition):
+    frame = spark.createDataFrame([("a", 1, 5)], ["k", "p", "n"])
+    with pytest.raises(Error):
+        match_recognize(frame, f"PARTITION BY k ORDER BY p PATTERN (A B) DEFINE B AS {condition}").collect()
+
+
+def test_parameters_in_order(engine):
+    assert engine.query("SELECT ? || ? AS x, ? IS NULL AS y", ["a", "b", None]).collect() == [("ab", True)]
+    with pytest.raises(InterfaceError, match="the text has 1 parameters"):
+        engine.sql("SELECT ?", [1, 2])
+    with pytest.raises(ProgrammingError, match="no value was given for"):
+        engine.sql("SELECT ?")
