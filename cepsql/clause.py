@@ -16,7 +16,7 @@ def match_recognize(frame: "DataFrame", clause: str, watermark: tuple[str, str] 
                by default what `frame.withWatermark` said.
     Raises Error, with positions in `clause` prefixed by "SELECT * FROM input MATCH_RECOGNIZE (".
     """
-    engine = connect(frame.sparkSession)
+    engine = connect(frame.sparkSession, catalog="")
     engine.register("input", frame, watermark)
     query = engine.sql(f"SELECT * FROM input MATCH_RECOGNIZE (\n{clause}\n)")
     assert isinstance(query, Query)

@@ -14,7 +14,7 @@ from cepsql.configuration import choose, spark_conf
 from cepsql.errors import Error, ExitCode
 from cepsql.options import SUBCOMMANDS, parser, read_script
 
-_CHOSEN = ("format", "max_rows", "ansi", "master")
+_CHOSEN = ("format", "max_rows", "ansi", "master", "catalog")
 """Options that the environment and the user's file may give, too."""
 
 
@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _subcommand(name: str):
-    if name == "demo":
-        return import_module("cepsql.demo").run
+    if name in ("demo", "serve"):
+        return import_module("cepsql.demo" if name == "demo" else "cepsql.server").run
     return getattr(import_module(f"cepsql.subcommands.{name}"), name)
 
 
@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         def make():
             from cepsql.engine import connect
 
-            return connect(master=values["master"], conf=conf, ansi=values["ansi"])
+            return connect(master=values["master"], conf=conf, ansi=values["ansi"], catalog=values["catalog"])
 
         if not scripts:
             return _shell(make, settings, console, options, values)

@@ -140,6 +140,7 @@ SETTINGS = (
     Setting("max_rows", 1000, rows_or_all, "rows of a bounded result on a terminal; all for no limit"),
     Setting("master", None, str, "Spark master; local[*] if none is named"),
     Setting("ansi", None, switch, "whether 1/0 and casts that fail are errors; NULL if nothing is said"),
+    Setting("catalog", None, str, "where definitions are kept; nowhere if nothing is said"),
     Setting("timezone", None, str, "session time zone; the machine's if none is named"),
     Setting("editing_mode", "emacs", one_of("emacs", "vi"), "keys of the shell"),
     Setting("history", True, switch, "whether the shell keeps its history in a file"),

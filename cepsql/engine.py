@@ -1,36 +1,45 @@
 """The front door: statements in, lazy queries and answers out. Shell, command line and programs use this alone."""
 
 import logging
+import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
-from cepsql.analysis.parameters import bind_parameters, named_values
+from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.watermark import defined_watermark
-from cepsql.catalog import Catalog, Registered, Relation, Source, View, Watermark
-from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.answer import Answer
+from cepsql.catalog import Registered, RegisteredQuery, Relation, Sink, Source, View, Watermark
+from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.names import kind as kind_of
+from cepsql.catalog.references import resolved
+from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError, Span, suggestion
 from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
-from cepsql.plan.planner import plan_query
-from cepsql.query import Query
+from cepsql.plan.planner import Plan, plan_query
+from cepsql.plan.references import valued_source
+from cepsql.query import Query, limited
 from cepsql.secrets import is_secret
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from cepsql.catalog.leases import Lease
     from cepsql.spark.query import StandingQuery
+    from cepsql.standing.home import Home
+    from cepsql.standing.queries import Queries
 
 LOGGER = logging.getLogger("cepsql")
 
@@ -53,48 +62,64 @@ Args = Mapping[str, object] | Sequence[object] | None
 """Values of parameters: by name, or in order."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a statement that is no query says: rows of a small table, or a message, or both, or a text for a file."""
-
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple, ...] = ()
-    message: str = ""
-    text: str = ""
-
-
 def connect(
     spark: "SparkSession | None" = None,
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
     ansi: bool | None = None,
+    catalog: str | None = None,
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
 
-    spark:  the session to use, whose tables and views can be queried too; None for one of our own.
-    master: where our own session runs, such as "local[2]" or "spark://host:7077".
-    conf:   Spark settings for our own session.
-    ansi:   whether 1/0, an overflow or a cast that fails is an error (True) or gives NULL (False). None: as the given
-            session says; NULL in one of our own, so that one such value does not end a standing query.
+    spark:   the session to use, whose tables and views can be queried too; None for one of our own.
+    master:  where our own session runs, such as "local[2]" or "spark://host:7077".
+    conf:    Spark settings for our own session.
+    ansi:    whether 1/0, an overflow or a cast that fails is an error (True) or gives NULL (False). None: as the given
+             session says; NULL in one of our own, so that one such value does not end a standing query.
+    catalog: where definitions are kept, and shared with other processes: the path of a file, which is made if it is
+             missing, or a URL such as postgresql://host/database; default CEPSQL_CATALOG. "": in this process.
+    Raises OperationalError if the catalog cannot be used.
     """
     given = dict(conf or {})
     if ansi is not None:
         given[ANSI] = str(ansi).lower()
         if spark is not None:
             spark.conf.set(ANSI, given[ANSI])
-    return Engine(spark, master, given)
+    location = os.environ.get("CEPSQL_CATALOG") if catalog is None else catalog
+    return Engine(spark, master, given, opened_catalog(location))
+
+
+def opened_catalog(location: str | None) -> Catalog:
+    """Return the catalog at a location, None or "" for one of this process.
+
+    Raises OperationalError if it cannot be used.
+    """
+    if not location:
+        return Catalog()
+    from cepsql.catalog.database import Database
+    from cepsql.catalog.store import Store
+
+    return Catalog(Store(Database(location)))
 
 
 class Engine:
     """A catalog and a Spark session, in which statements are executed."""
 
-    def __init__(self, spark: "SparkSession | None", master: str | None, conf: dict[str, str]):
-        self.catalog = Catalog()
+    def __init__(
+        self,
+        spark: "SparkSession | None",
+        master: str | None,
+        conf: dict[str, str],
+        catalog: Catalog | None = None,
+    ):
+        self.catalog = catalog or Catalog()
         self.settings: dict[str, str] = {}
+        self._spark_settings: dict[str, str] = {}
+        self._home: Home | None = None
+        self._inserting: StandingQuery | None = None
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
         self._started = False
-        self._spark_settings: dict[str, str] = {}
         self._told_ansi = False
         self._lock = threading.Lock()
         self._standing: list[StandingQuery] = []
@@ -120,6 +145,30 @@ class Engine:
                 self._spark = found
             return self._spark
 
+    @property
+    def queries(self) -> "Queries":
+        """The queries that stand under names: `engine.queries["fraud"].stop()`."""
+        from cepsql.standing.queries import Queries
+
+        return Queries(lambda: self.home.reconciler)
+
+    @property
+    def home(self) -> "Home":
+        """What keeps the queries that stand under names, made when first asked for."""
+        if self._home is None:
+            return self.open_home()
+        return self._home
+
+    def open_home(self, adopts: Callable[[], bool] = lambda: False, lease: float | None = None) -> "Home":
+        """Make `home`, in which this process takes over all queries of the catalog while `adopts` says so.
+
+        lease: seconds after which another process may take over what this one, if it has died, ran.
+        """
+        from cepsql.standing.home import LEASE_SECONDS, Home
+
+        self._home = Home(self.catalog, self._start_owned, adopts, lease or LEASE_SECONDS)
+        return self._home
+
     def warm(self) -> None:
         """Start Spark and its Python workers now, so that the first query need not wait for them."""
         from cepsql.spark.warm import warm
@@ -137,7 +186,7 @@ class Engine:
         self._spark = None
         lost = [relation.name for relation in self.catalog if isinstance(relation, Registered)]
         for name in lost:
-            self.catalog.remove(name)
+            self.catalog.drop(self.catalog.get(name), cascade=True)
         if lost:
             LOGGER.warning("these DataFrames are gone with Java and must be registered again: %s", ", ".join(lost))
 
@@ -173,6 +222,8 @@ class Engine:
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             try:
+                if isinstance(statement, st.CreateView | st.CreateQuery):
+                    refuse_parameters(statement, "a text that is kept", statement.name.span)
                 yield self._execute(bind_parameters(statement, values))
             except Error as error:
                 error.text = error.text or text
@@ -198,17 +249,22 @@ class Engine:
                 plan_query(query, self._lookup)
             case st.Explain(query) | st.ExplainMatch(query):
                 plan_query(query, self._lookup)
+            case st.Insert(sink, query):
+                self.catalog.sink(sink.text, sink.span)
+                self.plan(query)
+            case st.ControlQuery(_, name) | st.ShowHistory(name) | st.DescribeQuery(name):
+                self.catalog.query(name.text, name.span)
             case st.CreateSource(columns=()):
                 raise NotSupportedError(
                     f"{statement.name.text} names no columns, and only Spark can read them",
                     statement.name.span,
                     "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
                 )
-            case st.SetOption(key) if key is not None and not key.startswith("cepsql."):
-                pass
-            case st.ResetOption(key) if key is not None and not key.startswith("cepsql."):
-                pass
-            case _:
+            case st.CreateSource() | st.CreateView() | st.CreateSink() | st.CreateQuery() | st.AlterQuery():
+                self._execute(statement)
+            case st.Drop() | st.Describe():
+                self._execute(statement)
+            case st.SetOption(key) | st.ResetOption(key) if key is not None and key.startswith("cepsql."):
                 self._execute(statement)
 
     def register(self, name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> None:
@@ -245,7 +301,9 @@ class Engine:
         self._standing.append(standing)
 
     def cancel(self) -> None:
-        """Stop every bounded job that runs in this engine now; standing queries go on."""
+        """Stop every bounded job and INSERT that runs in this engine now; standing queries go on."""
+        if self._inserting is not None:
+            self._inserting.stop()
         if self._spark is not None:
             from cepsql.spark.runs import cancel
 
@@ -253,6 +311,9 @@ class Engine:
 
     def close(self) -> None:
         """Stop the standing queries of this engine, and Spark if the engine started it."""
+        if self._home is not None:
+            self._home.close()
+            self._home = None
         for standing in self._standing:
             standing.stop()
         self._standing.clear()
@@ -273,35 +334,42 @@ class Engine:
     def _execute(self, statement: st.Statement) -> Query | Answer:
         match statement:
             case st.Query():
-                return Query(self, plan_query(statement, self._lookup))
+                return Query(self, self.plan(statement))
             case st.CreateSource():
                 return self._create_source(statement)
             case st.CreateView():
                 return self._create_view(statement)
-            case st.Drop(kind, name, if_exists):
-                return self._drop(kind, name, if_exists)
             case st.Show(kind):
                 return self._show(kind)
             case st.Describe(name):
                 return self._describe(name)
             case st.Explain(query, part) if part in st.PICTURES:
-                return Answer(text=picture(plan_query(query, self._lookup), part))
+                return Answer(text=picture(self.plan(query), part))
             case st.Explain(query, part):
-                return self._explain(Query(self, plan_query(query, self._lookup)), part)
+                return self._explain(Query(self, self.plan(query)), part)
             case st.ExplainMatch(query, key):
-                explanation = Query(self, plan_query(query, self._lookup)).explain_match(key)
+                explanation = Query(self, self.plan(query)).explain_match(key)
                 return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()))
             case st.SetOption(key, value):
                 return self._set(key, value)
             case st.ResetOption(key):
                 return self._reset(key)
+            case st.Insert(sink, query):
+                return self._insert(self.catalog.sink(sink.text, sink.span), Query(self, self.plan(query)))
+            case _:
+                from cepsql.standing.statements import execute
+
+                return execute(self, statement)
 
     def search_limits(self, program: MatchProgram) -> MatchProgram:
         """Return the program with the limits that SET gives its search."""
-        strict = program.strict or self.settings.get("cepsql.strict", "").lower() == "true"
-        return replace(program, strict=strict, step_budget=int(self.settings.get("cepsql.step_budget", STEP_BUDGET)))
+        return limited(program, self.settings)
 
     # Names
+
+    def plan(self, query: st.Query) -> Plan:
+        """Plan a query over what this engine knows; raises Error."""
+        return plan_query(query, self._lookup)
 
     def _lookup(self, table: exp.Table) -> Relation:
         name = table_name(table)
@@ -316,7 +384,6 @@ class Engine:
     # Definitions
 
     def _create_source(self, create: st.CreateSource) -> Answer:
-        kind = "stream" if create.streaming else "table"
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
         source = Source(
@@ -335,49 +402,92 @@ class Engine:
             from cepsql.spark.frames import frame_columns
             from cepsql.spark.source import MALFORMED, read_source
 
-            source = replace(source, columns=frame_columns(read_source(self.spark, source).drop(MALFORMED)))
+            source = replace(
+                source, columns=frame_columns(read_source(self.spark, valued_source(source)).drop(MALFORMED))
+            )
         late_span = create.late_rows.name.span if create.late_rows else None
-        self.catalog.add(source, create.replace, create.name.span, late_span)
-        return Answer(message=f"{kind} {source.name} created")
+        return self._define(source, create, late_span)
 
     def _create_view(self, create: st.CreateView) -> Answer:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
-        plan = plan_query(create.query, self._lookup)
+        plan = self.plan(create.query)
         name = create.name.text
         if name.lower() in (r.name.lower() for r in plan.origins) or name.lower() in plan.views:
             raise ProgrammingError(f"view {name} would read itself", create.name.span)
         if plan.limit is not None:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
         rows = plan.properties
-        view = View(name, create.sql, rows.columns, rows.streaming, rows.watermark)
-        self.catalog.add(view, create.replace, create.name.span)
-        return Answer(message=f"view {view.name} created")
+        reads = tuple(sorted(plan.reads))
+        return self._define(View(name, create.sql, rows.columns, rows.streaming, rows.watermark, reads), create)
 
-    def _drop(self, kind: str, name: st.Name, if_exists: bool) -> Answer:
-        relation = self.catalog.find(name.text)
-        if relation is None and if_exists:
-            return Answer(message=f"there is no {kind} {name.text}")
-        relation = self.catalog.get(name.text, name.span)
-        if _kind(relation) != kind:
-            raise ProgrammingError(
-                f"{name.text} is a {_kind(relation)}, not a {kind}",
-                name.span,
-                f"DROP {_kind(relation).upper()} {name.text}",
+    def _define(
+        self, relation: Source | View, create: st.CreateSource | st.CreateView, late_span: Span | None = None
+    ) -> Answer:
+        from cepsql.standing.statements import kept, replaced_note
+
+        replacing = create.replace and self.catalog.names.find(relation.name) is not None
+        self.catalog.add(kept(self, relation), create.replace, create.name.span, late_span)
+        note = replaced_note(self, relation) if replacing else ""
+        return Answer(message=f"{kind_of(relation)} {relation.name} {'replaced' if replacing else 'created'}{note}")
+
+    def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
+        """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
+        from cepsql.spark.settings import lent_settings
+        from cepsql.standing.tuned import Tuned
+
+        options = resolved(definition.options, f"query {definition.name}")
+        (statement,) = statements(definition.sql)
+        assert isinstance(statement, st.Query)
+        sink = self.catalog.sink(definition.sink) if definition.sink else None
+        settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
+        tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
+        with lent_settings(self.spark, settings):
+            return Query(tuned, self.plan(statement)).start(
+                sink=sink or Sink("nothing", (), "noop"),
+                name=definition.name,
+                epoch=lease.epoch,
+                checkpoint=self.home.checkpoint(definition),
+                trigger=options.get("trigger"),
+                upgrades=True,
             )
-        self.catalog.remove(name.text, name.span)
-        return Answer(message=f"{kind} {relation.name} dropped")
+
+    def _insert(self, sink: Sink, query: Query) -> Answer:
+        """Write the rows that there are now; those of a stream until all of them are decided."""
+        if not query.streaming:
+            count = query.write(sink)
+        else:
+            standing = query.start(sink=sink, drain=True)
+            self._inserting = standing
+            try:
+                standing.await_()
+            finally:
+                self._inserting = None
+            count = standing.progress.rows_out
+            if standing.status == "stopped":
+                raise OperationalError(f"INSERT was stopped after {count} rows")
+        return Answer(message=f"{count} row{'' if count == 1 else 's'} written to {sink.name}")
 
     # Questions
 
     def _show(self, kind: str) -> Answer:
-        found = sorted((r for r in self.catalog if _kind(r) + "s" == kind), key=lambda r: r.name)
+        if kind in ("queries", "sinks"):
+            from cepsql.standing.statements import show_queries, show_sinks
+
+            return show_queries(self) if kind == "queries" else show_sinks(self)
+        found = sorted((r for r in self.catalog if kind_of(r) + "s" == kind), key=lambda r: r.name)
         if kind == "views":
-            return Answer(("name", "query"), tuple((view.name, " ".join(view.sql.split())) for view in found))
+            views = (view for view in found if isinstance(view, View))
+            return Answer(("name", "query"), tuple((view.name, " ".join(view.sql.split())) for view in views))
         rows = tuple((r.name, getattr(r, "format", "DataFrame"), ", ".join(c.name for c in r.columns)) for r in found)
         return Answer(("name", "format", "columns"), rows)
 
     def _describe(self, name: st.Name) -> Answer:
+        if isinstance(self.catalog.names.find(name.text), Sink):
+            sink = self.catalog.sink(name.text)
+            keys = {key.lower(): "primary key" for key in sink.key}
+            columns = ((c.name, c.type.lower(), keys.get(c.name.lower(), "")) for c in sink.columns)
+            return Answer(("column", "type", "note"), tuple(columns))
         relation = self.catalog.get(name.text, name.span)
         mark = relation.watermark
         rows = []
@@ -407,7 +517,7 @@ class Engine:
             rows = tuple((name, self.settings.get(name), meaning) for name, meaning in SETTINGS.items())
             return Answer(("setting", "value", "meaning"), rows)
         if key.startswith("cepsql."):
-            self._check_setting(key, value)
+            self.check_setting(key, value)
         if value is None:
             current = self.settings.get(key) if key in SETTINGS else self.spark.conf.get(key, None)
             return Answer(("setting", "value"), ((key, _shown(key, current)),))
@@ -421,14 +531,19 @@ class Engine:
         if key is None:
             self.settings.clear()
         elif key.startswith("cepsql."):
-            self._check_setting(key, None)
+            self.check_setting(key, None)
             self.settings.pop(key, None)
         else:
             self.spark.conf.unset(key)
             self._spark_settings.pop(key, None)
         return Answer(message=f"{key or 'settings'} reset")
 
-    def _check_setting(self, key: str, value: str | None) -> None:
+    def set_settings(self) -> dict[str, str]:
+        """Return what SET has given in this engine and not RESET: settings of cepsql and of Spark SQL."""
+        return self.settings | {k: v for k, v in self._spark_settings.items() if k.startswith("spark.sql.")}
+
+    def check_setting(self, key: str, value: str | None) -> None:
+        """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError."""
         if key not in SETTINGS:
             raise ProgrammingError(f"there is no setting {key}", hint=suggestion(key, SETTINGS, "settings"))
         if value is None:
@@ -458,12 +573,6 @@ def _with_reader(source: Source, span: Span) -> Source:
     except Error as error:
         error.span = error.span or span
         raise
-
-
-def _kind(relation: Relation) -> str:
-    if isinstance(relation, View):
-        return "view"
-    return "stream" if relation.streaming else "table"
 
 
 def _shown(key: str, value: str | None) -> str | None:

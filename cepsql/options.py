@@ -13,6 +13,7 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?\Z")
 
 SUBCOMMANDS = {
     "demo": "[options]",
+    "serve": "[options]",
     "check": "FILE...",
     "test": "[--update] FILE...",
     "init": "[FOLDER]",
@@ -28,12 +29,12 @@ def parser() -> argparse.ArgumentParser:
         prog="cepsql",
         description="Streaming SQL with MATCH_RECOGNIZE on Apache Spark.",
         epilog="Without -c and -f, SQL is read from standard input; on a terminal the shell opens. "
-        "`cepsql demo` plays an example, `check` reads scripts without running them, `test` runs tests of streams, "
-        "`init` makes a project, `config` shows settings, `prepare` lets Spark start faster. Exit codes: 0 done, "
-        "1 a statement failed, 2 wrong usage, 3 Spark cannot start, 130 interrupted.",
+        "`cepsql demo` plays an example, `serve` runs the queries of a catalog, `check` reads scripts without running "
+        "them, `test` runs tests of streams, `init` makes a project, `config` shows settings, `prepare` lets Spark "
+        "start faster. Exit codes: 0 done, 1 a statement failed, 2 wrong usage, 3 Spark cannot start, 130 interrupted.",
         usage="cepsql [options]\n       "
         + "\n       ".join(f"cepsql {name} {more}".rstrip() for name, more in SUBCOMMANDS.items()),
-        formatter_class=_Help,
+        formatter_class=Help,
         allow_abbrev=False,
     )
     add = options.add_argument
@@ -47,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     add("-o", "--output", metavar="FILE", help="write rows to this file")
     add("--format", choices=FORMATS, default=argparse.SUPPRESS, help="how rows are written (default: table)")
     add("--limit", type=_count, metavar="N", help="write at most N rows of each result")
-    add("--timeout", type=_seconds, metavar="SECONDS", help="end a streaming SELECT after so long")
+    add("--timeout", type=seconds, metavar="SECONDS", help="end a streaming SELECT after so long")
     add("--drain", action="store_true",
         help="end a streaming SELECT once all input there is has been processed and decided")  # fmt: skip
     add("--checkpoint", metavar="FOLDER", help="where a streaming SELECT keeps how far it is, and goes on from")
@@ -55,14 +56,16 @@ def parser() -> argparse.ArgumentParser:
         help="show at most N rows of a bounded result on a terminal, or all (default: 1000)")  # fmt: skip
     add("--ansi", action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS,
         help="1/0 and casts that fail are errors, or NULL (default: NULL)")  # fmt: skip
+    add("--catalog", metavar="LOCATION", default=argparse.SUPPRESS,
+        help="keep definitions here: a file, or postgresql://host/database")  # fmt: skip
     add("--master", metavar="URL", default=argparse.SUPPRESS, help="Spark master (default: local[*])")
-    add("--conf", action="append", type=_setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
+    add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
     add("--errverbose", action="store_true", help="write technical details of errors, such as Java stack traces")
     add("--version", action="store_true", help="write the version and end")
     return options
 
 
-class _Help(argparse.HelpFormatter):
+class Help(argparse.HelpFormatter):
     """The same text on every terminal and Python version."""
 
     def __init__(self, prog: str):
@@ -100,7 +103,8 @@ def read_variable(text: str) -> tuple[str, object]:
     return name, value
 
 
-def _setting(text: str) -> tuple[str, str]:
+def setting(text: str) -> tuple[str, str]:
+    """Read KEY=VALUE."""
     key, given, value = text.partition("=")
     if not given or not key:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
@@ -117,7 +121,8 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Read a number of seconds."""
     if not re.fullmatch(r"\d+(\.\d+)?", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return float(text)

@@ -2,22 +2,25 @@
 
 import contextlib
 import io
-from collections.abc import Callable, Generator
+import uuid
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Sink, Source
+from cepsql.catalog.references import valued_sink
 from cepsql.errors import DataError, InterfaceError, NotSupportedError
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.text import explain_logical
 from cepsql.kafka.notices import start_notice
 from cepsql.pattern.ir import dump
-from cepsql.pattern.program import MatchProgram
+from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.planner import Plan
+from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.scans import choose_scans, stage_obstacle
-from cepsql.secrets import secret_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,13 +111,18 @@ class Query:
         with translated_failures(self.plan.query.sql):
             return build(
                 self._engine.spark,
-                self.plan,
+                self._valued,
                 control,
                 buckets or self._buckets(),
                 replaced,
                 self._engine.search_limits,
                 scan,
             )
+
+    @cached_property
+    def _valued(self) -> Plan:
+        """The plan with the values of the references in its options, which were asked for when it was first run."""
+        return with_values(self.plan)
 
     def _buckets(self) -> "Buckets":
         from cepsql.spark.buckets import session_buckets
@@ -197,6 +205,7 @@ class Query:
         drain: bool = False,
         checkpoint: str | None = None,
         trigger: str | None = None,
+        upgrades: bool = False,
     ) -> "StandingQuery":
         """Start the query over its streams; with LIMIT it ends after so many rows, over all its starts.
 
@@ -208,6 +217,8 @@ class Query:
         drain:      end when all input that is there now is processed and decided (the checkpoint is finished then).
         checkpoint: folder from which a later start goes on; None: nothing is kept.
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
+        upgrades:   go on from the checkpoint of another text of the query, too, if the plans differ only in what is
+                    done, row by row, above all that remembers rows.
         Raises InterfaceError for a bounded query, ProgrammingError if the columns do not fit the sink, OperationalError
         if the checkpoint is in use or belongs to another query, or the sink cannot be reached.
         """
@@ -224,7 +235,7 @@ class Query:
         if checkpoint is not None:
             _check_replayable(self.origins)
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
-        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch)
+        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch, upgrades)
         try:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
             if drain:
@@ -233,18 +244,18 @@ class Query:
         except BaseException:
             discard(folder)
             raise
-        origins = self.origins
+        origins = self._valued.origins
         remove_uncommitted(_late_folders(origins), folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
-            return explain_held(self._engine.spark, self.plan, self._asked(key), folder.spark)
+            return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark)
 
         options = StartOptions(
             drain=drain,
             trigger=trigger or "0 seconds",
             # One that somebody could go on with must not be ended before its rows are read.
             in_one_batch=checkpoint is None and _in_one_batch(origins),
-            secrets=_secrets(origins),
+            secrets=tuple(value for origin in self.origins for value in _secrets(origin)),
             sql=self.plan.query.sql,
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
@@ -275,16 +286,35 @@ class Query:
         if sink.format.lower() == "kafka" and not sink.key:
             match_id = match_id_column(self.plan.logical)
             sink = replace(sink, key=(match_id,) if match_id else ())
-        target = open_sink(sink, WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id))
+        writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
+        target = open_sink(valued_sink(sink), writer)
         target.check(self.columns)
         return target
+
+    def write(self, sink: Sink) -> int:
+        """Write all rows of a bounded query to a sink, as one batch; return how many there were.
+
+        Raises InterfaceError for a stream, ProgrammingError if the columns do not fit the sink, OperationalError if
+        it cannot be reached.
+        """
+        from cepsql.sinks import WriterIdentity, open_sink
+
+        once = uuid.uuid4().hex
+        target = open_sink(valued_sink(sink), WriterIdentity(f"insert-{once}", 1, once))
+
+        def written() -> int:
+            target.check(self.columns)
+            target.claim()
+            return target.accept(self.df, 0)
+
+        return self._run(written)
 
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
         """Return why Spark, not Arrow, would read the files of the stream below a match if it were started now.
 
         spark: the session, whose settings matter, too. None if nothing is in the way.
         """
-        stages = [stage for stage in self.plan.stages if stage.properties.streaming and not stage.chained]
+        stages = [stage for stage in self._valued.stages if stage.properties.streaming and not stage.chained]
         if not stages:
             return "no match over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":
@@ -314,18 +344,18 @@ class Query:
         from cepsql.spark.runs import running
 
         with running(self._engine.spark) as run:
-            return explain_query(run.spark, self.plan, asked)
+            return explain_query(run.spark, self._valued, asked)
 
     def identity(self) -> dict:
         """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
         from cepsql.spark.frames import frame_identity
         from cepsql.spark.settings import meaning_settings
 
-        return describe_plan(self.plan, meaning_settings(self._engine.spark), frame_identity)
+        return describe_plan(self._valued, meaning_settings(self._engine.spark), frame_identity)
 
     def _asked(self, key: Key) -> AskedPartition:
         """Return the partition of a key, with the match within the limits that SET gives its search."""
-        asked = asked_partition(self.plan, key)
+        asked = asked_partition(self._valued, key)
         program = self._engine.search_limits(asked.match.program)
         return replace(asked, match=replace(asked.match, program=program))
 
@@ -356,6 +386,12 @@ class Query:
             return action()
 
 
+def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:
+    """Return a program with the limits that settings give its search."""
+    strict = program.strict or settings.get("cepsql.strict", "").lower() == "true"
+    return replace(program, strict=strict, step_budget=int(settings.get("cepsql.step_budget", STEP_BUDGET)))
+
+
 def _late_folders(origins: list[Source | Registered]) -> list[str]:
     """Return the folders to which streams send late rows."""
     from cepsql.spark.late_rows import late_files
@@ -381,6 +417,5 @@ def _in_one_batch(origins: list[Source | Registered]) -> bool:
     return all(isinstance(origin, Source) and is_read_at_once(origin) for origin in streams)
 
 
-def _secrets(origins: list[Source | Registered]) -> tuple[str, ...]:
-    options = [option for origin in origins if isinstance(origin, Source) for option in origin.options]
-    return tuple(secret_values(options))
+def _secrets(origin: Source | Registered) -> list[str]:
+    return hidden_values(origin) if isinstance(origin, Source) else []

@@ -10,6 +10,9 @@ _ASSIGNED = re.compile(
     r"""("[^"]*"|'[^']*'|[^\s,;&)}\]]+)""",
     re.IGNORECASE,
 )
+_KEYS = r"(access|account|api|auth|encryption|master|private|shared|signing|storage).?key"
+_CERTAIN = re.compile("password|passwd|secret|token$|credential|" + _KEYS, re.IGNORECASE)
+_IN_URL = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _ASSIGNED_VALUE = re.compile(r"""\b\w*(?:password|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;]+)""", re.IGNORECASE)
 _QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:{_WORDS})[\w.-]*[`'\"]?"
 _OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
@@ -18,6 +21,15 @@ _OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((
 def is_secret(option: str) -> bool:
     """Tell whether the value of an option of that name must not be shown."""
     return bool(_NAME.search(option))
+
+
+def holds_secret(option: str, value: str) -> bool:
+    """Tell whether the value of an option is, or holds, a password, token or key.
+
+    >>> holds_secret("password", "x"), holds_secret("url", "postgresql://u:x@h/d"), holds_secret("key", "match_id")
+    (True, True, False)
+    """
+    return bool(_CERTAIN.search(option) or _ASSIGNED.search(value) or _IN_URL.search(value))
 
 
 def secret_values(options: Iterable[tuple[str, str]]) -> list[str]:

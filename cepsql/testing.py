@@ -60,7 +60,7 @@ def play(
     ...      [[("2026-01-01 00:00:01", 1)], [("2026-01-01 00:00:02", 5)]])  # doctest: +SKIP
     [[], [Row(x=5)], []]
     """
-    engine = connect(spark)
+    engine = connect(spark, catalog="")
     folder = Path(tempfile.mkdtemp(prefix="cepsql-play-"))
     try:
         return _played(sql, batches, restart, args, engine, folder)

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.errors import InterfaceError, ProgrammingError, Span, suggestion
+from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.islands import PLACED
 from cepsql.language.statements import Query
 from cepsql.scalar.decimals import exponent
@@ -63,6 +63,23 @@ def bind_parameters(statement, args: Mapping[str, object]):
         return expression.transform(value) if expression.find(exp.Placeholder) else expression
 
     return _map(statement, bind, {name: sql_of(value) for name, value in literals.items()})
+
+
+def refuse_parameters(statement, what: str, span: Span) -> None:
+    """Refuse a statement whose text is kept, and that has named parameters.
+
+    Raises NotSupportedError.
+    """
+
+    def refuse(expression: exp.Expr) -> exp.Expr:
+        found = expression.find(exp.Placeholder)
+        if found is not None:
+            hint = "write the value itself, or make the text of the statement in your program"
+            written = "?" if found.name.startswith(PLACED) else f":{found.name}"
+            raise NotSupportedError(f"the parameter {written} in {what} is not supported", span, hint)
+        return expression
+
+    _map(statement, refuse, {})
 
 
 def literal(value: object) -> exp.Expr:

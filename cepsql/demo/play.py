@@ -83,7 +83,7 @@ def _play(folder: Path, options: argparse.Namespace) -> None:
     )
     print("Starting Spark ...", end=" ", flush=True)
     begin = time.monotonic()
-    with closing(connect(conf={"spark.sql.shuffle.partitions": "2"})) as engine:
+    with closing(connect(conf={"spark.sql.shuffle.partitions": "2"}, catalog="")) as engine:
         version = engine.spark.version
         started = time.monotonic()
         print(f"Spark {version} is up after {started - begin:.1f} s.")

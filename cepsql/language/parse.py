@@ -164,9 +164,9 @@ def keywords() -> frozenset[str]:
 
 
 def _choices(parser) -> set[str]:
-    """Return the terminals that may be next: quickly, and exactly where a query may go on or have an alias."""
+    """Return the terminals that may be next: quickly, and exactly where a query or name may go on or have an alias."""
     choices = set(parser.choices())
-    return parser.accepts() if "TABLE_ALIAS" in choices else choices
+    return parser.accepts() if choices & {"TABLE_ALIAS", "DOT"} else choices
 
 
 def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
@@ -199,6 +199,8 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return following == "FOR"
         case "NEXT":
             return following == "ROW"
+        case "QUERY" | "EXTENDED" if "NAME" in choices:
+            return bool(following)
         case "DEDUPLICATE":
             return _begins_operator(text, at)
         case "FIRST" | "LAST":

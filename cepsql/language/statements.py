@@ -174,19 +174,99 @@ class CreateView:
 
 
 @dataclass(frozen=True)
+class CreateSink:
+    """CREATE SINK name (columns, PRIMARY KEY (names)) USING format OPTIONS (...)."""
+
+    name: Name
+    columns: tuple[ColumnDefinition, ...]
+    key: tuple[Name, ...]
+    format: str
+    options: tuple[tuple[str, str], ...] = field(repr=False)
+    replace: bool
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
+class CreateQuery:
+    """CREATE QUERY name INTO sink OPTIONS (...) FROM SAVEPOINT 'name' AS query; `sql` is the query's text.
+
+    new_checkpoint: WITH NEW CHECKPOINT, where another query is replaced.
+    """
+
+    name: Name
+    sink: Name | None
+    options: tuple[tuple[str, str], ...]
+    savepoint: Name | None
+    query: Query
+    sql: str
+    replace: bool
+    if_not_exists: bool
+    new_checkpoint: bool = False
+
+
+@dataclass(frozen=True)
+class Insert:
+    """INSERT INTO sink query: once, with what is there now."""
+
+    sink: Name
+    query: Query
+
+
+@dataclass(frozen=True)
+class ControlQuery:
+    """START, PAUSE, RESUME, RESTART or STOP QUERY; `action` is that word, lower case."""
+
+    action: str
+    name: Name
+    savepoint: Name | None
+
+
+@dataclass(frozen=True)
+class AlterQuery:
+    """ALTER QUERY name SET (option value, ...) or RESET (option, ...), where the value is None."""
+
+    name: Name
+    options: tuple[tuple[Name, str | None], ...]
+
+
+@dataclass(frozen=True)
 class Drop:
-    """DROP STREAM, TABLE or VIEW."""
+    """DROP STREAM, TABLE, VIEW, SINK or QUERY; cascade: with all that reads it or writes to it."""
 
     kind: str
     name: Name
     if_exists: bool
+    cascade: bool = False
 
 
 @dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES or VIEWS."""
+    """SHOW STREAMS, TABLES, VIEWS, SINKS or QUERIES."""
 
     kind: str
+
+
+@dataclass(frozen=True)
+class ShowCreate:
+    """SHOW CREATE STREAM, TABLE, VIEW, SINK or QUERY."""
+
+    kind: str
+    name: Name
+
+
+@dataclass(frozen=True)
+class ShowHistory:
+    """SHOW QUERY name HISTORY."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class DescribeQuery:
+    """DESCRIBE [EXTENDED] QUERY."""
+
+    name: Name
+    extended: bool
 
 
 @dataclass(frozen=True)
@@ -216,6 +296,13 @@ class ExplainMatch:
 
 
 @dataclass(frozen=True)
+class ExplainReplace:
+    """EXPLAIN REPLACE QUERY: what CREATE OR REPLACE QUERY would do with the query that stands under the name."""
+
+    create: CreateQuery
+
+
+@dataclass(frozen=True)
 class SetOption:
     """SET key = value, SET key, or SET."""
 
@@ -231,5 +318,23 @@ class ResetOption:
 
 
 Statement = (
-    Query | CreateSource | CreateView | Drop | Show | Describe | Explain | ExplainMatch | SetOption | ResetOption
+    Query
+    | Insert
+    | CreateSource
+    | CreateView
+    | CreateSink
+    | CreateQuery
+    | ControlQuery
+    | AlterQuery
+    | Drop
+    | Show
+    | ShowCreate
+    | ShowHistory
+    | Describe
+    | DescribeQuery
+    | Explain
+    | ExplainMatch
+    | ExplainReplace
+    | SetOption
+    | ResetOption
 )

@@ -15,10 +15,13 @@ _ORDER = (
     "SUBSET, DEFINE"
 )
 _SPOKEN = {"ONE": "ONE ROW PER MATCH", "ALL": "ALL ROWS PER MATCH", "AFTER": "AFTER MATCH SKIP"}
-_BEGINNINGS = ("SELECT", "WITH", "VALUES", "CREATE", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "RESET")
+_BEGINNINGS = (
+    "SELECT", "WITH", "VALUES", "CREATE", "DROP", "INSERT", "START", "PAUSE", "RESUME", "RESTART", "STOP", "ALTER",
+    "SHOW", "DESCRIBE", "EXPLAIN", "SET", "RESET",
+)  # fmt: skip
 _COMMANDS = {
-    "INSERT", "UPDATE", "DELETE", "MERGE", "ALTER", "TRUNCATE", "USE", "CACHE", "UNCACHE", "REFRESH", "ANALYZE",
-    "GRANT", "REVOKE", "CALL", "LOAD", "ADD", "START", "STOP", "BEGIN", "COMMIT", "DECLARE", "EXECUTE", "REPLACE",
+    "UPDATE", "DELETE", "MERGE", "TRUNCATE", "USE", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
+    "CALL", "LOAD", "ADD", "BEGIN", "COMMIT", "DECLARE", "EXECUTE", "REPLACE",
 }  # fmt: skip
 _PLAIN_WORDS = (
     "SELECT", "FROM", "WHERE", "HAVING", "LIMIT", "JOIN", "UNION", "VALUES", "GROUP BY", "ORDER BY", "MATCH_RECOGNIZE",
@@ -26,7 +29,8 @@ _PLAIN_WORDS = (
 _DESCRIBED = {
     "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
     "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
-    "OPTION_KEY": "a name", "LPAR": "(", "RPAR": ")", "COMMA": "a comma", "DOT": "a point", "EQUAL": "=",
+    "OPTION_KEY": "a name", "PRIMARY_KEY": "PRIMARY KEY",
+    "LPAR": "(", "RPAR": ")", "COMMA": "a comma", "DOT": "a point", "EQUAL": "=",
     "SEMICOLON": "the end", "$END": "the end", "PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY",
 }  # fmt: skip
 _WINDOW_KINDS = {"TUMBLING", "HOPPING", "SESSION", "CUMULATING"}
@@ -43,7 +47,7 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
     if refused is not None:
         return refused
     word, ended = text.word(at), at >= len(text)
-    if "CREATE" in accepted and not ended:
+    if {"CREATE", "SQL"} <= accepted and not ended:
         return _no_statement(text, at)
     hint = _expected(accepted)
     begin = _match_start(text, at)
@@ -198,6 +202,7 @@ def _same_level(text: Text, begin: int, end: int) -> list[int]:
 def _expected(accepted: set[str]) -> str | None:
     if "SQL" in accepted:
         accepted = accepted - {"FROM", "JOIN", "LPAR"}
+    accepted = accepted - {"DOT"} or accepted
     names = {_DESCRIBED.get(name, name) for name in accepted if name == "$END" or name.isupper()}
     listed = sorted(names, key=lambda name: (not name[0].isupper(), name == "the end", name))
     if not listed:

@@ -2,13 +2,14 @@
 
 import ast
 import difflib
+from dataclasses import replace
 
 from lark import Token, Tree
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span, suggestion
 from cepsql.language.guard import deep_stack
 from cepsql.language.islands import kept_name, made_token, parse_island
 from cepsql.language.parse import parse
@@ -17,14 +18,21 @@ from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.language.statements import (
     NAVIGATION,
     PICTURES,
+    AlterQuery,
     Clause,
+    ControlQuery,
+    CreateQuery,
+    CreateSink,
     CreateSource,
     CreateView,
     DeduplicateClause,
     Describe,
+    DescribeQuery,
     Drop,
     Explain,
     ExplainMatch,
+    ExplainReplace,
+    Insert,
     LateRows,
     MatchClause,
     MeasureClause,
@@ -34,6 +42,8 @@ from cepsql.language.statements import (
     Rows,
     SetOption,
     Show,
+    ShowCreate,
+    ShowHistory,
     Skip,
     StartClause,
     Statement,
@@ -154,7 +164,7 @@ class _Translator:
     def _options(self, using: Tree) -> tuple[tuple[str, str], ...]:
         options: dict[str, str] = {}
         for key, value in (_values(option) for option in _subtrees(using, "option")):
-            name = _unquote(key) if key[:1] in "'\"" else _unquote(key).lower()
+            name = _option_name(key)
             extra = next((i for i in range(_begin(value) + 1, _end(value)) if value[:1] in "'\""), None)
             if extra is not None:
                 raise self.text.error(
@@ -180,18 +190,102 @@ class _Translator:
             *self._replace_or_keep(tree),
         )
 
+    def create_sink(self, tree: Tree) -> CreateSink:
+        columns: list[ColumnDefinition] = []
+        for column in _subtrees(tree, "column"):
+            name, kind, expression = _values(column)
+            written = self._name(name)
+            if written.text.upper() == "WATERMARK" and self.text.word(_begin(kind)) == "FOR":
+                raise self.text.error("a sink has no watermark", _begin(name), hint="CREATE STREAM has one")
+            if expression is not None:
+                hint = "compute it in the query that writes to the sink"
+                raise self.text.error("a column of a sink is not computed", _begin(expression), hint=hint)
+            if any(written.text.lower() == c.name.lower() for c in columns):
+                raise self.text.error(f"column {written.text} is defined twice", _begin(name))
+            self._check_type(written, kind)
+            columns.append(ColumnDefinition(written.text, str(kind)))
+        keys = _subtrees(tree, "primary_key")
+        if len(keys) > 1:
+            raise self.text.error("a sink has one PRIMARY KEY", _begin(keys[1].children[0]))
+        using = _needed(tree, "using")
+        return CreateSink(
+            self._qualified(_needed(tree, "qualified_name")),
+            tuple(columns),
+            self._key(keys[0], columns) if keys else (),
+            _unquote(_values(using)[0]).lower(),
+            self._options(using),
+            *self._replace_or_keep(tree),
+        )
+
+    def _key(self, tree: Tree, columns: list[ColumnDefinition]) -> tuple[Name, ...]:
+        names = [self._name(token) for token in _values(tree)]
+        known = [column.name for column in columns]
+        for name, token in zip(names, _values(tree), strict=True):
+            if sum(name.text.lower() == other.text.lower() for other in names) > 1:
+                raise self.text.error(f"{name.text} stands twice in PRIMARY KEY", _begin(token))
+            if known and name.text.lower() not in map(str.lower, known):
+                hint = suggestion(name.text, known, "columns")
+                raise self.text.error(f"the sink has no column {name.text}", _begin(token), hint=hint)
+        return tuple(names)
+
+    def create_query(self, tree: Tree) -> CreateQuery:
+        query = self.query(_needed(tree, "query"))
+        into, savepoint = _subtree(tree, "into"), _subtree(tree, "from_savepoint")
+        options = _subtree(tree, "options")
+        return CreateQuery(
+            self._qualified(_needed(tree, "qualified_name")),
+            self._qualified(_needed(into, "qualified_name")) if into is not None else None,
+            self._options(options) if options is not None else (),
+            self._name(_values(savepoint)[0]) if savepoint is not None else None,
+            query,
+            self.text.sql[query.span.start : query.span.end],
+            *self._replace_or_keep(tree),
+            _subtree(tree, "new_checkpoint") is not None,
+        )
+
     def drop(self, tree: Tree) -> Drop:
-        kind = next(t.type for t in tree.children if isinstance(t, Token) and t.type in ("STREAM", "TABLE", "VIEW"))
+        words = [_type(token) for token in tree.children if isinstance(token, Token)]
         name = self._qualified(_needed(tree, "qualified_name"))
-        return Drop(kind.lower(), name, _subtree(tree, "if_exists") is not None)
+        return Drop(words[1].lower(), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
+
+    # Standing queries under names
+
+    def control(self, tree: Tree) -> ControlQuery:
+        action, savepoint = _type(tree.children[0]).lower(), _subtree(tree, "with_savepoint")
+        if savepoint is not None and action != "stop":
+            hint = "STOP QUERY name WITH SAVEPOINT 'name'"
+            raise self.text.error("only STOP QUERY makes a savepoint", _begin(savepoint.children[0]), hint=hint)
+        name = self._qualified(_needed(tree, "qualified_name"))
+        return ControlQuery(action, name, self._name(_values(savepoint)[0]) if savepoint is not None else None)
+
+    def alter(self, tree: Tree) -> AlterQuery:
+        name = self._qualified(_needed(tree, "qualified_name"))
+        keys = [_values(option)[0] for option in _subtrees(tree, "option")] or _values(tree)
+        values: list = [value for _, value in self._options(tree)] or [None] * len(keys)
+        return AlterQuery(
+            name, tuple((Name(_option_name(k), self._span(k)), v) for k, v in zip(keys, values, strict=True))
+        )
+
+    def insert(self, tree: Tree) -> Insert:
+        return Insert(self._qualified(_needed(tree, "qualified_name")), self.query(_needed(tree, "query")))
 
     # Questions and settings
 
     def show(self, tree: Tree) -> Show:
         return Show(_type(tree.children[1]).lower())
 
+    def show_create(self, tree: Tree) -> ShowCreate:
+        return ShowCreate(_type(tree.children[2]).lower(), self._qualified(_needed(tree, "qualified_name")))
+
+    def show_history(self, tree: Tree) -> ShowHistory:
+        return ShowHistory(self._qualified(_needed(tree, "qualified_name")))
+
     def describe(self, tree: Tree) -> Describe:
         return Describe(self._qualified(_needed(tree, "qualified_name")))
+
+    def describe_query(self, tree: Tree) -> DescribeQuery:
+        extended = any(isinstance(token, Token) and token.type == "EXTENDED" for token in tree.children)
+        return DescribeQuery(self._qualified(_needed(tree, "qualified_name")), extended)
 
     def explain(self, tree: Tree) -> Explain:
         part = tree.children[1]
@@ -208,6 +302,9 @@ class _Translator:
         query = self.query(_needed(tree, "query"))
         values = _values(_subtree(tree, "for_key"))
         return ExplainMatch(query, tuple(parse_island(self.text, self._tokens(v), exp.Condition) for v in values))
+
+    def explain_replace(self, tree: Tree) -> ExplainReplace:
+        return ExplainReplace(replace(self.create_query(tree), replace=True))
 
     def set(self, tree: Tree) -> SetOption:
         key, value = [*_values(tree), None, None][:2]
@@ -547,6 +644,12 @@ def _subtree(tree: Tree | None, kind: str) -> Tree | None:
 
 def _subtrees(tree: Tree | None, kind: str) -> list[Tree]:
     return [c for c in tree.children if isinstance(c, Tree) and c.data == kind] if tree is not None else []
+
+
+def _option_name(key: str) -> str:
+    """Return the name of an option; those of Spark's settings are written as they are."""
+    name = _unquote(key)
+    return name if key[:1] in "'\"" or name.startswith("spark.") else name.lower()
 
 
 def _unquote(token: str) -> str:

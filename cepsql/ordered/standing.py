@@ -14,11 +14,13 @@ from cepsql.ordered.row_layout import END_OF_TIME
 class Standing:
     """What waits in a bucket.
 
+    rows:     all rows that are kept.
     waiting:  rows above the bound.
     open:     partitions with something undecided.
     deadline: the least bound that decides one of them without a new row, None where only rows or the end do.
     """
 
+    rows: int
     waiting: int
     open: int
     deadline: int | None
@@ -27,7 +29,8 @@ class Standing:
 def standing(operator: Operator, kept: Kept) -> Standing:
     """Tell what an operator and its stage keep."""
     waiting = sum(rows.num_rows for rows in kept.waiting if rows is not None)
+    rows = waiting + sum(rows.num_rows for rows in kept.held if rows is not None)
     held = [operator.deadlines(open_held(rows), side) for side, rows in enumerate(kept.held) if rows is not None]
     undecided = np.concatenate([found[found < NEVER] for found in held]) if held else np.zeros(0, np.int64)
     timed = undecided[undecided < END_OF_TIME]
-    return Standing(waiting, len(undecided), int(timed.min()) if len(timed) else None)
+    return Standing(rows, waiting, len(undecided), int(timed.min()) if len(timed) else None)

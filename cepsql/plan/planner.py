@@ -21,7 +21,7 @@ from cepsql.language.guard import deep_stack
 from cepsql.language.statements import DeduplicateClause, MatchClause, Query
 from cepsql.language.translate import statements
 from cepsql.plan.distinct import hoist_distinct
-from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, missing_time, reads, walk
+from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
@@ -83,6 +83,13 @@ class Plan:
     def views(self) -> frozenset[str]:
         """The names of the views that are read, lower case."""
         return frozenset(node.view.lower() for node in walk(self.logical) if isinstance(node, Sql) and node.view)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names in the statement itself that are of the catalog, lower case."""
+        below = [part for node in walk(self.logical, views=False) for part in inputs(node)]
+        names = {part.relation.name.lower() for part in below if isinstance(part, Read)}
+        return frozenset(names | {part.view.lower() for part in below if isinstance(part, Sql) and part.view})
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -18,8 +18,12 @@ _COMPUTED = (*AROUND, "qualify", "windows", "group", "having")
 
 @dataclass
 class RowsBelow:
-    """The columns that an operator's rows need: expressions over what a SELECT reads, by the name that they get."""
+    """The columns that an operator's rows need: expressions over what a SELECT reads, by the name that they get.
 
+    reserved: names, lower case, that none of them may have.
+    """
+
+    reserved: frozenset[str] = frozenset()
     names: dict[exp.Expr, exp.Identifier] = field(default_factory=dict)
 
     def take(self, expression: exp.Expr) -> exp.Column:
@@ -35,7 +39,7 @@ class RowsBelow:
 
     def _name(self, expression: exp.Expr) -> exp.Identifier:
         """Return the name of a column itself, unless another one has it."""
-        taken = {name.name.lower() for name in self.names.values()}
+        taken = self.reserved | {name.name.lower() for name in self.names.values()}
         if isinstance(expression, exp.Column) and expression.name.lower() not in taken:
             return exp.to_identifier(expression.name, quoted=expression.this.quoted)
         return exp.to_identifier(f"__c{len(self.names)}")

@@ -114,7 +114,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], given: str, checked: Ch
     assert call is not None
     place = span_of(call, place) or place
     _refuse(select, place)
-    columns, window = RowsBelow(), plan_window(call, place)
+    columns, window = RowsBelow(frozenset({START, END})), plan_window(call, place)
     time = columns.take(call.expressions[0])
     keys = [key for key in select.args["group"].expressions if _window_call(key) is None and not _is_bound(key)]
     names = {key: columns.take(key).name for key in keys}

@@ -13,7 +13,7 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_json, digest
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.plan.identity import spoken_differences
+from cepsql.plan.upgrade import COMPATIBLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_files import check_files
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
@@ -24,6 +24,8 @@ FORMAT = 4
 
 ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 """Who reads the files of a stream: what a checkpoint knows of them differs, so it stays as it was begun."""
+
+_WAY_OUT = "use another checkpoint folder, or remove this one to replay the input from its beginning"
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def open_checkpoint(
     scan: str = SPARK_SCAN,
     buckets: Buckets | None = None,
     epoch: int | None = None,
+    upgrades: bool = False,
 ) -> Checkpoint:
     """Open or make the checkpoint of the query with that identity; None makes a temporary one.
 
@@ -70,6 +73,7 @@ def open_checkpoint(
     scan, buckets: of a new checkpoint (ARROW_SCAN or SPARK_SCAN); an old one keeps its own.
     epoch: of the owner of the query, which takes the checkpoint over from earlier ones; None: nobody owns it, so that
            starts are counted, and the checkpoint must be free.
+    upgrades: one of another text of the query will do, if the plans are compatible (`cepsql.plan.upgrade`).
     `discard` must be called when the query has ended.
     Raises OperationalError if the folder is in use, belongs to another query, another version of cepsql, no query at
     all, or one whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
@@ -89,18 +93,31 @@ def open_checkpoint(
             path.mkdir(parents=True, exist_ok=True)
             checkpoint = replace(checkpoint, lock=lock_checkpoint(path, epoch))
     try:
-        return _opened(checkpoint, drain, epoch)
+        return _opened(checkpoint, drain, epoch, upgrades)
     except BaseException:
         discard(checkpoint)
         raise
 
 
-def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None) -> Checkpoint:
+def kept_identity(folder: str | Path) -> dict | None:
+    """Return the identity of the query whose checkpoint a folder holds, None if it holds none here.
+
+    Raises OperationalError if it is damaged, or in the format of another version of cepsql.
+    """
+    file = Path(folder).expanduser() / "plan.json"
+    if not file.exists():
+        return None
+    plan = _read_plan(file)
+    _check_format(file.parent, plan)
+    return plan["plan"]
+
+
+def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bool) -> Checkpoint:
     """Return a checkpoint with what is kept of it, and keep what is new."""
     file = checkpoint.folder / "plan.json"
     if file.exists():
         plan = _read_plan(file)
-        _verify(checkpoint, plan, drain)
+        _verify(checkpoint, plan, drain, upgrades)
         check_files(Path(checkpoint.spark))
         kept = {"scan": plan["scan"], "buckets": plan["buckets"] and Buckets(**plan["buckets"]), "id": plan["id"]}
         checkpoint = replace(checkpoint, **kept, epoch=plan["epoch"] + 1 if epoch is None else epoch)
@@ -131,18 +148,21 @@ def _read_plan(file: Path) -> dict:
         raise OperationalError(f"the checkpoint file {file} is damaged", hint=hint) from error
 
 
-def _verify(checkpoint: Checkpoint, plan: dict, drain: bool) -> None:
-    hint = "use another checkpoint folder, or remove this one to replay the input from its beginning"
-    folder = checkpoint.folder
+def _check_format(folder: Path, plan: dict) -> None:
     if plan.get("format") != FORMAT:
-        raise OperationalError(f"the checkpoint {folder} is in the format of another version of cepsql", hint=hint)
-    if canonical_json(plan.get("plan")) != canonical_json(checkpoint.identity):
-        differing = spoken_differences(plan.get("plan"), json.loads(canonical_json(checkpoint.identity)))
-        raise OperationalError(f"the checkpoint {folder} belongs to a different query: {differing}", hint=hint)
+        raise OperationalError(f"the checkpoint {folder} is in the format of another version of cepsql", hint=_WAY_OUT)
+
+
+def _verify(checkpoint: Checkpoint, plan: dict, drain: bool, upgrades: bool) -> None:
+    folder = checkpoint.folder
+    _check_format(folder, plan)
+    found = upgrade(plan["plan"], json.loads(canonical_json(checkpoint.identity)))
+    if found.kind != SAME and not (upgrades and found.kind == COMPATIBLE):
+        message = f"the checkpoint {folder} belongs to a different query: {found.differences}"
+        raise OperationalError(message, hint=_WAY_OUT)
     if plan.get("finished") or (is_ended(checkpoint.control) and not drain):
-        raise OperationalError(
-            f"the input of checkpoint {folder} was ended: every further row would be late", hint=hint
-        )
+        message = f"the input of checkpoint {folder} was ended: every further row would be late"
+        raise OperationalError(message, hint=_WAY_OUT)
 
 
 def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:

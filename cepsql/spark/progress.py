@@ -49,8 +49,8 @@ _INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
-STANDING = ("waiting", "open", "deadline")
-"""What a stage observes of what it holds (`cepsql.ordered.standing.Standing`)."""
+STANDING = ("deadline", "rows", "waiting", "open", "bytes")
+"""What a stage observes of what it holds (`cepsql.ordered.standing.Standing`), and the bytes of its state."""
 
 _LAST_EVENTS_SECONDS = 10
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -75,6 +75,10 @@ class Progress:
     waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
     bound:           event time in microseconds up to which rows were released, None until there is one; `watermark` is
                      the same as a time. Neither changes when the input ends, which `ended` tells.
+    batch_seconds:   how long the last batch took.
+    state_rows, state_bytes: what the query keeps between batches, as of the last batch; of a query without an ordered
+                     operator what Spark says.
+    counted_on:      whether the numbers go on from what the checkpoint has counted.
     rows_waiting:    rows above the watermark, which wait for it.
     open:            partitions with something undecided, such as an open match.
     next_deadline:   event time in microseconds at which the first of them is decided without a new row, None where none
@@ -103,6 +107,10 @@ class Progress:
     waiting: str | None = None
     bound: int | None = None
     ended: bool = False
+    batch_seconds: float = 0.0
+    state_rows: int = 0
+    state_bytes: int = 0
+    counted_on: bool = False
     rows_waiting: int = 0
     open: int = 0
     next_deadline: int | None = None
@@ -195,6 +203,8 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str]
         "batches": progress.batches + 1,
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
+        "batch_seconds": event.batchDuration / 1000,
+        "counted_on": progress.counted_on or bool(fresh),
     }
     behind = [records_behind(source.endOffset, source.latestOffset) for source in event.sources]
     totals["records_behind"] = sum(filter(None, behind)) if any(lag is not None for lag in behind) else None
@@ -231,13 +241,19 @@ def _standing(progress: Progress, event: StreamingQueryProgress, everything: Map
         reached = (event.eventTime or {}).get("watermark")
         micros = None if reached is None else _micros(datetime.datetime.fromisoformat(reached))
         # Before it has one, Spark says that its watermark is the epoch.
-        return {"bound": micros or progress.bound}
+        size = {
+            "state_rows": sum(operator.numRowsTotal for operator in event.stateOperators),
+            "state_bytes": sum(operator.memoryUsedBytes for operator in event.stateOperators),
+        }
+        return {"bound": micros or progress.bound, **size}
     bounds = [values["bound"] for values in stages]
     times = [bound for bound in bounds if BEGINNING < bound < END_OF_TIME]
     deadlines = [values["deadline"] for values in stages if values.get("deadline") is not None]
     return {
         "bound": max(times, default=progress.bound),
         "ended": END_OF_TIME in bounds,
+        "state_rows": sum(values.get("rows") or 0 for values in stages),
+        "state_bytes": sum(values.get("bytes") or 0 for values in stages),
         "rows_waiting": sum(values.get("waiting") or 0 for values in stages),
         "open": sum(values.get("open") or 0 for values in stages),
         "next_deadline": min(deadlines, default=None),

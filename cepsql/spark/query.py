@@ -162,15 +162,17 @@ class StandingQuery:
         except (PySparkException, Py4JError) as exception:
             raise self._translated(exception) from exception
 
-    def stop(self) -> None:
+    def stop(self, patience: float = 0.0) -> None:
         """End the query and wait for it; nothing happens if it has ended. Safe in a signal handler.
 
+        patience: seconds that the batch which runs now may take to its end; a later start does one that was cut short
+                  anew.
         Spark is called from another thread, for the handler may have interrupted a call of this one.
         """
         self._sink.close()
         if not self._done.is_set():
             self._stopping.set()
-            threading.Thread(target=self._stop_spark, daemon=True).start()
+            threading.Thread(target=self._stop_spark, args=(patience,), daemon=True).start()
         self._done.wait()
 
     def _start(self) -> None:
@@ -255,12 +257,25 @@ class StandingQuery:
                 limit = setting(self._frame.sparkSession, "spark.sql.streaming.numRecentProgressUpdates")
                 self._watch.complete(self._query, int(limit))
 
-    def _stop_spark(self) -> None:
+    def _stop_spark(self, patience: float = 0.0) -> None:
         try:
             with self._lock:
+                self._await_batch(patience)
                 self._query.stop()
         except (PySparkException, Py4JError) as exception:
             self._error = self._error or self._translated(exception)
+
+    def _await_batch(self, patience: float) -> None:
+        """Wait until the batch that runs now, if one does, has ended."""
+        end, at = time.monotonic() + patience, self._batch()
+        while time.monotonic() < end and self._query.isActive and self._query.status["isTriggerActive"]:
+            if self._batch() != at:
+                return
+            time.sleep(0.05)
+
+    def _batch(self) -> int:
+        last = self._query.lastProgress
+        return last.batchId if last is not None else -1
 
     def _translated(self, exception: BaseException) -> Error:
         raised = self._sink.raised

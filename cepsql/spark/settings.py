@@ -74,8 +74,14 @@ def stage_settings(
     """
     given = spark.conf.getAll
     lent = {key: value for key, value in (STAGE_SETTINGS | dict(more or {})).items() if key not in given}
-    if unchecked:
-        lent |= UNCHECKED_SETTINGS
+    with lent_settings(spark, lent | UNCHECKED_SETTINGS if unchecked else lent):
+        yield
+
+
+@contextmanager
+def lent_settings(spark: SparkSession, lent: Mapping[str, str]) -> Iterator[None]:
+    """Apply settings to a session, and set back what it said before."""
+    given = spark.conf.getAll
     before = {key: given[key] for key in lent if key in given}
     try:
         for key, value in lent.items():

@@ -94,7 +94,8 @@ def run_stage(
     )
     counted = [F.sum(F.col(f"`{name}`")).alias(name) for name in names]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
-    held = [F.sum("waiting").alias("waiting"), F.sum("open").alias("open"), F.min("deadline").alias("deadline")]
+    held = [F.sum(F.col(f"`{name}`")).alias(name) for name in STANDING[1:]]
+    held = [F.min("deadline").alias("deadline"), *held]
     observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"), *held)
     return observed.select("bound", "output")
 
@@ -186,8 +187,9 @@ def _advance(
     counts = _counted(stage, advanced.counts, advanced.total)
     for i, piece in enumerate(list(_serialized(advanced)) or [None]):
         numbers = counts if i == 0 else dict.fromkeys(counts, 0)
-        held = asdict(advanced.standing) if i == 0 else {"waiting": 0, "open": 0, "deadline": None}
-        row = {**numbers, **held, "bound": advanced.bound, "output": piece}
+        held = asdict(advanced.standing) if i == 0 else {"rows": 0, "waiting": 0, "open": 0, "deadline": None}
+        size = len(advanced.state) if i == 0 else 0
+        row = {**numbers, **held, "bytes": size, "bound": advanced.bound, "output": piece}
         columns = {name: [value] for name, value in row.items()}
         yield pd.DataFrame(columns | {"deadline": pd.array([row["deadline"]], "Int64")})
 

@@ -25,7 +25,7 @@ def check(argv: Sequence[str]) -> int:
     from cepsql.runner.console import Console
     from cepsql.runner.report import report
 
-    console, engine, found = Console(sys.stdout, sys.stderr), connect(), 0
+    console, engine, found = Console(sys.stdout, sys.stderr), connect(catalog=""), 0
     for text, file in chosen.files:
         for error in checked(engine, text, dict(chosen.variable)):
             report(error, console, file=file)

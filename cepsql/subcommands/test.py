@@ -30,7 +30,7 @@ def test(argv: Sequence[str]) -> int:
     from cepsql.engine import connect
 
     failed = 0
-    with connect() as engine:
+    with connect(catalog="") as engine:
         for path in files:
             lines = list(_run(path, chosen.update, engine))
             print("\n".join(lines), flush=True)

@@ -45,7 +45,9 @@ def test_replace_keep_and_drop():
     assert len(fresh.catalog.get("ticks").columns) == 9
     fresh.sql("CREATE OR REPLACE STREAM Ticks (other INT) USING json")
     assert [column.name for column in fresh.catalog.get("TICKS").columns] == ["other"]
-    fresh.sql("DROP STREAM ticks")
+    with pytest.raises(ProgrammingError, match="stream Ticks is read by view busy"):
+        fresh.sql("DROP STREAM ticks")
+    assert fresh.sql("DROP STREAM ticks CASCADE").message == "stream Ticks dropped, and with it view busy"
     assert fresh.catalog.find("ticks") is None
     fresh.sql("DROP STREAM IF EXISTS ticks")
     with pytest.raises(ProgrammingError, match="there is no stream, table or view ticks"):

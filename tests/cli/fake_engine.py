@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 
-from cepsql.catalog import Catalog
+from cepsql.catalog.catalog import Catalog
 from cepsql.engine import Answer
 
 

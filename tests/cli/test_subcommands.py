@@ -50,15 +50,24 @@ def test_check_gives_all_errors_with_their_places(project, capsys):
     ]
 
 
+def test_check_knows_what_is_defined_and_starts_nothing(project, capsys):
+    (project / "more.sql").write_text(
+        "CREATE SINK found USING console;\nCREATE QUERY dear INTO found AS SELECT price FROM trades WHERE price > 9;\n"
+        "START QUERY dear;\nSTOP QUERY cheap;\nCREATE QUERY odd INTO found AS SELECT prise FROM trades;"
+    )
+    assert main(["check", "streams.sql", "more.sql"]) == 1
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error")]
+    assert [line.split(":")[2] for line in said] == ["4", "5"]
+
+
 def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
-    monkeypatch.setattr(cepsql.engine, "connect", lambda given=None: connect(given or spark))
+    monkeypatch.setattr(cepsql.engine, "connect", lambda given=None, **_: connect(given or spark))
     text = (project / "rising.test").read_text()
-    (project / "wrong.test").write_text(text.replace("ACME|1.0|2.5", "ACME|1.0|3.5"))
+    (project / "rising.test").write_text(text.replace("ACME|1.0|2.5", "ACME|1.0|3.5"))
     assert main(["test", "."]) == 1
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
-        "ok     rising.test",
-        "FAILED wrong.test",
+        "FAILED rising.test",
         "  batch 2: - expected, + came",
         "    - ACME|1.0|3.5|10:00:30",
         "    + ACME|1.0|2.5|10:00:30",
@@ -66,9 +75,9 @@ def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
         "    - ACME|1.0|3.5|10:00:30",
         "    + ACME|1.0|2.5|10:00:30",
     ]
-    assert captured.err == "1 of 2 hold\n"
-    assert main(["test", "--update", "wrong.test"]) == 0
-    assert (project / "wrong.test").read_text() == text
+    assert captured.err == "0 of 1 hold\n"
+    assert main(["test", "--update", "rising.test"]) == 0
+    assert (project / "rising.test").read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -81,7 +90,7 @@ def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
     ],
 )
 def test_a_file_that_is_no_test(tmp_path, capsys, monkeypatch, spark, text, said):
-    monkeypatch.setattr(cepsql.engine, "connect", lambda given=None: connect(given or spark))
+    monkeypatch.setattr(cepsql.engine, "connect", lambda given=None, **_: connect(given or spark))
     (tmp_path / "a.test").write_text(text)
     assert main(["test", str(tmp_path / "a.test")]) == 1
     assert said in capsys.readouterr().out

@@ -23,10 +23,10 @@ def found(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("|", ["CREATE", "DESC"]),
+        ("|", ["ALTER", "CREATE"]),
         ("SEL|", ["SELECT"]),
         ("cre|", ["CREATE"]),
-        ("CREATE |", ["OR", "STREAM", "TABLE", "VIEW"]),
+        ("CREATE |", ["OR", "QUERY", "SINK", "STREAM", "TABLE", "VIEW"]),
         ("SELECT * FROM t|", ["ticks", "trades", "top"]),
         ("SELECT * FROM ticks JOIN tr|", ["trades"]),
         ("DESCRIBE ti|", ["ticks"]),
@@ -52,7 +52,7 @@ def found(text: str) -> list[str]:
         ("CREATE STREAM s (a INT) USING c|", ["csv"]),
         ("CREATE STREAM s (a INT) USING rate OPTIONS (|", ["rowsPerSecond", "numPartitions", "rampUpTime"]),
         ("SET |", ["cepsql.scan"]),
-        ("SELECT 1; SHOW S|", ["STREAMS"]),
+        ("SELECT 1; SHOW ST|", ["STREAMS"]),
     ],
 )
 def test_the_first_suggestions(text, first):

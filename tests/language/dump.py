@@ -4,11 +4,15 @@ from dataclasses import fields
 
 from cepsql.errors import Span
 from cepsql.language.statements import (
+    CreateQuery,
+    CreateSink,
     CreateSource,
     CreateView,
     DeduplicateClause,
     Explain,
     ExplainMatch,
+    ExplainReplace,
+    Insert,
     MatchClause,
     Name,
     Query,
@@ -30,6 +34,14 @@ def dump(statement: Statement) -> str:
         case CreateView(name, query, sql):
             head = f"create view {name.text}{_flags(statement)}"
             return "\n".join([head, f"  text: {' '.join(sql.split())}", *_query(query)])
+        case CreateQuery():
+            return "\n".join(_registered(statement))
+        case ExplainReplace(create):
+            return "\n".join(["explain", *_registered(create)])
+        case Insert(sink, query):
+            return "\n".join([f"insert into {sink.text}", *_query(query)])
+        case CreateSink():
+            return "\n".join(_sink(statement))
         case CreateSource():
             return "\n".join(_source(statement))
     values = [getattr(statement, field.name) for field in fields(statement)]
@@ -98,7 +110,24 @@ def _source(create: CreateSource) -> list[str]:
     return lines
 
 
-def _flags(create: CreateSource | CreateView) -> str:
+def _sink(create: CreateSink) -> list[str]:
+    lines = [f"create sink {create.name.text}{_flags(create)}"]
+    lines += [f"  {column.name}: {column.type}" for column in create.columns]
+    if create.key:
+        lines.append(f"  key: {', '.join(name.text for name in create.key)}")
+    return [*lines, f"  using {create.format}", *(f"    {key} = {value!r}" for key, value in create.options)]
+
+
+def _registered(create: CreateQuery) -> list[str]:
+    lines = [f"create query {create.name.text}{_flags(create)}"]
+    lines += [f"  into: {create.sink.text}"] if create.sink else []
+    lines += [f"  {key} = {value!r}" for key, value in create.options]
+    lines += [f"  from savepoint: {create.savepoint.text}"] if create.savepoint else []
+    lines += ["  with a new checkpoint"] if create.new_checkpoint else []
+    return [*lines, f"  text: {' '.join(create.sql.split())}", *_query(create.query)]
+
+
+def _flags(create: CreateSource | CreateView | CreateSink | CreateQuery) -> str:
     return "".join(
         word for word, said in ((" or replace", create.replace), (" if absent", create.if_not_exists)) if said
     )

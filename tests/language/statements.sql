@@ -138,19 +138,19 @@ query: SELECT * FROM VALUES (1, 2)
 ====
 DROP STREAM ticks
 ----
-Drop 'stream' ticks False
+Drop 'stream' ticks False False
 ====
 DROP TABLE IF EXISTS a.t
 ----
-Drop 'table' a.t True
+Drop 'table' a.t True False
 ====
 DROP VIEW `a view`
 ----
-Drop 'view' a view False
+Drop 'view' a view False False
 ====
 DROP STREAM stream
 ----
-Drop 'stream' stream False
+Drop 'stream' stream False False
 ====
 SHOW STREAMS
 ----

@@ -11,6 +11,8 @@ from cepsql.language.translate import statements
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("case", [*params(HERE, "matches.sql"), *params(HERE, "statements.sql")])
+@pytest.mark.parametrize(
+    "case", [case for name in ("matches", "statements", "standing") for case in params(HERE, f"{name}.sql")]
+)
 def test_statement(case, update):
     check(case, "\n".join(map(dump, statements(case.text))), update)

@@ -61,7 +61,7 @@ MATCH = "SELECT * FROM ticks MATCH_RECOGNIZE ("
     ("text", "some", "none"),
     [
         ("", {"CREATE", "DROP", "SHOW", "EXPLAIN", "SET", "SQL"}, {"MEASURES", "WATERMARK"}),
-        ("SHOW", {"STREAMS", "TABLES", "VIEWS"}, {"SQL", "CREATE"}),
+        ("SHOW", {"STREAMS", "TABLES", "VIEWS"}, {"SQL", "SELECT"}),
         ("SHOW TABLES;", {"CREATE", "SQL"}, {"TABLES"}),
         ("CREATE", {"OR", "STREAM", "TABLE", "VIEW"}, {"SQL"}),
         ("CREATE STREAM s (", {"NAME", "WATERMARK"}, {"USING"}),

@@ -16,7 +16,10 @@ NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches"
 
 def event(batch=7, operators=(), sources=(), watermark=None, **observed) -> SimpleNamespace:
     rows = {name: Row(**values) for name, values in observed.items()}
-    states = [SimpleNamespace(operatorName=name, numRowsDroppedByWatermark=rows) for name, rows in operators]
+    states = [
+        SimpleNamespace(operatorName=name, numRowsDroppedByWatermark=rows, numRowsTotal=1, memoryUsedBytes=2)
+        for name, rows in operators
+    ]
     return SimpleNamespace(
         batchId=batch,
         batchDuration=500,

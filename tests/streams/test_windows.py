@@ -66,10 +66,10 @@ QUERIES = {
           SUM(n) OVER (PARTITION BY until) AS overall FROM (
           SELECT window.end AS until, k, COUNT(*) AS n FROM events GROUP BY k, window(ts, '10 seconds'))
         QUALIFY ROW_NUMBER() OVER w <= 2 WINDOW w AS (PARTITION BY until ORDER BY n DESC, k)""",
-    "windows over windows": """SELECT at, most, ROW_NUMBER() OVER (ORDER BY at) AS number FROM (
-          SELECT window.end AS at, MAX(n) AS most FROM (
-            SELECT k, window.end, COUNT(*) AS n FROM events GROUP BY 1, 2, window(ts, '2 seconds'))
-          GROUP BY window(end, '10 seconds'))""",
+    "windows over windows": """SELECT at, no, most, ROW_NUMBER() OVER (PARTITION BY no ORDER BY at, most) AS n FROM (
+          SELECT window.end AS at, window_end IS NULL AS no, MAX(n) AS most FROM (
+            SELECT k AS window_end, window.end AS e, COUNT(*) AS n FROM events GROUP BY 1, 2, window(ts, '2 seconds'))
+          GROUP BY window_end, window(e, '10 seconds'))""",
     "sessions": """SELECT k, n, total, at, MIN(n) OVER (ORDER BY at, k, n ROWS 1 PRECEDING) AS least FROM (
           SELECT k, session_window.end AS at, session_window.start AS since, COUNT(*) AS n, SUM(x) AS total FROM events
           GROUP BY k, session_window(ts, '1500 milliseconds'))""",

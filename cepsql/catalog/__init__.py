@@ -1,0 +1,120 @@
+"""What names mean: the streams, tables and views that statements may read, the sinks that queries write to."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ColumnDefinition:
+    """A column of a stream or table: its Spark SQL type, and where it comes from if it is not read like the others.
+
+    expression: the Spark SQL that computes it.
+    metadata:   what it holds of the record that carries the row, such as the offset in Kafka.
+    """
+
+    name: str
+    type: str
+    expression: str | None = None
+    metadata: str | None = None
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """The event-time column and how long (microseconds) rows may come after later ones."""
+
+    column: str
+    delay: int
+
+
+@dataclass(frozen=True)
+class ValueFormat:
+    """How the value of a record holds the columns of a row: json, csv, avro or debezium, and the options of that."""
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A stream or a bounded table that Spark reads: format and options as for spark.readStream or spark.read.
+
+    value:     how the values of records hold rows, None where the format says it all.
+    late_rows: the table that holds the rows of this stream that queries do not use.
+    late_of:   name of the stream whose late rows this table holds.
+    """
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+    streaming: bool = True
+    watermark: Watermark | None = None
+    late_rows: "Source | None" = None
+    late_of: str | None = None
+    value: ValueFormat | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """A named query: its text as the user wrote it, and what is known of the rows that it gives.
+
+    reads: the names in its text that are of the catalog, lower case.
+    """
+
+    name: str
+    sql: str
+    columns: tuple[ColumnDefinition, ...]
+    streaming: bool
+    watermark: Watermark | None = None
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A DataFrame that a program gave a name to; `frame` is opaque here."""
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    frame: Any = field(compare=False, repr=False)
+    streaming: bool = False
+    watermark: Watermark | None = None
+
+
+Relation = Source | View | Registered
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where a query writes its rows: format and options of the writer.
+
+    columns: what the sink takes, in this order; empty: whatever the query gives.
+    options: as written; `${NAME}` and `${file:PATH}` in values are resolved only when the sink is opened.
+    key:     the columns of PRIMARY KEY, by which a table is updated; empty: rows are only added.
+    """
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+    key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RegisteredQuery:
+    """A query that stands under a name: its text, and the sink that its rows go to.
+
+    sink:    None: the rows go nowhere, and only its counts are kept.
+    options: what ALTER QUERY ... SET gives, such as trigger and checkpoint.
+    reads:   the names in its text that are of the catalog, lower case.
+    id:      tells it from others that have had its name; its checkpoint folder goes by it.
+    """
+
+    name: str
+    sink: str | None
+    sql: str
+    options: tuple[tuple[str, str], ...] = ()
+    reads: tuple[str, ...] = ()
+    id: str = ""
+
+
+Definition = Relation | Sink | RegisteredQuery

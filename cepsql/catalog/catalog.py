@@ -1,0 +1,155 @@
+"""The catalog: names and their definitions, in this process alone or in a database that several processes share."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink
+from cepsql.catalog.names import Names, kind, listed
+from cepsql.catalog.secret_options import check_kept
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
+
+if TYPE_CHECKING:
+    from cepsql.catalog.store import Store
+
+
+class Catalog:
+    """Definitions by name; names are not case-sensitive.
+
+    store: where definitions are kept and shared; None keeps them in this process. A DataFrame that a program gave a
+           name to is of this process in any case, and hides what the store has under its name.
+    """
+
+    def __init__(self, store: "Store | None" = None):
+        self.store = store
+        self._names = Names()
+        self._frames: dict[str, Registered] = {}
+        self._generation = -1
+
+    def __iter__(self) -> Iterator[Relation]:
+        return iter(self.names.relations)
+
+    @property
+    def names(self) -> Names:
+        """What is defined now, by any process."""
+        if self.store is not None:
+            generation = self.store.generation()
+            if generation != self._generation:
+                self._generation, definitions = self.store.load()
+                self._names = Names(definitions)
+        return self._names if not self._frames else self._names.hidden_by(self._frames.values())
+
+    def find(self, name: str) -> Relation | None:
+        """Return the relation of that name, or None."""
+        found = self.names.find(name)
+        return None if isinstance(found, Sink) else found
+
+    def get(self, name: str, span: Span | None = None) -> Relation:
+        """Return the relation of that name.
+
+        Raises ProgrammingError, pointing at `span`, if there is none.
+        """
+        names = self.names
+        found = names.find(name)
+        if isinstance(found, Sink):
+            hint = f"INSERT INTO {found.name} and CREATE QUERY ... INTO {found.name} write to it"
+            raise ProgrammingError(f"{found.name} is a sink and cannot be read", span, hint)
+        if found is None:
+            known = suggestion(name, [r.name for r in names.relations], "known")
+            raise ProgrammingError(f"there is no stream, table or view {name}", span, known)
+        return found
+
+    def sink(self, name: str, span: Span | None = None) -> Sink:
+        """Return the sink of that name.
+
+        Raises ProgrammingError, pointing at `span`, if there is none.
+        """
+        names = self.names
+        found = names.find(name)
+        if isinstance(found, Sink):
+            return found
+        if found is not None:
+            raise ProgrammingError(f"{found.name} is a {kind(found)}, not a sink", span, "CREATE SINK makes one")
+        hint = suggestion(name, [s.name for s in names.sinks], "sinks")
+        raise ProgrammingError(f"there is no sink {name}", span, hint)
+
+    def query(self, name: str, span: Span | None = None) -> RegisteredQuery:
+        """Return the query that stands under that name.
+
+        Raises ProgrammingError, pointing at `span`, if there is none.
+        """
+        names = self.names
+        found = names.query(name)
+        if found is None:
+            hint = suggestion(name, [q.name for q in names.queries], "queries")
+            raise ProgrammingError(f"there is no query {name}", span, hint)
+        return found
+
+    def add(
+        self, added: Definition, replace: bool = False, span: Span | None = None, late_span: Span | None = None
+    ) -> None:
+        """Enter a definition; see `Names.add`.
+
+        Raises NotSupportedError if a definition would be kept that reads a DataFrame of this process, and
+        ProgrammingError for a secret that would be kept as it is written.
+        """
+        if self.store is not None:
+            if isinstance(added, Registered):
+                self._frames = {**self._frames, added.name.lower(): added}
+                return
+            check_kept(added, span)
+            self._check_frames(added, replace, span)
+        with self._changed() as names:
+            names.add(added, replace, span, late_span)
+        if not isinstance(added, RegisteredQuery):
+            self._frames.pop(added.name.lower(), None)
+
+    def remove(self, name: str, span: Span | None = None) -> None:
+        """Remove a relation; see `drop`, which removes what reads it too."""
+        self.drop(self.get(name, span), span=span)
+
+    def drop(self, dropped: Definition, cascade: bool = False, span: Span | None = None) -> list[Definition]:
+        """Remove a definition and, with `cascade`, all that reads it or writes to it; return what went along.
+
+        Raises ProgrammingError, with the list of these, if `cascade` is false and there are some.
+        """
+        if isinstance(dropped, Registered) and self.store is not None:
+            del self._frames[dropped.name.lower()]
+            return []
+        with self._changed() as names:
+            along = names.dependents(dropped)
+            if along and not cascade:
+                verb = "written to by" if isinstance(dropped, Sink) else "read by"
+                message = f"{kind(dropped)} {dropped.name} is {verb} {listed(along)}"
+                raise ProgrammingError(message, span, f"DROP {kind(dropped).upper()} {dropped.name} CASCADE drops all")
+            for definition in (dropped, *along):
+                names.remove(definition, span)
+        return along
+
+    @contextmanager
+    def _changed(self) -> Iterator[Names]:
+        """Lend the names; what was changed holds, for every process, once the block has ended without an error."""
+        if self.store is None:
+            draft = Names(self._names)
+            yield draft
+            self._names = draft
+            return
+        with self.store.changing() as change:
+            draft = Names(change.definitions)
+            yield draft
+            change.definitions = list(draft)
+        self._generation, self._names = change.generation, draft
+
+    def _check_frames(self, added: Definition, replace: bool, span: Span | None) -> None:
+        """Keep what lives in this process only out of what others read."""
+        if not replace and not isinstance(added, RegisteredQuery) and added.name.lower() in self._frames:
+            hint = "CREATE OR REPLACE replaces it"
+            raise ProgrammingError(f"{added.name} exists already, as a DataFrame of this process", span, hint)
+        reads = getattr(added, "reads", ())
+        frame = next((self._frames[name] for name in reads if name in self._frames), None)
+        if frame is not None:
+            raise NotSupportedError(
+                f"{added.name} reads {frame.name}, a DataFrame of this process, so no catalog can keep it",
+                span,
+                "CREATE STREAM and CREATE TABLE define what other processes can read too",
+            )

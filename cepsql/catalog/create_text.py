@@ -1,0 +1,94 @@
+"""The statement that makes a definition anew: what SHOW CREATE shows."""
+
+import re
+
+from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View, Watermark
+from cepsql.catalog.references import has_references
+from cepsql.secrets import holds_secret, is_secret
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_PLAIN_KEY = re.compile(r"[a-z_][a-z0-9_]*([.-][a-z0-9_]+)*|spark(\.\w+)+", re.ASCII)
+_UNITS = (("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000), ("MICROSECOND", 1))
+
+
+def create_text(definition: Source | View | Sink | RegisteredQuery) -> str:
+    """Return the CREATE statement of a definition, with stars for secrets that are not references.
+
+    >>> print(create_text(Sink("out", (ColumnDefinition("id", "INT"),), "json", (("path", "/x"),), ("id",))))
+    CREATE SINK out (
+      id INT,
+      PRIMARY KEY (id)
+    ) USING json OPTIONS (
+      path '/x'
+    )
+    """
+    name = _qualified(definition.name)
+    match definition:
+        case Source():
+            kind = "STREAM" if definition.streaming else "TABLE"
+            mark = [_watermark(definition.watermark)] if definition.watermark else []
+            text = f"CREATE {kind} {name}{_columns(definition.columns, mark)}{_using(definition)}"
+            if definition.value is not None:
+                text += f" FORMAT {_quoted(definition.value.name)}{_options(definition.value.options)}"
+            late = definition.late_rows
+            return text if late is None else f"{text}\nLATE ROWS INTO {_qualified(late.name)}{_using(late)}"
+        case View():
+            return f"CREATE VIEW {name} AS\n{definition.sql}"
+        case Sink():
+            key = [f"PRIMARY KEY ({', '.join(map(_quoted, definition.key))})"] if definition.key else []
+            return f"CREATE SINK {name}{_columns(definition.columns, key)}{_using(definition)}"
+        case RegisteredQuery():
+            into = f" INTO {_qualified(definition.sink)}" if definition.sink else ""
+            return f"CREATE QUERY {name}{into}{_options(definition.options)} AS\n{definition.sql}"
+
+
+def _columns(columns: tuple[ColumnDefinition, ...], further: list[str]) -> str:
+    lines = [_column(column) for column in columns] + further
+    return " (\n  " + ",\n  ".join(lines) + "\n)" if lines else ""
+
+
+def _column(column: ColumnDefinition) -> str:
+    origin = f" AS {column.expression}" if column.expression else ""
+    if column.metadata:
+        origin = f" METADATA FROM {_text(column.metadata)}"
+    return f"{_quoted(column.name)} {column.type}{origin}"
+
+
+def _watermark(mark: Watermark) -> str:
+    name = _quoted(mark.column)
+    if not mark.delay:
+        return f"WATERMARK FOR {name} AS {name}"
+    unit, size = next((unit, size) for unit, size in _UNITS if mark.delay % size == 0)
+    return f"WATERMARK FOR {name} AS {name} - INTERVAL '{mark.delay // size}' {unit}"
+
+
+def _using(definition: Source | Sink) -> str:
+    return f" USING {_quoted(definition.format)}{_options(definition.options)}"
+
+
+def _options(options: tuple[tuple[str, str], ...]) -> str:
+    lines = [f"{_key(name)} {_text(shown_option(name, value))}" for name, value in options]
+    return " OPTIONS (\n  " + ",\n  ".join(lines) + "\n)" if lines else ""
+
+
+def shown_option(name: str, value: str) -> str:
+    """Return the value of an option as it may be shown."""
+    secret = is_secret(name) or holds_secret(name, value)
+    return "*****" if secret and not has_references(value) else value
+
+
+def _qualified(name: str) -> str:
+    return ".".join(map(_quoted, name.split(".")))
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def _key(name: str) -> str:
+    return name if _PLAIN_KEY.fullmatch(name) else _text(name)
+
+
+def _text(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+    return f"'{escaped}'"

@@ -1,0 +1,123 @@
+"""The database that a catalog is kept in: an SQLite file, or PostgreSQL by URL."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from cepsql.catalog.references import referenced_values, resolved
+from cepsql.catalog.schema import CATALOG, migrate
+from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.secrets import redact
+
+_LOCK = 0x6365_7073
+"""The advisory lock of PostgreSQL under which a catalog is made or migrated."""
+
+_SECONDS_OF_PATIENCE = 30
+"""How long a process waits for another one's transaction."""
+
+
+class Database:
+    """Transactions on a catalog's database, whose clock is the one that counts.
+
+    location: a path of an SQLite file, which is made if it is missing, or a URL of SQLAlchemy's; references in it are
+              resolved, and PostgreSQL is reached through psycopg.
+    """
+
+    def __init__(self, location: str):
+        self.location = location
+        options = [("url", location)]
+        self._hidden = referenced_values(options)
+        self._engine = _engine(resolved(options, "the catalog")["url"])
+        with self.writing(first=True) as connection:
+            migrate(connection)
+
+    @property
+    def file(self) -> Path | None:
+        """The SQLite file, None for another database."""
+        name = self._engine.url.database
+        return Path(name) if self._engine.dialect.name == "sqlite" and name else None
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Lend a connection whose reads are of one moment.
+
+        Raises OperationalError if the database cannot be reached.
+        """
+        with self._translated(), self._engine.connect() as connection:
+            yield connection.execution_options(writes=False)
+
+    @contextmanager
+    def writing(self, first: bool = False) -> Iterator[sa.Connection]:
+        """Lend a connection in a transaction that no other process writes beside; it is committed at the end.
+
+        first: the catalog may not have its tables yet.
+        Raises OperationalError if the database cannot be reached.
+        """
+        with self._translated(), self._engine.begin() as connection:
+            if self._engine.dialect.name != "sqlite":
+                lock = sa.select(sa.func.pg_advisory_xact_lock(_LOCK)) if first else CATALOG.select().with_for_update()
+                connection.execute(lock)
+            yield connection
+
+    @property
+    def now(self) -> sa.ColumnElement[float]:
+        """The seconds since 1970 by the clock of the database, as an expression."""
+        if self._engine.dialect.name == "sqlite":
+            return sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Double)
+        return sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Double)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sa.exc.SQLAlchemyError as error:
+            cause = getattr(error, "orig", None) or error
+            said = redact(" ".join(str(cause).split()), self._hidden)
+            raise OperationalError(f"the catalog {self.shown} cannot be used: {said}") from None
+
+    @property
+    def shown(self) -> str:
+        """The location as messages may show it."""
+        return re.sub(r"(://[^/@:]*):[^@]*@", r"\1:***@", self.location)
+
+
+def _engine(location: str) -> sa.Engine:
+    url = re.sub(r"^postgres(ql)?://", "postgresql+psycopg://", location) if "://" in location else ""
+    if url and not url.startswith(("postgresql+psycopg:", "sqlite:")):
+        scheme = url.partition(":")[0]
+        raise ProgrammingError(f"a catalog cannot be kept in {scheme}", hint="a path of a file, or postgresql://...")
+    if url.startswith("postgresql"):
+        try:
+            return sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5})
+        except ModuleNotFoundError:
+            raise OperationalError("PostgreSQL needs psycopg", hint="pip install 'cepsql[postgresql]'") from None
+    if not url:
+        path = Path(location).expanduser().absolute()
+        if not path.parent.is_dir():
+            raise OperationalError(f"the catalog {location} cannot be used: the folder {path.parent} does not exist")
+        url = sa.URL.create("sqlite", database=str(path)).render_as_string()
+    engine = sa.create_engine(url, connect_args={"timeout": _SECONDS_OF_PATIENCE}, poolclass=NullPool)
+    sa.event.listen(engine, "connect", _prepared)
+    sa.event.listen(engine, "begin", _begun)
+    return engine
+
+
+def _prepared(connection, record) -> None:
+    # Transactions begin as `_begun` says, not as Python's driver guesses.
+    connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begun(connection: sa.Connection) -> None:
+    # One that reads first and writes then could not get the lock any more.
+    writes = connection.get_execution_options().get("writes", True)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,178 @@
+"""What stands under which name, and what reads what: one state of a catalog, without where it is kept."""
+
+from collections.abc import Iterable, Iterator
+
+from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink, Source, View
+from cepsql.errors import ProgrammingError, Span
+
+
+class Names:
+    """Relations and sinks share their names; queries have names of their own. Names are not case-sensitive."""
+
+    def __init__(self, definitions: Iterable[Definition] = ()):
+        self._data: dict[str, Relation | Sink] = {}
+        self._queries: dict[str, RegisteredQuery] = {}
+        for definition in definitions:
+            self._enter(definition)
+
+    def __iter__(self) -> Iterator[Definition]:
+        """Yield what was defined, in the order of definition; the tables of late rows belong to their streams."""
+        yield from (found for found in self._data.values() if not (isinstance(found, Source) and found.late_of))
+        yield from self._queries.values()
+
+    @property
+    def relations(self) -> list[Relation]:
+        """The relations, with the tables of late rows."""
+        return [found for found in self._data.values() if not isinstance(found, Sink)]
+
+    @property
+    def sinks(self) -> list[Sink]:
+        """The sinks."""
+        return [found for found in self._data.values() if isinstance(found, Sink)]
+
+    @property
+    def queries(self) -> list[RegisteredQuery]:
+        """The queries that stand under names."""
+        return list(self._queries.values())
+
+    def find(self, name: str) -> Relation | Sink | None:
+        """Return the relation or sink of that name, or None."""
+        return self._data.get(name.lower())
+
+    def query(self, name: str) -> RegisteredQuery | None:
+        """Return the query of that name, or None."""
+        return self._queries.get(name.lower())
+
+    def add(
+        self, added: Definition, replacing: bool = False, span: Span | None = None, late_span: Span | None = None
+    ) -> None:
+        """Enter a definition, and with a stream the table of its late rows, whose name stands at `late_span`.
+
+        Raises ProgrammingError if a name is taken and `replacing` is false or other things of that name would be
+        replaced, if the table of late rows of another stream has it, or if two columns have one name.
+        """
+        before = self.query(added.name) if isinstance(added, RegisteredQuery) else self.find(added.name)
+        if not isinstance(added, RegisteredQuery):
+            _check_columns(added, span)
+        if before is not None and (not replacing or isinstance(before, Sink) != isinstance(added, Sink)):
+            hint = "CREATE OR REPLACE replaces it, DROP removes it"
+            if replacing:
+                hint = f"DROP {kind(before).upper()} {before.name} removes it"
+            raise ProgrammingError(f"{_known_as(before)} exists already", span, hint)
+        if not isinstance(added, RegisteredQuery):
+            self._check_not_late(added.name, span)
+            self._check_late_table(added, before, late_span)
+        if before is not None:
+            self._leave(before)
+        self._enter(added)
+
+    def remove(self, removed: Definition, span: Span | None = None) -> None:
+        """Remove a definition, and with a stream the table of its late rows (no files).
+
+        Raises ProgrammingError for a table of late rows, which goes with its stream.
+        """
+        if not isinstance(removed, RegisteredQuery):
+            self._check_not_late(removed.name, span)
+        self._leave(removed)
+
+    def dependents(self, *changed: Definition) -> list[Definition]:
+        """Return what reads one of these or writes to it, directly or not, nearest first."""
+        found: list[Definition] = []
+        names = {name for definition in changed for name in _read_as(definition)}
+        while True:
+            readers = [d for d in self if d not in found and not names.isdisjoint(_needs(d))]
+            if not readers:
+                return found
+            found += readers
+            names |= {name for reader in readers for name in _read_as(reader)}
+
+    def hidden_by(self, frames: Iterable[Registered]) -> "Names":
+        """Return these names with DataFrames in the place of what has their names."""
+        shown = Names(self)
+        for frame in frames:
+            shown._data[frame.name.lower()] = frame
+        return shown
+
+    def _enter(self, added: Definition) -> None:
+        if isinstance(added, RegisteredQuery):
+            self._queries[added.name.lower()] = added
+            return
+        self._data[added.name.lower()] = added
+        late = late_table(added)
+        if late is not None:
+            self._data[late.name.lower()] = late
+
+    def _leave(self, removed: Definition) -> None:
+        if isinstance(removed, RegisteredQuery):
+            del self._queries[removed.name.lower()]
+            return
+        late = late_table(self._data.pop(removed.name.lower()))
+        if late is not None:
+            del self._data[late.name.lower()]
+
+    def _check_late_table(self, added: Relation | Sink, before: Definition | None, late_span: Span | None) -> None:
+        late = late_table(added)
+        if late is None:
+            return
+        earlier = late_table(before)
+        own = earlier is not None and earlier.name.lower() == late.name.lower()
+        if late.name.lower() == added.name.lower() or (self.find(late.name) and not own):
+            hint = "late rows go to a table of their own, of a new name"
+            raise ProgrammingError(f"{late.name} exists already", late_span, hint)
+
+    def _check_not_late(self, name: str, span: Span | None) -> None:
+        table = self.find(name)
+        if isinstance(table, Source) and table.late_of is not None:
+            hint = f"DROP STREAM {table.late_of} removes both definitions"
+            raise ProgrammingError(f"{name} holds the late rows of {table.late_of}", span, hint)
+
+
+def kind(definition: Definition) -> str:
+    """Return what a definition defines, as a statement names it in lower case."""
+    match definition:
+        case View():
+            return "view"
+        case Sink():
+            return "sink"
+        case RegisteredQuery():
+            return "query"
+    return "stream" if definition.streaming else "table"
+
+
+def listed(definitions: Iterable[Definition]) -> str:
+    """Name definitions in a sentence: `view busy and query fraud`."""
+    names = [f"{kind(definition)} {definition.name}" for definition in definitions]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def late_table(definition: Definition | None) -> Source | None:
+    """Return the table of late rows that a definition brings with it."""
+    return definition.late_rows if isinstance(definition, Source) else None
+
+
+def _check_columns(added: Relation | Sink, span: Span | None) -> None:
+    names = [column.name.lower() for column in added.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ProgrammingError(f"two columns of {added.name} are named {twice}", span, "AS gives another name")
+
+
+def _known_as(definition: Definition) -> str:
+    return f"query {definition.name}" if isinstance(definition, RegisteredQuery) else definition.name
+
+
+def _read_as(definition: Definition) -> set[str]:
+    """Return under which names others read a definition or write to it."""
+    if isinstance(definition, RegisteredQuery):
+        return set()
+    late = late_table(definition)
+    return {definition.name.lower()} | ({late.name.lower()} if late is not None else set())
+
+
+def _needs(definition: Definition) -> set[str]:
+    match definition:
+        case View(reads=reads):
+            return set(reads)
+        case RegisteredQuery(sink=sink, reads=reads):
+            return {*reads, *([sink.lower()] if sink else [])}
+    return set()

@@ -1,0 +1,141 @@
+"""What queries shall do and what they do: desired state, actual state, progress and its history, for every process."""
+
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+
+from cepsql.catalog.database import Database
+from cepsql.catalog.leases import Lease, Leases, held
+from cepsql.catalog.schema import HISTORY, LEASES, QUERIES
+from cepsql.catalog.states import LOST, RUNNING, STARTING, STOPPED, STOPPING, HistoryEntry, QueryState
+
+_ALIVE = (STARTING, RUNNING, STOPPING)
+
+HISTORY_LENGTH = 500
+"""How many entries of a query the history keeps."""
+
+
+class QueryStates:
+    """The states of queries in a database."""
+
+    def __init__(self, database: Database, leases: Leases):
+        self.database, self.leases = database, leases
+
+    def all(self) -> dict[str, QueryState]:
+        """Return the state of every query that one was ever desired of, by name in lower case."""
+        with self.database.reading() as connection:
+            now = connection.execute(sa.select(self.database.now)).scalar_one()
+            lease = sa.and_(LEASES.c.what == sa.literal("query ") + QUERIES.c.name, LEASES.c.until > now)
+            found = sa.select(QUERIES, LEASES.c.owner.label("holder"), LEASES.c.epoch).outerjoin(LEASES, lease)
+            rows = connection.execute(found).mappings().all()
+        return {row["name"]: _state(dict(row), now) for row in rows}
+
+    def get(self, name: str) -> QueryState | None:
+        """Return the state of a query, None if none was ever desired of it."""
+        return self.all().get(name.lower())
+
+    def desire(self, name: str, desired: str, savepoint: str | None = None, restart: bool = False) -> None:
+        """Say what a query shall do; whoever runs it, or is there to run queries, follows."""
+        key, now = name.lower(), self.database.now
+        with self.database.writing() as connection:
+            if connection.execute(sa.select(QUERIES.c.name).where(QUERIES.c.name == key)).first() is None:
+                connection.execute(
+                    QUERIES.insert().values(
+                        name=key, desired=desired, desired_since=now, restarts_asked=0, savepoint=savepoint,
+                        state=STOPPED, state_since=now, restarts=0,
+                    )
+                )  # fmt: skip
+                return
+            changed = {"desired": desired, "desired_since": now, "savepoint": savepoint}
+            if restart:
+                changed["restarts_asked"] = QUERIES.c.restarts_asked + 1
+            connection.execute(QUERIES.update().where(QUERIES.c.name == key).values(changed))
+
+    def enter(
+        self, lease: Lease, state: str, note: str | None = None, error: str | None = None, restarted: bool = False
+    ) -> bool:
+        """Record that a query came into a state; False, and nothing is recorded, if the lease was lost.
+
+        error: what made it fail.
+        """
+        key, now = lease.what.removeprefix("query "), self.database.now
+        values: dict = {"state": state, "state_since": now, "owner": lease.owner}
+        if error is not None:
+            values |= {"error": error, "error_at": now}
+        if restarted:
+            values["restarts"] = QUERIES.c.restarts + 1
+        with self.database.writing() as connection:
+            changed = connection.execute(QUERIES.update().where(QUERIES.c.name == key, held(lease)).values(values))
+            if changed.rowcount:
+                self._remember(connection, key, state, error or note, None)
+            return changed.rowcount > 0
+
+    def report(self, lease: Lease, state: str, progress: Mapping, remember: bool) -> bool:
+        """Record the progress of a query, in its history too if told so; False if the lease was lost."""
+        key, now = lease.what.removeprefix("query "), self.database.now
+        values = {"progress": dict(progress), "progress_at": now}
+        with self.database.writing() as connection:
+            changed = connection.execute(QUERIES.update().where(QUERIES.c.name == key, held(lease)).values(values))
+            if changed.rowcount and remember:
+                self._remember(connection, key, state, None, progress)
+            return changed.rowcount > 0
+
+    def finish(self, lease: Lease, state: str, note: str | None = None) -> None:
+        """Record that a query has ended of itself, so that nobody starts it again."""
+        key = lease.what.removeprefix("query ")
+        if self.enter(lease, state, note):
+            with self.database.writing() as connection:
+                connection.execute(
+                    QUERIES.update()
+                    .where(QUERIES.c.name == key)
+                    .values(desired=STOPPED, desired_since=self.database.now)
+                )
+
+    def settle(self, name: str, state: str) -> None:
+        """Record the state of a query that no process runs; nothing happens if one does."""
+        key = name.lower()
+        running = sa.exists().where(LEASES.c.what == f"query {key}", LEASES.c.until > self.database.now)
+        with self.database.writing() as connection:
+            changed = connection.execute(
+                QUERIES.update()
+                .where(QUERIES.c.name == key, ~running)
+                .values(state=state, state_since=self.database.now, owner=None)
+            )
+            if changed.rowcount:
+                self._remember(connection, key, state, None, None)
+
+    def history(self, name: str) -> list[HistoryEntry]:
+        """Return what is remembered of a query, the oldest first."""
+        with self.database.reading() as connection:
+            found = sa.select(HISTORY).where(HISTORY.c.name == name.lower()).order_by(HISTORY.c.number)
+            rows = connection.execute(found).mappings().all()
+        return [HistoryEntry(row["at"], row["state"], row["note"], row["progress"]) for row in rows]
+
+    def forget(self, name: str) -> None:
+        """Remove all that is known of a query; whoever runs it has lost it."""
+        key = name.lower()
+        with self.database.writing() as connection:
+            connection.execute(QUERIES.delete().where(QUERIES.c.name == key))
+            connection.execute(HISTORY.delete().where(HISTORY.c.name == key))
+            connection.execute(LEASES.delete().where(LEASES.c.what == f"query {key}"))
+
+    def _remember(
+        self, connection: sa.Connection, key: str, state: str, note: str | None, progress: Mapping | None
+    ) -> None:
+        entry: dict = {"name": key, "at": self.database.now, "state": state, "note": note}
+        if progress is not None:
+            entry["progress"] = dict(progress)
+        connection.execute(HISTORY.insert().values(entry))
+        kept = sa.select(HISTORY.c.number).where(HISTORY.c.name == key).order_by(HISTORY.c.number.desc())
+        oldest = connection.execute(kept.offset(HISTORY_LENGTH - 1).limit(1)).scalar()
+        if oldest is not None:
+            connection.execute(HISTORY.delete().where(HISTORY.c.name == key, HISTORY.c.number < oldest))
+
+
+def _state(row: dict, now: float) -> QueryState:
+    owner = row.pop("holder")
+    if row["state"] in _ALIVE and owner is None:
+        row["state"] = LOST
+    # Who ran it last is told only of one that was lost.
+    row["owner"] = owner or (row["owner"] if row["state"] == LOST else None)
+    return QueryState(**row, now=now)

@@ -1,0 +1,65 @@
+"""References in options: `${NAME}` of the environment and `${file:PATH}`, which no catalog ever holds resolved."""
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from cepsql.catalog import Sink
+from cepsql.errors import OperationalError
+
+_REFERENCE = re.compile(r"\$\{(file:)?([^}]*)\}")
+
+
+def resolved(options: Iterable[tuple[str, str]], owner: str) -> dict[str, str]:
+    """Return options with the values of all references in them; `owner` is whose options they are, for messages.
+
+    The last line break of a file is no part of its value.
+    Raises OperationalError for a variable that is not set and a file that cannot be read.
+
+    >>> os.environ["CEPSQL_DOCTEST"] = "db1"
+    >>> resolved([("url", "postgresql://${CEPSQL_DOCTEST}/x")], "the sink s")
+    {'url': 'postgresql://db1/x'}
+    """
+    return {name: _resolved(name, value, owner) for name, value in options}
+
+
+def valued_sink(sink: Sink) -> Sink:
+    """Return a sink with the values of the references in its options; errors as for `resolved`."""
+    return replace(sink, options=tuple(resolved(sink.options, f"sink {sink.name}").items()))
+
+
+def has_references(value: str) -> bool:
+    """Tell whether a value of an option has references."""
+    return bool(_REFERENCE.search(value))
+
+
+def referenced_values(options: Iterable[tuple[str, str]]) -> list[str]:
+    """Return what the references in options stand for now, as far as it is known: no message may show it."""
+    found = []
+    for name, value in options:
+        for reference in _REFERENCE.finditer(value):
+            try:
+                found.append(_value(reference, name, ""))
+            except OperationalError:
+                continue
+    return found
+
+
+def _resolved(name: str, value: str, owner: str) -> str:
+    return _REFERENCE.sub(lambda reference: _value(reference, name, owner), value)
+
+
+def _value(reference: re.Match, option: str, owner: str) -> str:
+    from_file, name = reference.groups()
+    if from_file:
+        try:
+            return Path(name).expanduser().read_text("utf-8").removesuffix("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise OperationalError(f"the option {option} of {owner} needs the file {name}: {reason}") from None
+    if name not in os.environ:
+        hint = f"set it where the query runs: export {name}=..."
+        raise OperationalError(f"the option {option} of {owner} needs the environment variable {name}", hint=hint)
+    return os.environ[name]

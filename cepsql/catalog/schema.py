@@ -1,0 +1,95 @@
+"""The tables of a catalog that is kept, and how an older one is brought to their present form."""
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from cepsql.errors import OperationalError
+
+metadata = sa.MetaData()
+
+CATALOG = sa.Table(
+    "cepsql_catalog",
+    metadata,
+    sa.Column("version", sa.Integer, nullable=False),
+    # Counts the changes of definitions, so that a process knows when to read them anew.
+    sa.Column("generation", sa.BigInteger, nullable=False),
+    # The last epoch that was given to an owner of anything.
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+)
+"""One row. Whoever changes the catalog locks it first."""
+
+DEFINITIONS = sa.Table(
+    "cepsql_definitions",
+    metadata,
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("data", sa.JSON, nullable=False),
+)
+
+LEASES = sa.Table(
+    "cepsql_leases",
+    metadata,
+    sa.Column("what", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.Double, nullable=False),
+)
+"""Who may act for what: `query NAME` (lower case) or `server`. Times are seconds of the store's clock."""
+
+QUERIES = sa.Table(
+    "cepsql_queries",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("desired", sa.Text, nullable=False),
+    sa.Column("desired_since", sa.Double, nullable=False),
+    sa.Column("restarts_asked", sa.Integer, nullable=False),
+    sa.Column("savepoint", sa.Text),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("state_since", sa.Double, nullable=False),
+    sa.Column("owner", sa.Text),
+    sa.Column("restarts", sa.Integer, nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Column("error_at", sa.Double),
+    sa.Column("progress", sa.JSON),
+    sa.Column("progress_at", sa.Double),
+)
+"""Desired and actual state of each query, by its name in lower case."""
+
+HISTORY = sa.Table(
+    "cepsql_history",
+    metadata,
+    sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("name", sa.Text, nullable=False, index=True),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("note", sa.Text),
+    sa.Column("progress", sa.JSON),
+)
+
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (metadata.create_all,)
+"""What brings a catalog of version n to version n + 1, in the order of n; a catalog that has no table is of version 0.
+
+Once a version was released its step stays as it is; later changes are steps of their own that name their tables.
+"""
+
+
+def migrate(connection: sa.Connection) -> None:
+    """Bring the catalog to the present version; the connection holds the lock of the whole store.
+
+    Raises OperationalError if the catalog was made by a newer version of cepsql.
+    """
+    version = 0
+    if sa.inspect(connection).has_table(CATALOG.name):
+        version = connection.execute(sa.select(CATALOG.c.version)).scalar_one()
+    if version > len(MIGRATIONS):
+        raise OperationalError(
+            "the catalog was made by a newer version of cepsql",
+            hint=f"it is of version {version}, and this cepsql knows versions up to {len(MIGRATIONS)}",
+        )
+    for step in MIGRATIONS[version:]:
+        step(connection)
+    if version == 0:
+        connection.execute(CATALOG.insert().values(version=len(MIGRATIONS), generation=0, epoch=0))
+    elif version < len(MIGRATIONS):
+        connection.execute(CATALOG.update().values(version=len(MIGRATIONS)))

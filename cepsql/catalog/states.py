@@ -1,0 +1,49 @@
+"""What a query that stands under a name shall do and does, as data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+RUNNING, PAUSED, STOPPED = "running", "paused", "stopped"
+"""What is desired of a query; it can be in these states, too."""
+
+STARTING, STOPPING, FAILED, FINISHED, LOST = "starting", "stopping", "failed", "finished", "lost"
+"""Further states. `failed`: it waits for its next start. `lost`: the process that ran it is gone."""
+
+
+@dataclass(frozen=True)
+class QueryState:
+    """What is known of a query, by its name in lower case. Times are seconds since 1970 by the store's clock.
+
+    desired:        RUNNING, PAUSED or STOPPED; `savepoint` is the name of the one that is to be made at a stop.
+    restarts_asked: how often RESTART QUERY was said.
+    owner, epoch:   the process that runs it now, None if none does.
+    restarts:       how often it was started again after a failure, or was taken over.
+    error:          the last error, without secrets.
+    progress:       what the query has done, as data; None before its first report.
+    """
+
+    name: str
+    desired: str
+    desired_since: float
+    restarts_asked: int
+    savepoint: str | None
+    state: str
+    state_since: float
+    owner: str | None
+    epoch: int | None
+    restarts: int
+    error: str | None
+    error_at: float | None
+    progress: Mapping | None
+    progress_at: float | None
+    now: float
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """A state that a query came into, with a note, or a report of its progress."""
+
+    at: float
+    state: str
+    note: str | None
+    progress: Mapping | None

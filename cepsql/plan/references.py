@@ -1,0 +1,43 @@
+"""References in the options of sources, such as `${NAME}`, give way to their values just before a plan is run."""
+
+from dataclasses import replace
+
+from cepsql.catalog import Source
+from cepsql.catalog.references import has_references, referenced_values, resolved
+from cepsql.plan.nodes import Node, Read, Sql, transform
+from cepsql.plan.planner import Plan
+from cepsql.secrets import holds_secret, is_secret, secret_values
+
+
+def with_values(plan: Plan) -> Plan:
+    """Return a plan whose sources have the values of the references in their options.
+
+    Raises OperationalError for a variable that is not set and a file that cannot be read.
+    """
+    if not any(isinstance(origin, Source) and _refers(origin) for origin in plan.origins):
+        return plan
+    logical = transform(plan.logical, _valued)
+    assert isinstance(logical, Sql)
+    return replace(plan, logical=logical, root=transform(plan.root, _valued))
+
+
+def valued_source(source: Source) -> Source:
+    """Return a source with the values of the references in its options; errors as for `with_values`."""
+    late = source.late_rows and valued_source(source.late_rows)
+    options = tuple(resolved(source.options, source.name).items())
+    return replace(source, options=options, late_rows=late) if _refers(source) else source
+
+
+def hidden_values(source: Source) -> list[str]:
+    """Return the values in the options of a source that no message may show, as they are written and as they are."""
+    secret = [(name, value) for name, value in source.options if is_secret(name) or holds_secret(name, value)]
+    return secret_values(secret) + [value for _, value in secret] + referenced_values(secret)
+
+
+def _refers(source: Source) -> bool:
+    own = any(has_references(value) for _, value in source.options)
+    return own or (source.late_rows is not None and _refers(source.late_rows))
+
+
+def _valued(node: Node) -> Node:
+    return Read(valued_source(node.relation)) if isinstance(node, Read) and isinstance(node.relation, Source) else node

@@ -1,0 +1,37 @@
+"""The options of `cepsql serve`."""
+
+import argparse
+import os
+
+from cepsql.options import Help, seconds, setting
+from cepsql.standing.pauses import LONGEST
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of the options."""
+    options = argparse.ArgumentParser(
+        prog="cepsql serve",
+        description="Run the queries of a catalog: those that are started, paused, altered and stopped by any process.",
+        epilog="One server of a catalog runs its queries; others stand by and take over when it dies. SIGTERM ends "
+        f"each query after its batch. A query that fails is started again after pauses of up to {LONGEST:.0f} seconds. "
+        "The log on standard error is JSON, an object a line. Exit codes: 0 ended by a signal, 1 the catalog cannot "
+        "be used, 2 wrong usage, 3 Spark cannot start.",
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+    add = options.add_argument
+    add("--catalog", metavar="LOCATION", default=os.environ.get("CEPSQL_CATALOG"),
+        help="the catalog: a file, or postgresql://host/database (default: CEPSQL_CATALOG)")  # fmt: skip
+    add("--metrics-port", type=_port, metavar="N", help="serve /metrics (Prometheus) and /healthz on this port")
+    add("--metrics-host", metavar="HOST", default="127.0.0.1", help="the address for that (default: 127.0.0.1)")
+    add("--lease", type=seconds, default=None, metavar="SECONDS",
+        help="how long a server that has died keeps its queries (default: 5)")  # fmt: skip
+    add("--master", metavar="URL", help="Spark master (default: local[*])")
+    add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
+    return options
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)

@@ -1,0 +1,119 @@
+"""The life of a server: it stands by or leads, reconciles every second, and ends its queries when it is told to."""
+
+import logging
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from cepsql.catalog.leases import Lease
+from cepsql.engine import Engine, connect
+from cepsql.errors import Error, ExitCode, OperationalError
+from cepsql.server.json_log import log_json
+from cepsql.server.options import parser
+from cepsql.standing.home import Home
+from cepsql.standing.queries import SERVER
+
+LOG = logging.getLogger("cepsql.server")
+
+_EVERY_SECONDS = 1.0
+_WELL_SECONDS = 120.0
+"""A server that has not got round to its queries for so long is not well."""
+
+
+def serve(argv: Sequence[str]) -> int:
+    """Serve until SIGTERM or SIGINT; return the exit code."""
+    options = parser()
+    try:
+        given = options.parse_args(argv)
+        if given.catalog is None:
+            options.error("--catalog or CEPSQL_CATALOG must say which catalog is served")
+    except SystemExit as leaving:
+        return int(leaving.code or 0)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    log_json(sys.stderr)
+    try:
+        engine = connect(master=given.master, conf=dict(given.conf), catalog=given.catalog)
+    except Error as error:
+        LOG.error(error.message)
+        return ExitCode.QUERY
+    server = Server(engine, given.lease)
+    try:
+        if given.metrics_port is not None:
+            server.listen(given.metrics_host, given.metrics_port)
+        return server.run(stop)
+    except OSError as error:
+        LOG.error("%s:%d cannot be used: %s", given.metrics_host, given.metrics_port, error.strerror)
+        return ExitCode.USAGE
+    finally:
+        engine.close()
+
+
+class Server:
+    """One server of a catalog; it leads while it holds the lease of the catalog's server."""
+
+    def __init__(self, engine: Engine, lease: float | None = None):
+        self._engine = engine
+        self._leading: Lease | None = None
+        self._home: Home = engine.open_home(self.leads, lease)
+        self._worked = time.monotonic()
+        self._standing_by = False
+
+    def leads(self) -> bool:
+        """Tell whether this server runs the queries of the catalog."""
+        return self._leading is not None and self._home.reconciler.renewal.holds(self._leading)
+
+    def listen(self, host: str, port: int) -> None:
+        """Serve /metrics and /healthz; raises OSError if the address cannot be used."""
+        from cepsql.server.http import listen
+        from cepsql.server.metrics import QueryMetrics
+
+        server = listen(host, port, QueryMetrics(self._home.states.all, self.leads), self.health)
+        LOG.info("metrics on http://%s:%d/metrics", *server.server_address[:2])
+
+    def health(self) -> tuple[bool, dict]:
+        """Tell whether this server is well, and what it does."""
+        quiet = time.monotonic() - self._worked
+        role = "leads" if self.leads() else "stands by"
+        owned = sorted(self._home.reconciler.owned)
+        return quiet < _WELL_SECONDS, {"role": role, "queries": owned, "seconds_since_work": round(quiet, 1)}
+
+    def run(self, stop: threading.Event) -> int:
+        """Reconcile until `stop` is set, then end the queries, each after its batch; return the exit code."""
+        LOG.info("%s serves the catalog %s", self._home.reconciler.owner, self._home.states.database.shown)
+        try:
+            # One that stands by has its Spark ready, so that it takes over within seconds.
+            self._engine.spark  # noqa: B018
+        except Error as error:
+            LOG.error("%s: %s", error.message, error.hint)
+            return ExitCode.SESSION
+        while not stop.wait(_EVERY_SECONDS):
+            try:
+                self._work()
+                self._worked = time.monotonic()
+            except OperationalError as error:
+                LOG.warning(error.message)
+            except Exception as failure:
+                # One that goes on so is not well, which /healthz tells.
+                LOG.exception("cepsql failed: %s", failure)
+        LOG.info("ends: every query stops after its batch")
+        self._home.reconciler.close()
+        with suppress(Error):
+            if self._leading is not None:
+                self._home.reconciler.renewal.release(self._leading)
+        LOG.info("has ended")
+        return ExitCode.OK
+
+    def _work(self) -> None:
+        if not self.leads():
+            self._leading = self._home.reconciler.renewal.acquire(SERVER, self._home.reconciler.owner)
+            if self._leading is not None:
+                LOG.info("leads from now on")
+            elif not self._standing_by:
+                LOG.info("stands by: another server leads")
+            self._standing_by = self._leading is None
+        self._home.reconciler.tick()

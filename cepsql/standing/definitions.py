@@ -1,0 +1,88 @@
+"""From CREATE SINK, CREATE QUERY and ALTER QUERY to what the catalog keeps."""
+
+import uuid
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from cepsql.analysis.intervals import interval_micros
+from cepsql.catalog import RegisteredQuery, Sink
+from cepsql.catalog.references import has_references
+from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.language.statements import AlterQuery, CreateQuery, CreateSink
+from cepsql.plan.planner import Plan
+
+OPTIONS = {
+    "trigger": "time between micro-batches, such as '5 seconds'; as soon as there are rows by default",
+    "checkpoint": "folder that holds the query's place in its input and its state; beside the catalog by default",
+}
+"""Options of a query; settings such as cepsql.buckets and spark.sql.session.timeZone are options too."""
+
+CheckSetting = Callable[[str, str], None]
+"""Raises ProgrammingError for a setting of cepsql's that is unknown or wrong."""
+
+
+def defined_sink(create: CreateSink) -> Sink:
+    """Return the sink that a statement defines."""
+    key = tuple(name.text for name in create.key)
+    return Sink(create.name.text, create.columns, create.format, create.options, key)
+
+
+def defined_query(
+    create: CreateQuery, plan: Plan, sink: Sink | None, settings: Mapping[str, str], check: CheckSetting
+) -> RegisteredQuery:
+    """Return the query that a statement defines.
+
+    settings: those that were SET where it is defined; it goes by them wherever it runs.
+    Raises InterfaceError for a query over no stream, NotSupportedError for LIMIT, ProgrammingError for options that do
+    not fit.
+    """
+    if not plan.streaming:
+        hint = "INSERT INTO sink SELECT ... writes the rows of a bounded query once"
+        raise InterfaceError("a query that stands reads a stream, and this one reads none", create.query.span, hint)
+    if plan.limit is not None:
+        raise NotSupportedError("LIMIT in a query that stands is not supported", create.name.span)
+    for name, value in create.options:
+        _check_option(name, value, create.name.span, check)
+    options = dict(settings) | dict(create.options)
+    reads = tuple(sorted(plan.reads))
+    id = uuid.uuid4().hex[:8]
+    return RegisteredQuery(create.name.text, sink.name if sink else None, create.sql, tuple(options.items()), reads, id)
+
+
+def altered_options(query: RegisteredQuery, alter: AlterQuery, check: CheckSetting) -> tuple[tuple[str, str], ...]:
+    """Return the options of a query after ALTER QUERY.
+
+    Raises ProgrammingError for an option that is unknown, wrong, or to be removed and not there.
+    """
+    options = dict(query.options)
+    for name, value in alter.options:
+        if value is not None:
+            _check_option(name.text, value, name.span, check)
+            options[name.text] = value
+        elif options.pop(name.text, None) is None:
+            known = suggestion(name.text, options, "options")
+            raise ProgrammingError(f"query {query.name} has no option {name.text}", name.span, known)
+    return tuple(options.items())
+
+
+def _check_option(name: str, value: str, span: Span, check: CheckSetting) -> None:
+    if name.startswith("spark.sql."):
+        return
+    try:
+        if name.startswith("cepsql."):
+            check(name, value)
+        elif name not in OPTIONS:
+            known = suggestion(name, [*OPTIONS, "cepsql.*", "spark.sql.*"], "options")
+            raise ProgrammingError(f"a query has no option {name}", hint=known)
+    except Error as error:
+        raise type(error)(error.message, span, error.hint) from None
+    if name == "trigger" and not has_references(value) and not _is_time(value):
+        raise ProgrammingError(f"trigger is a time such as '5 seconds', not '{value}'", span)
+
+
+def _is_time(value: str) -> bool:
+    try:
+        return interval_micros(exp.Interval(this=exp.Literal.string(value))) >= 0
+    except ProgrammingError:
+        return False

@@ -1,0 +1,59 @@
+"""What a process needs to keep queries under names: a database, leases, and its reconciler."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from cepsql.catalog import RegisteredQuery
+from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.database import Database
+from cepsql.catalog.leases import Leases
+from cepsql.catalog.query_states import QueryStates
+from cepsql.catalog.references import resolved
+from cepsql.errors import OperationalError
+from cepsql.standing.owner import process_name
+from cepsql.standing.reconciler import Reconciler, Starter
+
+LEASE_SECONDS = 5.0
+"""How long a process that has died keeps others from taking its queries over."""
+
+
+class Home:
+    """The states of a catalog's queries, in its database; those of a catalog that is not kept, in a temporary one."""
+
+    def __init__(
+        self, catalog: Catalog, start: Starter, adopts: Callable[[], bool] = lambda: False, lease: float = LEASE_SECONDS
+    ):
+        self._temporary = None if catalog.store else Path(tempfile.mkdtemp(prefix="cepsql-queries-"))
+        database = catalog.store.database if catalog.store else Database(str(self._folder / "catalog.db"))
+        self.states = QueryStates(database, Leases(database, lease))
+        self.reconciler = Reconciler(catalog, self.states, start, process_name(), adopts)
+
+    @property
+    def _folder(self) -> Path:
+        assert self._temporary is not None
+        return self._temporary
+
+    def checkpoint(self, query: RegisteredQuery) -> str:
+        """Return the folder of a query's checkpoint: what its options say, else one beside the catalog.
+
+        Raises OperationalError if the catalog is in no file, so that nothing is beside it.
+        """
+        options = resolved(query.options, f"query {query.name}")
+        if "checkpoint" in options:
+            return options["checkpoint"]
+        file = self.states.database.file
+        if file is None:
+            hint = f"ALTER QUERY {query.name} SET (checkpoint '/a/folder/of/its/own')"
+            raise OperationalError(f"query {query.name} needs the option checkpoint", hint=hint)
+        folder = re.sub(r"[^\w.-]", "_", f"{query.name.lower()}-{query.id}")
+        return str(file.with_name(f"{file.name}.checkpoints") / folder)
+
+    def close(self) -> None:
+        """Stop the queries of this process."""
+        self.reconciler.close()
+        self.states.database.close()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)

@@ -1,0 +1,181 @@
+"""The queries that stand under names, for programs and statements: what they do, and what they shall do."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from cepsql.catalog import RegisteredQuery
+from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STOPPED, HistoryEntry, QueryState
+from cepsql.errors import OperationalError, ProgrammingError, Span
+from cepsql.standing.reconciler import BATCH_SECONDS, Reconciler
+
+SERVER = "server"
+"""What the process that runs all queries of a catalog has a lease of."""
+
+
+class Queries(Mapping[str, "NamedQuery"]):
+    """The queries of a catalog by name: `engine.queries["fraud"].stop()`."""
+
+    def __init__(self, reconciler: Callable[[], Reconciler]):
+        """Take what makes the reconciler of this process when it is first needed."""
+        self._reconciler = reconciler
+
+    def __getitem__(self, name: str) -> "NamedQuery":
+        definition = self._reconciler().catalog.names.query(name)
+        if definition is None:
+            raise KeyError(name)
+        return NamedQuery(definition.name, self._reconciler())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([query.name for query in self._reconciler().catalog.names.queries])
+
+    def __len__(self) -> int:
+        return len(self._reconciler().catalog.names.queries)
+
+    def get_at(self, name: str, span: Span | None) -> "NamedQuery":
+        """Return the query of that name.
+
+        Raises ProgrammingError, pointing at `span`, if there is none.
+        """
+        return NamedQuery(self._reconciler().catalog.query(name, span).name, self._reconciler())
+
+
+class NamedQuery:
+    """A query that stands under a name; its methods wait until it does what they say, or cannot.
+
+    Each raises OperationalError if the process that runs it does not follow in time.
+    """
+
+    def __init__(self, name: str, reconciler: Reconciler):
+        self.name = name
+        self._reconciler, self._states = reconciler, reconciler.states
+
+    def __repr__(self) -> str:
+        return f"<query {self.name}: {self.status}>"
+
+    @property
+    def definition(self) -> RegisteredQuery:
+        """Its text, sink and options."""
+        return self._reconciler.catalog.query(self.name)
+
+    @property
+    def state(self) -> QueryState:
+        """All that is known of what it does and shall do."""
+        found = self._states.get(self.name)
+        return found if found is not None else _never_started(self.name)
+
+    @property
+    def status(self) -> str:
+        """starting, running, stopping, paused, stopped, finished, failed (and to be started again), or lost: the
+        process that ran it is gone."""
+        return self.state.state
+
+    @property
+    def error(self) -> str | None:
+        """The last error, None if there was none."""
+        return self.state.error
+
+    @property
+    def progress(self) -> Mapping:
+        """The numbers of `cepsql.spark.progress.Progress` by name, those of the batches, rows_out and seconds over all
+        starts; empty before its first report."""
+        return self.state.progress or {}
+
+    @property
+    def history(self) -> list[HistoryEntry]:
+        """Its states and progress, the oldest first; a bounded number of them."""
+        return self._states.history(self.name)
+
+    def start(self) -> str:
+        """Let it run: by the server of the catalog if there is one, else in this process; return which.
+
+        Raises the error that it cannot be started with.
+        """
+        state = self.state
+        if state.desired == RUNNING and state.epoch is not None and state.state != FAILED:
+            raise ProgrammingError(f"query {self.name} runs already, in {state.owner}")
+        return self._run()
+
+    def pause(self) -> None:
+        """Let it rest after its batch until `resume`."""
+        if self.state.desired != RUNNING:
+            raise ProgrammingError(f"query {self.name} is {self.state.desired}, not running")
+        self._rest(PAUSED)
+
+    def resume(self) -> str:
+        """Let it go on after `pause`; return which process runs it."""
+        if self.state.desired != PAUSED:
+            hint = None if self.state.desired == RUNNING else f"START QUERY {self.name}"
+            raise ProgrammingError(f"query {self.name} is {self.state.desired}, not paused", hint=hint)
+        return self._run()
+
+    def stop(self, savepoint: str | None = None) -> None:
+        """End it after its batch; its checkpoint stays.
+
+        savepoint: name of a copy of the checkpoint that is made once it has ended.
+        """
+        self._rest(STOPPED, savepoint)
+
+    def restart(self) -> str:
+        """Stop it if it runs, and start it with its present definition; return which process runs it."""
+        state = self.state
+        if state.desired != RUNNING or state.epoch is None:
+            return self._run()
+        self._states.desire(self.name, RUNNING, restart=True)
+        self._follow(_starts)
+        return self._runner()
+
+    def wait(self, timeout: float | None = None) -> str:
+        """Wait until it ends or fails, at most `timeout` seconds; return its status."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while self.status not in (FAILED, FINISHED, STOPPED, PAUSED, LOST):
+            if end is not None and time.monotonic() >= end:
+                break
+            time.sleep(0.1)
+        return self.status
+
+    def _run(self) -> str:
+        self._states.desire(self.name, RUNNING)
+        if SERVER in self._states.leases.holders() or not self._reconciler.take(self.name):
+            self._follow(_starts)
+        return self._runner()
+
+    def _runner(self) -> str:
+        state = self.state
+        if state.state == FAILED:
+            raise OperationalError(f"query {self.name} cannot run: {state.error}")
+        return "this process" if state.owner == self._reconciler.owner else str(state.owner)
+
+    def _rest(self, desired: str, savepoint: str | None = None) -> None:
+        self._states.desire(self.name, desired, savepoint)
+        self._follow(lambda now: now.epoch is None)
+        if self.state.state not in (desired, FINISHED):
+            self._states.settle(self.name, desired)
+
+    def _follow(self, done: Callable[[QueryState], bool]) -> None:
+        """Wait until the process that runs the query has done what is desired."""
+        end = time.monotonic() + BATCH_SECONDS + 10
+        while True:
+            if self.name.lower() in self._reconciler.owned:
+                self._reconciler.tick()
+            if done(self.state):
+                return
+            if time.monotonic() >= end:
+                break
+            time.sleep(0.1)
+        state = self.state
+        raise OperationalError(
+            f"query {self.name} shall be {state.desired}, and is still {state.state} in {state.owner}",
+            hint=f"it follows when its batch has ended; DESCRIBE QUERY {self.name} tells",
+        )
+
+
+def _starts(now: QueryState) -> bool:
+    """Tell whether a query has been started since that was desired, or failed at it."""
+    fresh = now.state_since >= now.desired_since
+    return (now.state == RUNNING and now.epoch is not None and fresh) or (now.state in (FAILED, FINISHED) and fresh)
+
+
+def _never_started(name: str) -> QueryState:
+    return QueryState(
+        name.lower(), STOPPED, 0.0, 0, None, STOPPED, 0.0, None, None, 0, None, None, None, None, time.time()
+    )

@@ -1,0 +1,303 @@
+"""Makes queries do what is desired of them: starts, stops and restarts those that this process owns."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cepsql.catalog import RegisteredQuery
+from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.leases import Lease
+from cepsql.catalog.query_states import QueryStates
+from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STARTING, STOPPED, STOPPING, QueryState
+from cepsql.errors import Error, InternalError, OperationalError
+from cepsql.standing.pauses import pause
+from cepsql.standing.progress_data import added, progress_data
+from cepsql.standing.renewal import Renewal
+
+LOG = logging.getLogger("cepsql.standing")
+
+_STEADY_SECONDS = 60.0
+"""A query that ran for so long has got over its earlier failures."""
+
+_REMEMBERED_SECONDS = 10.0
+"""How often progress goes into the history."""
+
+BATCH_SECONDS = 60.0
+"""How long a query that is to stop may take for the batch that it is at."""
+
+
+class Running(Protocol):
+    """What a reconciler needs of a `cepsql.spark.query.StandingQuery`."""
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def error(self) -> Error | None: ...
+
+    @property
+    def progress(self): ...
+
+    def stop(self, patience: float = 0.0) -> None: ...
+
+
+Starter = Callable[[RegisteredQuery, Lease], Running]
+"""Starts a query as the owner of a lease; raises Error."""
+
+
+@dataclass
+class _Owned:
+    """A query that this process owns: running, or waiting to be started again."""
+
+    lease: Lease
+    restarts_asked: int
+    before: dict
+    running: Running | None = None
+    started: float = 0.0
+    failures: int = 0
+    retry_at: float = 0.0
+    reported: dict = field(default_factory=dict)
+    remembered: float = 0.0
+
+
+class Reconciler:
+    """The queries that this process owns.
+
+    owner:  the name of this process.
+    adopts: take over every query that shall run and that nobody runs; otherwise only those given to `take`.
+    """
+
+    def __init__(self, catalog: Catalog, states: QueryStates, start: Starter, owner: str, adopts: Callable[[], bool]):
+        self.catalog, self.states, self.owner = catalog, states, owner
+        self._start, self._adopts = start, adopts
+        self._renewal = Renewal(states.leases, self._lost)
+        self._owned: dict[str, _Owned] = {}
+        self._lock, self._closed = threading.RLock(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def owned(self) -> list[str]:
+        """The names of the queries that this process owns, lower case."""
+        return list(self._owned)
+
+    @property
+    def renewal(self) -> Renewal:
+        """What keeps the leases of this process."""
+        return self._renewal
+
+    def take(self, name: str) -> bool:
+        """Start a query here; False if another process owns it.
+
+        Raises the error that it cannot be started with, after which nothing more is desired of it.
+        """
+        with self._lock:
+            owned = self._acquired(name.lower(), self.states.get(name))
+            if owned is None:
+                return False
+            try:
+                self._run(name.lower(), owned)
+            except Error as error:
+                self.states.enter(owned.lease, FAILED, error=str(error.message))
+                self.states.desire(name, STOPPED)
+                self._release(name.lower())
+                raise
+            if self._thread is None:
+                self._thread = threading.Thread(target=self.run, name="cepsql-reconciler", daemon=True)
+                self._thread.start()
+            return True
+
+    def run(self, every: float = 1.0) -> None:
+        """Reconcile again and again, until `close` is called."""
+        while not self._closed.wait(every):
+            try:
+                self.tick()
+            except OperationalError as error:
+                LOG.warning("the catalog cannot be used: %s", error.message)
+
+    def tick(self) -> None:
+        """Look once what is desired, and do it.
+
+        Raises OperationalError if the catalog cannot be reached.
+        """
+        with self._lock:
+            if self._closed.is_set():
+                return
+            states = self.states.all()
+            for name, owned in list(self._owned.items()):
+                self._steer(name, owned, states.get(name))
+            if self._adopts():
+                for query in self.catalog.names.queries:
+                    self._adopt(query.name.lower(), states.get(query.name.lower()))
+
+    def close(self, patience: float = BATCH_SECONDS) -> None:
+        """Stop the queries of this process, each after its batch, and give them back for others to run."""
+        self._closed.set()
+        with self._lock:
+            stops = [threading.Thread(target=self._end, args=(name, patience)) for name in self._owned]
+            for stop in stops:
+                stop.start()
+            for stop in stops:
+                stop.join()
+        self._renewal.close()
+
+    def _end(self, name: str, patience: float) -> None:
+        owned = self._owned[name]
+        try:
+            self._stop(owned, patience)
+            self._report(owned, last=True)
+            self.states.enter(owned.lease, STOPPED, f"{self.owner} has ended")
+            self._renewal.release(owned.lease)
+        except Error as error:
+            LOG.warning(
+                "query %s was stopped, but not so in the catalog: %s", name, error.message, extra={"query": name}
+            )
+
+    # One query
+
+    def _adopt(self, name: str, state: QueryState | None) -> None:
+        if name in self._owned or state is None or state.desired != RUNNING or state.epoch is not None:
+            return
+        owned = self._acquired(name, state)
+        if owned is not None:
+            if state.state == LOST:
+                LOG.warning("query %s is taken over from %s", name, state.owner, extra={"query": name})
+            self._try(name, owned, restarted=state.state == LOST)
+
+    def _acquired(self, name: str, state: QueryState | None) -> _Owned | None:
+        lease = self._renewal.acquire(f"query {name}", self.owner)
+        if lease is None:
+            return None
+        before = dict(state.progress or {}) if state is not None else {}
+        owned = _Owned(lease, state.restarts_asked if state is not None else 0, before)
+        self._owned[name] = owned
+        return owned
+
+    def _steer(self, name: str, owned: _Owned, state: QueryState | None) -> None:
+        """Bring a query of this process to what is desired of it."""
+        if state is None or state.epoch != owned.lease.epoch:
+            self._leave(name, owned)
+            self._adopt(name, state)
+        elif state.desired != RUNNING:
+            self._halt(name, owned, state)
+        elif state.restarts_asked != owned.restarts_asked:
+            owned.restarts_asked, owned.failures = state.restarts_asked, 0
+            self._stop_recorded(name, owned)
+            self._try(name, owned)
+        elif owned.running is None:
+            if time.monotonic() >= owned.retry_at:
+                self._try(name, owned, restarted=True)
+        else:
+            self._follow(name, owned)
+
+    def _follow(self, name: str, owned: _Owned) -> None:
+        """Record how a query that shall run does."""
+        assert owned.running is not None
+        status = owned.running.status
+        self._report(owned, last=status != "running")
+        if status == "failed":
+            error = owned.running.error or InternalError("the query ended without saying why")
+            self._failed(name, owned, error)
+        elif status != "running":
+            owned.running = None
+            self.states.finish(owned.lease, FINISHED)
+            self._release(name)
+            LOG.info("query %s has finished", name, extra={"query": name})
+
+    def _try(self, name: str, owned: _Owned, restarted: bool = False) -> None:
+        """Start a query; if that fails, it waits for its next start."""
+        try:
+            self._run(name, owned, restarted)
+        except Error as error:
+            self._failed(name, owned, error)
+
+    def _run(self, name: str, owned: _Owned, restarted: bool = False) -> None:
+        query = self.catalog.query(name)
+        if not self.states.enter(owned.lease, STARTING, restarted=restarted):
+            return
+        owned.running = self._started(query, owned.lease)
+        owned.started = time.monotonic()
+        self.states.enter(owned.lease, RUNNING, f"epoch {owned.lease.epoch}, {self.owner}")
+        LOG.info("query %s runs", name, extra={"query": name})
+
+    def _started(self, query: RegisteredQuery, lease: Lease) -> Running:
+        """Start a query; what is no error of ours is a defect, which must not end the others."""
+        try:
+            return self._start(query, lease)
+        except Error:
+            raise
+        except Exception as failure:
+            LOG.exception("query %s cannot start: %s", query.name, failure, extra={"query": query.name.lower()})
+            said = f"{type(failure).__name__}: {str(failure).splitlines()[0] if str(failure) else ''}".rstrip(": ")
+            raise InternalError(f"cepsql failed: {said}") from failure
+
+    def _failed(self, name: str, owned: _Owned, error: Error) -> None:
+        if owned.running is not None and time.monotonic() - owned.started >= _STEADY_SECONDS:
+            owned.failures = 0
+        self._keep_counts(owned)
+        owned.running, owned.failures = None, owned.failures + 1
+        seconds = pause(owned.failures)
+        owned.retry_at = time.monotonic() + seconds
+        self.states.enter(owned.lease, FAILED, error=error.message)
+        LOG.error("query %s failed, next start in %g s: %s", name, seconds, error.message, extra={"query": name})
+
+    def _halt(self, name: str, owned: _Owned, state: QueryState) -> None:
+        self._stop_recorded(name, owned)
+        self.states.enter(owned.lease, PAUSED if state.desired == PAUSED else STOPPED)
+        self._release(name)
+        LOG.info("query %s is %s", name, state.desired, extra={"query": name})
+
+    def _stop_recorded(self, name: str, owned: _Owned) -> None:
+        self.states.enter(owned.lease, STOPPING)
+        self._stop(owned, BATCH_SECONDS)
+        self._report(owned, last=True)
+        self._keep_counts(owned)
+        owned.running = None
+
+    def _stop(self, owned: _Owned, patience: float) -> None:
+        if owned.running is not None:
+            owned.running.stop(patience)
+
+    def _leave(self, name: str, owned: _Owned) -> None:
+        """Give up a query that another process owns now, or that was dropped."""
+        LOG.warning(
+            "query %s is no longer run here: it was dropped, or another process has taken it over",
+            name,
+            extra={"query": name},
+        )
+        self._stop(owned, 0.0)
+        del self._owned[name]
+
+    def _release(self, name: str) -> None:
+        self._renewal.release(self._owned.pop(name).lease)
+
+    def _lost(self, lease: Lease) -> None:
+        """Stop a query whose lease has ended, at once: another process may run it by now."""
+        owned = next((o for o in list(self._owned.values()) if o.lease == lease), None)
+        if owned is not None and owned.running is not None:
+            threading.Thread(target=owned.running.stop, daemon=True).start()
+
+    # Progress
+
+    def _report(self, owned: _Owned, last: bool = False) -> None:
+        if owned.running is None:
+            return
+        done = progress_data(owned.running.progress)
+        progress = added(owned.before, done)
+        # Before its first batch a query does not know what its checkpoint has counted.
+        if progress == owned.reported or not done["batches"]:
+            return
+        now = time.monotonic()
+        remember = last or now - owned.remembered >= _REMEMBERED_SECONDS
+        self.states.report(owned.lease, RUNNING, progress, remember)
+        owned.reported = progress
+        owned.remembered = now if remember else owned.remembered
+
+    def _keep_counts(self, owned: _Owned) -> None:
+        """Let what is counted from each start anew go on from what was counted."""
+        if owned.running is not None:
+            progress = progress_data(owned.running.progress)
+            if progress["batches"]:
+                owned.before = added(owned.before, progress)

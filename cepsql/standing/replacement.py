@@ -1,0 +1,104 @@
+"""CREATE OR REPLACE QUERY: what becomes of the state of the query that had the name."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cepsql.analysis.canonical import canonical_json
+from cepsql.catalog import RegisteredQuery
+from cepsql.errors import OperationalError, ProgrammingError, Span
+from cepsql.plan.identity import describe_plan
+from cepsql.plan.planner import Plan
+from cepsql.plan.references import with_values
+from cepsql.plan.upgrade import INCOMPATIBLE, SAME, upgrade
+
+if TYPE_CHECKING:
+    from cepsql.standing.home import Home
+
+_NEW = "a new checkpoint, which reads the input from where its streams begin"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What replacing a query does.
+
+    said:        in words.
+    refused:     it needs a new checkpoint, which was not asked for.
+    differences: where the plans differ.
+    checkpoint:  the folder of the checkpoint that the query will have.
+    query:       the definition as the catalog will have it.
+    """
+
+    said: str
+    refused: bool
+    differences: str
+    checkpoint: str
+    query: RegisteredQuery
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """The definition that takes the place of another, and what that does, in words."""
+
+    query: RegisteredQuery
+    effect: str
+
+
+def replaced_query(
+    home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: Plan, new: bool, span: Span
+) -> Replaced:
+    """Return the definition that takes the place of `before`.
+
+    new: a new checkpoint is asked for.
+    Raises ProgrammingError if one is needed and not asked for, or asked for and the folder is the old one.
+    """
+    found = effect(home, before, after, plan, new)
+    if found.refused:
+        hint = "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows anew"
+        differs = f": {found.differences}" if found.differences else ""
+        raise ProgrammingError(f"query {before.name} would need a new checkpoint{differs}", span, hint)
+    if new and "checkpoint" in dict(after.options) and found.checkpoint == home.checkpoint(before):
+        hint = "OPTIONS (checkpoint '/another/folder'), or leave the option out"
+        raise ProgrammingError(f"a new checkpoint needs another folder than {found.checkpoint}", span, hint)
+    return Replaced(found.query, found.said)
+
+
+def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: Plan, new: bool) -> Effect:
+    """Return what replacing `before` by `after`, whose plan is given, does; `new` as for `replaced_query`."""
+    kept = replace(after, id=before.id)
+    place = home.checkpoint(kept)
+    if new:
+        return Effect(_NEW, False, "", home.checkpoint(after), after)
+    known = _kept_identity(home.checkpoint(before))
+    if known is None:
+        return Effect("it has no checkpoint here that would have to fit", False, "", place, kept)
+    if place != home.checkpoint(before):
+        return Effect(_NEW, True, f"the folder was {home.checkpoint(before)} and is {place}", place, kept)
+    described = _described(plan, known, kept)
+    if described is None:
+        said = "its next start tells whether its checkpoint fits, for a reference in its sources has no value here"
+        return Effect(said, False, "", place, kept)
+    found = upgrade(known, described)
+    if found.kind == INCOMPATIBLE:
+        return Effect(f"incompatible: it needs {_NEW}", True, found.differences, place, kept)
+    said = "the plan is the same" if found.kind == SAME else "compatible"
+    return Effect(f"{said}; it goes on from its checkpoint, with its state", False, found.differences, place, kept)
+
+
+def _kept_identity(checkpoint: str) -> dict | None:
+    from cepsql.spark.checkpoint import kept_identity
+
+    return kept_identity(checkpoint)
+
+
+def _described(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:
+    """Return what the query is, in a session that is as the one of the checkpoint but for the query's own settings."""
+    from cepsql.spark.frames import frame_identity
+
+    options = dict(query.options)
+    session = {key: options.get(key, value) for key, value in known["session"].items()}
+    try:
+        described = describe_plan(with_values(plan), session, frame_identity)
+    except OperationalError:
+        return None
+    return json.loads(canonical_json(described))

@@ -1,0 +1,128 @@
+"""What SHOW QUERIES, DESCRIBE QUERY and SHOW QUERY ... HISTORY say, as rows of text."""
+
+import datetime
+from collections.abc import Iterable, Mapping
+
+from cepsql.catalog import RegisteredQuery
+from cepsql.catalog.create_text import shown_option
+from cepsql.catalog.states import FAILED, HistoryEntry, QueryState
+
+Rows = tuple[tuple[str | None, ...], ...]
+
+LISTED = ("query", "state", "since", "sink", "rows read", "rows out", "matches", "late", "lag", "owner", "error")
+REMEMBERED = ("at", "state", "note", "batches", "rows read", "rows out", "matches", "late", "malformed", "watermark")
+
+_COUNTED = (
+    ("rows read", "rows_read"),
+    ("rows out", "rows_out"),
+    ("rows a second", "rows_per_second"),
+    ("batches", "batches"),
+    ("seconds of the last batch", "batch_seconds"),
+    ("late rows", "rows_late"),
+    ("malformed rows", "rows_malformed"),
+    ("matches", "matches"),
+    ("timed out matches", "timeouts"),
+    ("partial matches", "open"),
+    ("rows that wait for the watermark", "rows_waiting"),
+    ("rows of state", "state_rows"),
+    ("bytes of state", "state_bytes"),
+)
+_EXTENDED = (
+    ("rows used", "rows_used"),
+    ("rows without event time", "rows_null_time"),
+    ("rows without key", "rows_null_key"),
+    ("attempts given up", "attempts_given_up"),
+    ("misplaced skips", "misplaced_skips"),
+    ("matches without event time", "matches_null_time"),
+    ("seconds in batches", "seconds"),
+)
+
+
+def listed(queries: Iterable[tuple[RegisteredQuery, QueryState]]) -> Rows:
+    """Return a row for each query."""
+    return tuple(_listed(query, state) for query, state in sorted(queries, key=lambda pair: pair[0].name.lower()))
+
+
+def described(query: RegisteredQuery, state: QueryState, extended: bool) -> Rows:
+    """Return properties of a query and their values."""
+    progress = state.progress or {}
+    rows = [
+        ("query", query.name),
+        ("text", " ".join(query.sql.split())),
+        ("sink", query.sink),
+        ("desired", state.desired),
+        ("state", state.state),
+        ("since", _time(state.state_since)),
+        ("owner", state.owner),
+        ("restarts", _number(state.restarts)),
+        ("last error", _error(state)),
+        ("watermark", _watermark(progress)),
+        ("lag", _lag(state)),
+        ("waits for", progress.get("waiting")),
+        *((title, _number(progress.get(key))) for title, key in _COUNTED),
+    ]
+    if extended:
+        rows += [(title, _number(progress.get(key))) for title, key in _EXTENDED]
+        rows += [(f"counter {name}", _number(number)) for name, number in progress.get("counters", {}).items()]
+        for name, counts in progress.get("inputs", {}).items():
+            rows.append((f"input {name}", ", ".join(f"{key} {number}" for key, number in counts.items())))
+        rows += [("epoch", _number(state.epoch)), ("progress of", _time(state.progress_at))]
+        rows += [(f"option {name}", shown_option(name, value)) for name, value in query.options]
+        rows.append(("reads", ", ".join(query.reads)))
+    return tuple(rows)
+
+
+def remembered(history: Iterable[HistoryEntry]) -> Rows:
+    """Return a row for each entry of a history."""
+    return tuple(_remembered(entry) for entry in history)
+
+
+def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]:
+    progress = state.progress or {}
+    counts = (_number(progress.get(key)) for key in ("rows_read", "rows_out", "matches", "rows_late"))
+    error = state.error if state.state == FAILED else None
+    return (query.name, state.state, _time(state.state_since), query.sink, *counts, _lag(state), state.owner, error)
+
+
+def _remembered(entry: HistoryEntry) -> tuple[str | None, ...]:
+    progress = entry.progress or {}
+    keys = ("batches", "rows_read", "rows_out", "matches", "rows_late", "rows_malformed")
+    numbers = (_number(progress.get(key)) for key in keys)
+    return (_time(entry.at), entry.state, entry.note, *numbers, _watermark(progress))
+
+
+def lag_seconds(state: QueryState) -> float | None:
+    """Return how far the watermark of a query was behind the clock when it last told; None if it has none."""
+    mark = (state.progress or {}).get("bound")
+    if mark is None or state.progress_at is None or (state.progress or {}).get("ended"):
+        return None
+    return max(0.0, state.progress_at - mark / 1_000_000)
+
+
+def _lag(state: QueryState) -> str | None:
+    seconds = lag_seconds(state)
+    return None if seconds is None else str(datetime.timedelta(seconds=round(seconds)))
+
+
+def _watermark(progress: Mapping) -> str | None:
+    if progress.get("ended"):
+        return "end of the input"
+    mark = progress.get("bound")
+    return None if mark is None else _time(mark / 1_000_000)
+
+
+def _error(state: QueryState) -> str | None:
+    return None if state.error is None else f"{_time(state.error_at)} {state.error}"
+
+
+def _time(seconds: float | None) -> str | None:
+    if not seconds:
+        return None
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
+    return f"{moment.isoformat(' ', 'seconds')}Z"
+
+
+def _number(number: float | None) -> str | None:
+    if number is None:
+        return None
+    return str(number) if isinstance(number, int) else f"{number:.1f}"

@@ -1,0 +1,231 @@
+"""The statements about sinks and queries that stand under names."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from cepsql.answer import Answer
+from cepsql.catalog import Definition, Registered, RegisteredQuery
+from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.create_text import create_text
+from cepsql.catalog.locations import located
+from cepsql.catalog.names import kind, listed
+from cepsql.catalog.states import RUNNING
+from cepsql.errors import NotSupportedError, ProgrammingError
+from cepsql.language import statements as st
+from cepsql.plan.planner import Plan
+from cepsql.standing.definitions import altered_options, defined_query, defined_sink
+from cepsql.standing.replacement import effect, replaced_query
+from cepsql.standing.report import LISTED, REMEMBERED, described, remembered
+from cepsql.standing.report import listed as listed_queries
+
+if TYPE_CHECKING:
+    from cepsql.standing.home import Home
+    from cepsql.standing.queries import Queries
+
+QueryStatement = (
+    st.CreateSink
+    | st.CreateQuery
+    | st.AlterQuery
+    | st.ControlQuery
+    | st.Drop
+    | st.ShowCreate
+    | st.ShowHistory
+    | st.DescribeQuery
+    | st.ExplainReplace
+)
+
+
+class Host(Protocol):
+    """What these statements need of the `cepsql.engine.Engine` that executes them."""
+
+    catalog: Catalog
+
+    @property
+    def home(self) -> "Home": ...
+
+    @property
+    def queries(self) -> "Queries": ...
+
+    def plan(self, query: st.Query) -> Plan: ...
+
+    def check_setting(self, key: str, value: str | None) -> None: ...
+
+    def set_settings(self) -> Mapping[str, str]: ...
+
+
+def execute(host: Host, statement: QueryStatement) -> Answer:
+    """Execute a statement about sinks and queries, or one that drops or shows definitions.
+
+    Raises Error.
+    """
+    match statement:
+        case st.CreateSink():
+            return _create_sink(host, statement)
+        case st.CreateQuery():
+            return _create_query(host, statement)
+        case st.AlterQuery():
+            return _alter(host, statement)
+        case st.ControlQuery(action, name, savepoint):
+            return _control(host, action, name, savepoint)
+        case st.Drop():
+            return _drop(host, statement)
+        case st.ShowCreate(wanted, name):
+            return _show_create(host, wanted, name)
+        case st.ShowHistory(name):
+            return Answer(REMEMBERED, remembered(host.queries.get_at(name.text, name.span).history))
+        case st.ExplainReplace(create):
+            return _explain_replace(host, create)
+        case st.DescribeQuery(name, extended):
+            query = host.queries.get_at(name.text, name.span)
+            return Answer(("property", "value"), described(query.definition, query.state, extended))
+
+
+def show_queries(host: Host) -> Answer:
+    """Answer SHOW QUERIES."""
+    queries = host.catalog.names.queries
+    return Answer(LISTED, listed_queries((query, host.queries[query.name].state) for query in queries))
+
+
+def show_sinks(host: Host) -> Answer:
+    """Answer SHOW SINKS."""
+    sinks = sorted(host.catalog.names.sinks, key=lambda sink: sink.name)
+    rows = ((s.name, s.format, ", ".join(c.name for c in s.columns), ", ".join(s.key)) for s in sinks)
+    return Answer(("name", "format", "columns", "key"), tuple(rows))
+
+
+def replaced_note(host: Host, changed: Definition) -> str:
+    """Say which running queries go on with what a definition was before it was replaced; '' for none."""
+    readers = [d for d in host.catalog.names.dependents(changed) if isinstance(d, RegisteredQuery)]
+    running = [query for query in readers if host.queries[query.name].state.desired == RUNNING]
+    if not running:
+        return ""
+    restarts = "; ".join(f"RESTART QUERY {query.name}" for query in running)
+    return f"; {listed(running)} still run{'s' if len(running) == 1 else ''} with what it was: {restarts}"
+
+
+def _create_sink(host: Host, create: st.CreateSink) -> Answer:
+    name = create.name.text
+    if create.if_not_exists and host.catalog.names.find(name):
+        return Answer(message=f"{name} exists already")
+    replacing = create.replace and host.catalog.names.find(name) is not None
+    sink = kept(host, defined_sink(create))
+    host.catalog.add(sink, create.replace, create.name.span)
+    note = replaced_note(host, sink) if replacing else ""
+    return Answer(message=f"sink {name} {'replaced' if replacing else 'created'}{note}")
+
+
+def _create_query(host: Host, create: st.CreateQuery) -> Answer:
+    name = create.name.text
+    before = host.catalog.names.query(name)
+    if create.if_not_exists and before is not None:
+        return Answer(message=f"query {name} exists already")
+    if create.savepoint is not None:
+        raise NotSupportedError("FROM SAVEPOINT is not supported", create.savepoint.span)
+    query, plan = _defined_query(host, create)
+    if before is None or not create.replace:
+        host.catalog.add(query, create.replace, create.name.span)
+        return Answer(message=f"query {name} created; START QUERY {name} runs it")
+    new = replaced_query(host.home, before, query, plan, create.new_checkpoint, create.name.span)
+    host.catalog.add(new.query, replace=True, span=create.name.span)
+    running = host.queries[name].state.desired == RUNNING
+    note = f"; it still runs as it was: RESTART QUERY {name}" if running else ""
+    return Answer(message=f"query {name} replaced: {new.effect}{note}")
+
+
+def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
+    sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
+    plan = host.plan(create.query)
+    query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
+    assert isinstance(query, RegisteredQuery)
+    return query, plan
+
+
+def _explain_replace(host: Host, create: st.CreateQuery) -> Answer:
+    before = host.catalog.query(create.name.text, create.name.span)
+    query, plan = _defined_query(host, create)
+    found = effect(host.home, before, query, plan, create.new_checkpoint)
+    rows = (("effect", found.said), ("differences", found.differences or None), ("checkpoint", found.checkpoint))
+    return Answer(("property", "value"), rows)
+
+
+def _alter(host: Host, alter: st.AlterQuery) -> Answer:
+    query = host.catalog.query(alter.name.text, alter.name.span)
+    changed = replace(query, options=altered_options(query, alter, host.check_setting))
+    host.catalog.add(kept(host, changed), replace=True, span=alter.name.span)
+    running = host.queries[query.name].state.desired == RUNNING
+    note = f"; it still runs as it was: RESTART QUERY {query.name}" if running else ""
+    return Answer(message=f"query {query.name} altered{note}")
+
+
+def _control(host: Host, action: str, name: st.Name, savepoint: st.Name | None) -> Answer:
+    query = host.queries.get_at(name.text, name.span)
+    if savepoint is not None:
+        raise NotSupportedError("WITH SAVEPOINT is not supported", savepoint.span)
+    try:
+        match action:
+            case "pause":
+                query.pause()
+                return Answer(message=f"query {query.name} paused")
+            case "stop":
+                query.stop()
+                return Answer(message=f"query {query.name} stopped")
+        run = {"start": query.start, "resume": query.resume, "restart": query.restart}
+        return Answer(message=f"query {query.name} runs in {run[action]()}")
+    except ProgrammingError as error:
+        error.span = error.span or name.span
+        raise
+
+
+def _drop(host: Host, drop: st.Drop) -> Answer:
+    name = drop.name
+    names = host.catalog.names
+    found = names.query(name.text) if drop.kind == "query" else names.find(name.text)
+    if found is None and drop.if_exists:
+        return Answer(message=f"there is no {drop.kind} {name.text}")
+    found = _defined(host, drop.kind, name, "DROP")
+    along = names.dependents(found)
+    for definition in (found, *along) if drop.cascade or not along else ():
+        if isinstance(definition, RegisteredQuery):
+            _end(host, definition)
+    gone = host.catalog.drop(found, drop.cascade, name.span)
+    for definition in (found, *gone):
+        if isinstance(definition, RegisteredQuery):
+            host.home.states.forget(definition.name)
+    also = f", and with it {listed(gone)}" if gone else ""
+    return Answer(message=f"{drop.kind} {found.name} dropped{also}")
+
+
+def _end(host: Host, query: RegisteredQuery) -> None:
+    """Stop a query that is dropped, if it was ever started."""
+    state = host.home.states.get(query.name)
+    if state is not None and state.epoch is not None:
+        host.queries[query.name].stop()
+
+
+def _show_create(host: Host, wanted: str, name: st.Name) -> Answer:
+    found = _defined(host, wanted, name, "SHOW CREATE")
+    if isinstance(found, Registered):
+        raise ProgrammingError(f"{found.name} is a DataFrame that the program registered", name.span)
+    return Answer(("statement",), tuple((line,) for line in create_text(found).splitlines()))
+
+
+def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
+    """Return the definition of a kind; `verb` is what is said of it, such as DROP.
+
+    Raises ProgrammingError if there is none of that name, or it is of another kind.
+    """
+    if wanted == "query":
+        return host.catalog.query(name.text, name.span)
+    found = host.catalog.names.find(name.text)
+    if found is None:
+        found = host.catalog.sink(name.text, name.span) if wanted == "sink" else host.catalog.get(name.text, name.span)
+    if kind(found) != wanted:
+        message = f"{name.text} is a {kind(found)}, not a {wanted}"
+        raise ProgrammingError(message, name.span, f"{verb} {kind(found).upper()} {name.text}")
+    return found
+
+
+def kept(host: Host, definition: Definition) -> Definition:
+    """Return a definition as the catalog keeps it: what other processes read has absolute paths."""
+    return located(definition) if host.catalog.store is not None else definition

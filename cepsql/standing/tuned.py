@@ -1,0 +1,31 @@
+"""The engine as a query that stands under a name sees it: with the settings of that query."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from cepsql.pattern.program import MatchProgram
+from cepsql.query import Host, limited
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cepsql.spark.query import StandingQuery
+
+
+class Tuned:
+    """A host of one query: the Spark session of another host, and settings of cepsql's of its own."""
+
+    def __init__(self, host: Host, settings: Mapping[str, str]):
+        self._host, self.settings = host, dict(settings)
+
+    @property
+    def spark(self) -> "SparkSession":
+        """The Spark session."""
+        return self._host.spark
+
+    def keep(self, standing: "StandingQuery") -> None:
+        """Leave it to the reconciler to stop the query."""
+
+    def search_limits(self, program: MatchProgram) -> MatchProgram:
+        """Return the program with the limits that the settings give its search."""
+        return limited(program, self.settings)

@@ -1,0 +1,177 @@
+# Sinks and standing queries.
+CREATE SINK alerts USING console
+----
+create sink alerts
+  using console
+====
+CREATE OR REPLACE SINK alerts (card STRING, at TIMESTAMP, PRIMARY KEY (card, at)) USING postgresql OPTIONS (url 'postgresql://h/db', table 'alerts')
+----
+create sink alerts or replace
+  card: STRING
+  at: TIMESTAMP
+  key: card, at
+  using postgresql
+    url = 'postgresql://h/db'
+    table = 'alerts'
+====
+CREATE SINK IF NOT EXISTS a.b (PRIMARY KEY (match_id)) USING sqlite OPTIONS (path '${HOME}/x.db')
+----
+create sink a.b if absent
+  key: match_id
+  using sqlite
+    path = '${HOME}/x.db'
+====
+CREATE SINK s (primary INT, key STRING, sink STRING) USING json OPTIONS (path 'out/')
+----
+create sink s
+  primary: INT
+  key: STRING
+  sink: STRING
+  using json
+    path = 'out/'
+====
+CREATE QUERY fraud INTO alerts AS SELECT card FROM payments; START QUERY fraud
+----
+create query fraud
+  into: alerts
+  text: SELECT card FROM payments
+query: SELECT card FROM payments
+ControlQuery 'start' fraud None
+====
+CREATE OR REPLACE QUERY fraud AS
+SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS t PATTERN (A B)) -- the end
+----
+create query fraud or replace
+  text: SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+__match_0: SELECT * FROM ticks
+  order by: ts
+  measure t: A.ts
+  rows: one
+  skip: past last row
+  pattern: A B
+query: SELECT * FROM __match_0
+====
+CREATE QUERY IF NOT EXISTS `a query` INTO db.alerts OPTIONS (trigger '5 seconds', checkpoint '/ck', cepsql.buckets 8) FROM SAVEPOINT 'before upgrade' AS WITH t AS (SELECT 1 AS a) SELECT a FROM t
+----
+create query a query if absent
+  into: db.alerts
+  trigger = '5 seconds'
+  checkpoint = '/ck'
+  cepsql.buckets = '8'
+  from savepoint: before upgrade
+  text: WITH t AS (SELECT 1 AS a) SELECT a FROM t
+query: WITH t AS (SELECT 1 AS a) SELECT a FROM t
+====
+START QUERY fraud; PAUSE QUERY fraud; RESUME QUERY a.fraud; RESTART QUERY `fraud`; STOP QUERY fraud; STOP QUERY fraud WITH SAVEPOINT 'x'; STOP QUERY fraud WITH SAVEPOINT x
+----
+ControlQuery 'start' fraud None
+ControlQuery 'pause' fraud None
+ControlQuery 'resume' a.fraud None
+ControlQuery 'restart' fraud None
+ControlQuery 'stop' fraud None
+ControlQuery 'stop' fraud x
+ControlQuery 'stop' fraud x
+====
+ALTER QUERY fraud SET (trigger '1 minute', cepsql.buckets = 4); ALTER QUERY fraud RESET (trigger, checkpoint)
+----
+AlterQuery fraud ((Name(text='trigger', span=Span(start=23, end=30)), '1 minute'), (Name(text='cepsql.buckets', span=Span(start=43, end=57)), '4'))
+AlterQuery fraud ((Name(text='trigger', span=Span(start=89, end=96)), None), (Name(text='checkpoint', span=Span(start=98, end=108)), None))
+====
+DROP QUERY fraud; DROP QUERY IF EXISTS fraud; DROP SINK alerts CASCADE; DROP STREAM IF EXISTS ticks CASCADE; DROP VIEW cascade; DROP TABLE start
+----
+Drop 'query' fraud False False
+Drop 'query' fraud True False
+Drop 'sink' alerts False True
+Drop 'stream' ticks True True
+Drop 'view' cascade False False
+Drop 'table' start False False
+====
+SHOW QUERIES; SHOW SINKS; SHOW QUERY fraud HISTORY; SHOW CREATE QUERY fraud; SHOW CREATE STREAM ticks; SHOW CREATE SINK a.b
+----
+Show 'queries'
+Show 'sinks'
+ShowHistory fraud
+ShowCreate 'query' fraud
+ShowCreate 'stream' ticks
+ShowCreate 'sink' a.b
+====
+DESCRIBE QUERY fraud; DESCRIBE EXTENDED QUERY fraud; DESC QUERY query; DESCRIBE query; DESCRIBE extended; DESCRIBE sink
+----
+DescribeQuery fraud False
+DescribeQuery fraud True
+DescribeQuery query False
+Describe query
+Describe extended
+Describe sink
+====
+INSERT INTO alerts SELECT card FROM payments WHERE amount > 10
+----
+insert into alerts
+query: SELECT card FROM payments WHERE amount > 10
+====
+INSERT INTO a.alerts WITH t AS (SELECT 1 AS a) SELECT a FROM t
+----
+insert into a.alerts
+query: WITH t AS (SELECT 1 AS a) SELECT a FROM t
+====
+INSERT INTO alerts VALUES (1, 'a'), (2, 'b')
+----
+insert into alerts
+query: SELECT * FROM VALUES (1, 'a'), (2, 'b')
+====
+INSERT INTO alerts FROM payments SELECT card
+----
+insert into alerts
+query: SELECT card FROM payments
+====
+EXPLAIN REPLACE QUERY fraud INTO alerts AS SELECT card FROM payments
+----
+explain
+create query fraud or replace
+  into: alerts
+  text: SELECT card FROM payments
+query: SELECT card FROM payments
+====
+SELECT start, stop, pause, sink, query, history, queries FROM query AS resume JOIN sink ON query.restart = sink.savepoint
+----
+query: SELECT start, stop, pause, sink, query, history, queries FROM query AS resume JOIN sink ON query.restart = sink.savepoint
+====
+CREATE STREAM query (start TIMESTAMP, stop INT, sink STRING, query STRING, cascade INT, extended INT, WATERMARK FOR start AS start) USING json
+----
+create stream query
+  start: TIMESTAMP
+  stop: INT
+  sink: STRING
+  query: STRING
+  cascade: INT
+  extended: INT
+  watermark start: start
+  using json
+====
+SELECT * FROM stop MATCH_RECOGNIZE (PARTITION BY query ORDER BY start MEASURES PAUSE.sink AS restart PATTERN (PAUSE QUERY) DEFINE QUERY AS QUERY.insert = 1) AS cascade
+----
+__match_0: SELECT * FROM stop
+  partition by: query
+  order by: start
+  measure restart: PAUSE.sink
+  rows: one
+  skip: past last row
+  pattern: PAUSE QUERY
+  define QUERY: QUERY.insert = 1
+query: SELECT * FROM __match_0 AS cascade
+====
+CREATE OR REPLACE QUERY fraud INTO alerts WITH NEW CHECKPOINT AS WITH t AS (SELECT 1 AS a) SELECT a FROM t
+----
+create query fraud or replace
+  into: alerts
+  with a new checkpoint
+  text: WITH t AS (SELECT 1 AS a) SELECT a FROM t
+query: WITH t AS (SELECT 1 AS a) SELECT a FROM t
+====
+EXPLAIN REPLACE QUERY new WITH NEW CHECKPOINT AS SELECT new, checkpoint FROM replace
+----
+explain
+create query new or replace
+  with a new checkpoint
+  text: SELECT new, checkpoint FROM replace
+query: SELECT new, checkpoint FROM replace

@@ -1,0 +1,34 @@
+"""What a new text of a query means for the checkpoint of the one before."""
+
+import json
+from pathlib import Path
+
+import pytest
+from catalog import engine
+from golden import check, params
+
+from cepsql.analysis.canonical import canonical_json
+from cepsql.plan.identity import describe_plan
+from cepsql.plan.upgrade import COMPATIBLE, INCOMPATIBLE, SAME, upgrade
+
+HERE = Path(__file__).parent
+BETWEEN = "\n~~~~\n"
+
+
+def described(text: str, session=None) -> dict:
+    return json.loads(canonical_json(describe_plan(engine().sql(text).plan, session or {}, str)))
+
+
+@pytest.mark.parametrize("case", params(HERE, "upgrades.sql"))
+def test_upgrade(case, update):
+    before, after = map(described, case.text.split(BETWEEN))
+    found = upgrade(before, after)
+    assert upgrade(after, before).kind == found.kind and upgrade(before, before).kind == SAME
+    check(case, f"{found.kind}\n{found.differences}".rstrip(), update)
+
+
+def test_other_settings_are_not_compatible():
+    one = described("SELECT sym FROM ticks", {"spark.sql.session.timeZone": "UTC"})
+    other = described("SELECT ts FROM ticks", {"spark.sql.session.timeZone": "Asia/Tokyo"})
+    assert upgrade(one, other).kind == INCOMPATIBLE
+    assert upgrade(one, described("SELECT ts FROM ticks", {"spark.sql.session.timeZone": "UTC"})).kind == COMPATIBLE

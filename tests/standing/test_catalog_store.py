@@ -1,0 +1,195 @@
+"""A catalog that is kept: what one process defines, others see; a change is all or nothing."""
+
+import subprocess
+import sys
+
+import pytest
+
+from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
+from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.database import Database
+from cepsql.catalog.schema import CATALOG, DEFINITIONS, MIGRATIONS
+from cepsql.catalog.store import Store
+from cepsql.engine import connect
+from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+
+STREAM = "CREATE STREAM s (a INT, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING json OPTIONS (path 'in/')"
+
+
+def test_another_engine_sees_what_one_defines(location):
+    one, other = connect(catalog=location), connect(catalog=location)
+    one.sql(STREAM)
+    one.sql("CREATE VIEW v AS SELECT a, ts FROM s")
+    assert [row[0] for row in other.sql("DESCRIBE v").rows] == ["a", "ts"]
+    other.sql("CREATE OR REPLACE VIEW v AS SELECT ts FROM s")
+    assert [row[0] for row in one.sql("DESCRIBE v").rows] == ["ts"]
+    other.sql("DROP STREAM s CASCADE")
+    with pytest.raises(ProgrammingError, match="there is no stream, table or view v"):
+        one.sql("DESCRIBE v")
+
+
+def test_a_process_that_has_ended_leaves_its_definitions(location):
+    script = f"import cepsql; cepsql.connect(catalog={location!r}).sql({STREAM!r})"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    assert connect(catalog=location).sql("SHOW STREAMS").rows == (("s", "json", "a, ts"),)
+
+
+def test_local_paths_become_absolute(location, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    engine = connect(catalog=location)
+    engine.sql(STREAM)
+    engine.sql("CREATE SINK k USING json OPTIONS (path '../out')")
+    engine.sql("CREATE SINK t USING json OPTIONS (path '${OUT}/x')")
+    options = {name: dict(engine.catalog.names.find(name).options)["path"] for name in "skt"}
+    assert options == {"s": f"{tmp_path}/in/", "k": f"{tmp_path.parent}/out", "t": "${OUT}/x"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "password 'x'",
+        "aws.secret.access.key 'x'",
+        "url 'postgresql://me:pw@h/db'",
+        "kafka.sasl.jaas.config 'a password=b'",
+    ],
+)
+def test_no_secret_is_kept(location, options):
+    engine = connect(catalog=location)
+    with pytest.raises(ProgrammingError, match="the catalog would keep the secret in the option"):
+        engine.sql(f"CREATE SINK k USING webhook OPTIONS ({options})")
+    connect().sql(f"CREATE SINK k USING webhook OPTIONS ({options})")
+    engine.sql(
+        "CREATE SINK k USING webhook OPTIONS (password '${PW}', url 'postgresql://me:${file:/pw}@h/db', key 'id')"
+    )
+
+
+def test_a_change_that_fails_changes_nothing(location):
+    engine = connect(catalog=location)
+    engine.sql(STREAM)
+    engine.sql("CREATE VIEW v AS SELECT a FROM s")
+    before = engine.catalog.store.load()
+    for wrong in (STREAM, "DROP STREAM s", "CREATE VIEW w AS SELECT b FROM s", "CREATE SINK v USING console"):
+        with pytest.raises(ProgrammingError):
+            engine.sql(wrong)
+    assert engine.catalog.store.load() == before
+
+
+def test_dropping_what_is_read(location):
+    engine = connect(catalog=location)
+    engine.sql(STREAM.replace("s (", "s (b INT, ") + " LATE ROWS INTO late USING json OPTIONS (path 'late/')")
+    engine.sql("CREATE VIEW v AS SELECT a, ts FROM s; CREATE VIEW w AS SELECT a FROM v; CREATE SINK k USING console")
+    engine.sql("CREATE QUERY q INTO k AS SELECT a FROM w; CREATE QUERY r AS SELECT l.a FROM late l JOIN s ON s.a = l.a")
+    with pytest.raises(ProgrammingError) as refused:
+        engine.sql("DROP STREAM s")
+    assert refused.value.message == "stream s is read by view v, query r, view w and query q"
+    with pytest.raises(ProgrammingError, match="sink k is written to by query q"):
+        engine.sql("DROP SINK k")
+    assert engine.sql("DROP VIEW w CASCADE").message == "view w dropped, and with it query q"
+    engine.sql("DROP SINK k")
+    assert engine.sql("DROP STREAM s CASCADE").message == "stream s dropped, and with it view v and query r"
+    assert engine.sql("SHOW QUERIES").rows == ()
+
+
+def test_replacing_says_what_it_means_for_queries(location):
+    engine = connect(catalog=location)
+    engine.sql(STREAM)
+    engine.sql("CREATE QUERY q AS SELECT a FROM s")
+    assert engine.sql(STREAM.replace("CREATE", "CREATE OR REPLACE")).message == "stream s replaced"
+    engine.home.states.desire("q", "running")
+    said = engine.sql(STREAM.replace("CREATE", "CREATE OR REPLACE")).message
+    assert said == "stream s replaced; query q still runs with what it was: RESTART QUERY q"
+
+
+def test_a_dataframe_is_of_its_process(location):
+    class Frame:
+        isStreaming = False
+
+    from cepsql.catalog import Registered
+
+    engine = connect(catalog=location)
+    engine.catalog.add(Registered("frame", (ColumnDefinition("a", "INT"),), Frame()), replace=True)
+    assert [relation.name for relation in engine.catalog] == ["frame"]
+    assert list(connect(catalog=location).catalog) == []
+    with pytest.raises(NotSupportedError, match="v reads frame, a DataFrame of this process"):
+        engine.sql("CREATE VIEW v AS SELECT a FROM frame")
+    engine.sql("DROP TABLE frame")
+    assert list(engine.catalog) == []
+
+
+def test_many_processes_change_at_once(location):
+    Database(location)
+    script = (
+        "import sys; from cepsql.catalog import Sink; from cepsql.catalog.catalog import Catalog\n"
+        "from cepsql.catalog.database import Database; from cepsql.catalog.store import Store\n"
+        f"catalog = Catalog(Store(Database({location!r})))\n"
+        "for i in range(10): catalog.add(Sink(f's{sys.argv[1]}_{i}', (), 'console'))"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", script, str(i)]) for i in range(3)]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert len(Catalog(Store(Database(location))).names.sinks) == 30
+
+
+def test_a_newer_catalog_is_refused(location):
+    Database(location)
+    with Database(location).writing() as connection:
+        connection.execute(CATALOG.update().values(version=len(MIGRATIONS) + 1))
+    with pytest.raises(OperationalError, match="the catalog was made by a newer version of cepsql"):
+        Database(location)
+
+
+def test_an_older_catalog_is_brought_forward_at_once_or_not_at_all(location, monkeypatch):
+    Database(location)
+    catalog = Catalog(Store(Database(location)))
+    catalog.add(Sink("k", (), "console"))
+
+    def broken(connection):
+        connection.exec_driver_sql("CREATE TABLE further (a INTEGER)")
+        raise ZeroDivisionError
+
+    def step(connection):
+        connection.exec_driver_sql("CREATE TABLE further (a INTEGER)")
+
+    monkeypatch.setattr("cepsql.catalog.schema.MIGRATIONS", (*MIGRATIONS, broken))
+    with pytest.raises(ZeroDivisionError):
+        Database(location)
+    monkeypatch.setattr("cepsql.catalog.schema.MIGRATIONS", (*MIGRATIONS, step))
+    assert Catalog(Store(Database(location))).sink("k").format == "console"
+    Database(location)
+
+
+def test_what_is_no_catalog(tmp_path):
+    (tmp_path / "text").write_text("no database, but a text that is long enough to be looked at\n" * 100)
+    with pytest.raises(OperationalError, match="cannot be used: file is not a database"):
+        connect(catalog=str(tmp_path / "text"))
+    with pytest.raises(OperationalError, match="does not exist"):
+        connect(catalog=str(tmp_path / "no folder" / "catalog.db"))
+    with pytest.raises(ProgrammingError, match="a catalog cannot be kept in mysql"):
+        connect(catalog="mysql://me@h/db")
+    with pytest.raises(OperationalError, match="needs the environment variable CEPSQL_NOT_SET"):
+        connect(catalog="postgresql://me:${CEPSQL_NOT_SET}@h/db")
+
+
+def test_a_definition_of_a_newer_version_is_refused(location):
+    store = Store(Database(location))
+    Catalog(store).add(Sink("k", (), "console"))
+    with Database(location).writing() as connection:
+        data = connection.execute(DEFINITIONS.select()).mappings().one()["data"]
+        connection.execute(DEFINITIONS.update().values(data=data | {"later": 1}))
+    with pytest.raises(OperationalError, match="the catalog holds k as a newer version of cepsql wrote it"):
+        store.load()
+
+
+def test_names():
+    catalog = Catalog()
+    catalog.add(Source("S", (), "json", streaming=True))
+    catalog.add(RegisteredQuery("s", None, "SELECT 1"))
+    catalog.add(View("v", "SELECT", (), True, reads=("s",)))
+    with pytest.raises(ProgrammingError, match="S exists already"):
+        catalog.add(Sink("s", (), "console"), replace=True)
+    with pytest.raises(ProgrammingError, match="query s exists already"):
+        catalog.add(RegisteredQuery("S", None, "SELECT 2"))
+    with pytest.raises(ProgrammingError, match="v is a view, not a sink"):
+        catalog.sink("V")
+    catalog.add(Sink("k", (), "console"))
+    with pytest.raises(ProgrammingError, match="k is a sink and cannot be read"):
+        catalog.get("k")

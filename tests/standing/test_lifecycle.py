@@ -1,0 +1,110 @@
+"""Queries under names that run in this process, over files and into tables."""
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+
+import pytest
+
+from cepsql.engine import connect
+from cepsql.errors import OperationalError, ProgrammingError
+
+DEFINITIONS = """
+CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+USING json OPTIONS (path '${TICKS}');
+CREATE SINK pairs (k STRING, a INT, b INT, PRIMARY KEY (a)) USING sqlite OPTIONS (path 'out.db', create_table 'true');
+CREATE QUERY rises INTO pairs OPTIONS (trigger '100 milliseconds') AS
+SELECT k, a, b FROM ticks MATCH_RECOGNIZE (
+  PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b PATTERN (A B) DEFINE B AS n > A.n
+) AS m
+"""
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch, spark):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ticks").mkdir()
+    monkeypatch.setenv("TICKS", str(tmp_path / "ticks"))
+    with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
+        engine.sql(DEFINITIONS)
+        put(0)
+        yield engine
+
+
+def put(minute):
+    rows = [{"k": "a", "ts": f"2026-01-01 00:{minute:02}:{i:02}", "n": 100 * minute + i} for i in range(8)]
+    with open(f"ticks/.{minute}", "w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    os.replace(f"ticks/.{minute}", f"ticks/{minute}.json")
+
+
+def table(name):
+    with contextlib.closing(sqlite3.connect("out.db")) as connection:
+        return [row[0] for row in connection.execute(f"SELECT a FROM {name} ORDER BY a")]
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_start_pause_resume_stop(engine):
+    rises = engine.queries["rises"]
+    assert engine.sql("START QUERY rises").message == "query rises runs in this process"
+    until(lambda: rises.progress.get("matches") == 3)
+    other = connect(catalog="catalog.db")
+    other.sql("PAUSE QUERY rises")
+    assert rises.status == "paused" and table("pairs") == [0, 2, 4]
+    put(1)
+    engine.sql("RESUME QUERY rises")
+    until(lambda: rises.progress["matches"] == 7)
+    engine.sql("STOP QUERY rises")
+    assert table("pairs") == [0, 2, 4, 6, 100, 102, 104]
+    counts = rises.progress
+    assert (counts["rows_read"], counts["rows_out"], counts["open"]) == (16, 7, 1)
+    shown = dict(engine.sql("DESCRIBE EXTENDED QUERY rises").rows)
+    assert (shown["state"], shown["rows read"], shown["watermark"]) == ("stopped", "16", "2026-01-01 05:01:06Z")
+    assert int(shown["bytes of state"]) > 0 and shown["option trigger"] == "100 milliseconds"
+    assert other.sql("SHOW QUERIES").rows[0][:2] == ("rises", "stopped")
+
+
+def test_a_checkpoint_is_not_another_querys(engine):
+    engine.sql("START QUERY rises; STOP QUERY rises")
+    engine.sql("DROP QUERY rises")
+    engine.sql(DEFINITIONS.split(";")[2])
+    engine.sql("START QUERY rises")
+    until(lambda: engine.queries["rises"].progress.get("rows_read") == 8)
+    assert table("pairs") == [0, 2, 4]
+
+
+def test_insert_writes_once(engine):
+    engine.sql("CREATE SINK ns (a INT) USING sqlite OPTIONS (path 'out.db', create_table 'true')")
+    assert engine.sql("INSERT INTO ns SELECT n AS a FROM ticks").message == "8 rows written to ns"
+    assert engine.sql("INSERT INTO ns VALUES (9)".replace("VALUES (9)", "SELECT 9 AS a")).message.startswith("1 row ")
+    assert table("ns") == [*range(8), 9]
+    with pytest.raises(ProgrammingError, match="the query gives no column a for sink ns"):
+        engine.sql("INSERT INTO ns SELECT 'x' AS b")
+
+
+def test_what_cannot_start_says_why(engine, monkeypatch):
+    monkeypatch.delenv("TICKS")
+    with pytest.raises(OperationalError, match="the option path of ticks needs the environment variable TICKS"):
+        engine.sql("START QUERY rises")
+    assert engine.queries["rises"].status == "failed"
+    assert engine.sql("SHOW QUERIES").rows[0][-1].startswith("the option path of ticks needs")
+
+
+def test_settings_are_the_querys_own(engine, spark):
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    engine.sql("CREATE SINK hours (a INT) USING sqlite OPTIONS (path 'out.db', create_table 'true')")
+    engine.sql(
+        "CREATE QUERY hours INTO hours OPTIONS (spark.sql.session.timeZone 'Asia/Tokyo') AS "
+        "SELECT hour(TIMESTAMP '2026-01-01 00:00:00Z') AS a FROM ticks WHERE n = 0"
+    )
+    engine.sql("START QUERY hours")
+    until(lambda: engine.queries["hours"].progress.get("rows_out") == 1)
+    assert table("hours") == [9] and spark.conf.get("spark.sql.session.timeZone") == zone

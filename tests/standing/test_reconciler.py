@@ -1,0 +1,252 @@
+"""Several processes on one catalog, played by reconcilers: who runs a query, and that it does what is desired."""
+
+import logging
+import time
+
+import pytest
+
+from cepsql.catalog import RegisteredQuery
+from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.database import Database
+from cepsql.catalog.leases import Leases
+from cepsql.catalog.query_states import QueryStates
+from cepsql.catalog.store import Store
+from cepsql.errors import DataError, OperationalError, ProgrammingError
+from cepsql.spark.progress import Progress
+from cepsql.standing.queries import Queries
+from cepsql.standing.reconciler import Reconciler
+
+LEASE = 3.0
+
+
+class Run:
+    """Stands for a standing query."""
+
+    def __init__(self, epoch):
+        self.epoch, self.status, self.error, self.batches = epoch, "running", None, 0
+
+    @property
+    def progress(self):
+        self.batches += 1
+        return Progress(batches=self.batches, matches=self.batches, rows_out=2, counted_on=True)
+
+    def stop(self, patience=0.0):
+        self.status = "stopped"
+
+
+class Process:
+    """One process on the catalog."""
+
+    def __init__(self, location, owner, adopts=False):
+        self.runs, self.broken, self.database = [], None, Database(location)
+        states = QueryStates(self.database, Leases(self.database, LEASE))
+        self.reconciler = Reconciler(Catalog(Store(self.database)), states, self.start, owner, lambda: adopts)
+        self.query = Queries(lambda: self.reconciler)["fraud"] if owner != "first" else None
+
+    def start(self, query, lease):
+        if self.broken is not None:
+            raise self.broken
+        self.runs.append(Run(lease.epoch))
+        return self.runs[-1]
+
+    def die(self):
+        """Stop renewing and looking, as a process that was killed; what it ran runs on here."""
+        self.reconciler._closed.set()
+        self.reconciler.renewal.close()
+
+
+@pytest.fixture
+def process(location):
+    made = []
+
+    def make(owner, adopts=False):
+        made.append(Process(location, owner, adopts))
+        return made[-1]
+
+    make("first").reconciler.catalog.add(RegisteredQuery("Fraud", None, "SELECT"))
+    yield make
+    for one in made:
+        one.die()
+
+
+def until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_life(process):
+    shell = process("shell")
+    query = shell.query
+    assert (query.status, query.start(), query.status) == ("stopped", "this process", "running")
+    with pytest.raises(ProgrammingError, match="query Fraud runs already, in shell"):
+        query.start()
+    query.pause()
+    assert (query.status, shell.runs[0].status) == ("paused", "stopped")
+    with pytest.raises(ProgrammingError, match="query Fraud is paused, not running"):
+        query.pause()
+    assert (query.resume(), query.status, len(shell.runs)) == ("this process", "running", 2)
+    with pytest.raises(ProgrammingError, match="query Fraud is running, not paused"):
+        query.resume()
+    query.restart()
+    assert (query.status, len(shell.runs)) == ("running", 3)
+    query.stop()
+    assert (query.status, shell.reconciler.owned) == ("stopped", [])
+    with pytest.raises(ProgrammingError, match="query Fraud is stopped, not paused"):
+        query.resume()
+    query.restart()
+    assert query.status == "running"
+    states = [entry.state for entry in query.history if entry.progress is None]
+    assert states[:5] == ["starting", "running", "stopping", "paused", "starting"]
+
+
+def test_epochs_grow_with_every_owner(process):
+    one, other = process("one"), process("other")
+    one.query.start()
+    one.query.stop()
+    other.query.start()
+    other.query.stop()
+    one.query.start()
+    epochs = [one.runs[0].epoch, other.runs[0].epoch, one.runs[1].epoch]
+    assert epochs == sorted(set(epochs))
+
+
+def test_another_process_steers_it(process):
+    server, shell = process("server", adopts=True), process("shell")
+    server.reconciler.renewal.acquire("server", "server")
+    shell.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    assert (shell.query.status, shell.query.state.owner) == ("running", "server")
+    shell.reconciler.states.desire("fraud", "paused")
+    server.reconciler.tick()
+    assert (shell.query.status, server.runs[0].status) == ("paused", "stopped")
+
+
+def test_counts_go_on_over_starts(process):
+    shell = process("shell")
+    shell.query.start()
+    shell.reconciler.tick()
+    shell.query.stop()
+    first = shell.query.progress
+    shell.query.start()
+    shell.reconciler.tick()
+    shell.query.stop()
+    progress = shell.query.progress
+    assert first["rows_out"] == 2 and progress["rows_out"] == 4
+    assert progress["batches"] > first["batches"] and progress["matches"] == shell.runs[1].batches - 1
+
+
+def test_the_second_takes_over_when_the_first_dies(process, caplog):
+    first, second = process("one", adopts=True), process("two", adopts=True)
+    first.reconciler.states.desire("fraud", "running")
+    first.reconciler.tick()
+    second.reconciler.tick()
+    assert second.runs == []
+    first.die()
+    until(lambda: second.query.status == "lost")
+    with caplog.at_level(logging.INFO, "cepsql"):
+        second.reconciler.tick()
+    assert "query fraud is taken over from one" in caplog.text
+    assert (second.query.status, second.query.state.restarts) == ("running", 1)
+    # The first comes back: it can record nothing, and stops what it still ran.
+    lease = first.reconciler._owned["fraud"].lease
+    assert not first.reconciler.states.report(lease, "running", {"batches": 99}, True)
+    assert not first.reconciler.states.enter(lease, "failed", error="late")
+    first.reconciler._closed.clear()
+    first.reconciler.tick()
+    assert (first.runs[0].status, first.reconciler.owned) == ("stopped", [])
+    assert (second.query.status, second.query.state.owner) == ("running", "two")
+
+
+def test_a_lease_that_is_lost_stops_the_query_at_once(process):
+    first, second = process("one"), process("two")
+    first.query.start()
+    second.reconciler.states.forget("fraud")
+    until(lambda: first.runs[0].status != "running")
+    assert first.runs[0].status == "stopped"
+
+
+def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):
+    server = process("server", adopts=True)
+    server.broken = DataError("no such folder")
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    owned = server.reconciler._owned["fraud"]
+    assert (server.query.status, server.query.error) == ("failed", "no such folder")
+    pauses = []
+    for _ in range(3):
+        pauses.append(round(owned.retry_at - time.monotonic()))
+        owned.retry_at = 0.0
+        server.reconciler.tick()
+    assert pauses == [1, 2, 4]
+    server.broken, owned.retry_at = None, 0.0
+    server.reconciler.tick()
+    assert (server.query.status, server.query.error) == ("running", "no such folder")
+    server.runs[0].status, server.runs[0].error = "failed", OperationalError("the disk is full")
+    server.reconciler.tick()
+    assert (server.query.status, server.query.error) == ("failed", "the disk is full")
+
+
+def test_a_defect_of_one_query_does_not_end_the_others(process, caplog):
+    server = process("server", adopts=True)
+    server.broken = KeyError("no such thing")
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    assert (server.query.status, server.query.error) == ("failed", "cepsql failed: KeyError: 'no such thing'")
+    assert "KeyError" in caplog.text
+
+
+def test_a_query_that_cannot_start_is_an_error_where_it_is_started(process):
+    shell = process("shell")
+    shell.broken = OperationalError("no such folder")
+    with pytest.raises(OperationalError, match="no such folder"):
+        shell.query.start()
+    assert (shell.query.status, shell.query.state.desired, shell.reconciler.owned) == ("failed", "stopped", [])
+
+
+def test_one_that_has_ended_is_not_started_again(process):
+    server = process("server", adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    server.runs[0].status = "finished"
+    server.reconciler.tick()
+    server.reconciler.tick()
+    assert (server.query.status, len(server.runs)) == ("finished", 1)
+
+
+def test_the_store_is_away(process, monkeypatch):
+    server = process("server", adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    away = server.database.writing
+
+    def fail(*_):
+        raise OperationalError("the catalog cannot be used")
+
+    monkeypatch.setattr(server.database, "writing", fail)
+    until(lambda: server.runs[0].status == "stopped")
+    monkeypatch.setattr(server.database, "writing", away)
+    server.reconciler.tick()
+    assert (server.query.status, len(server.runs)) == ("running", 2)
+    assert server.runs[1].epoch > server.runs[0].epoch
+
+
+def test_closing_gives_queries_back(process):
+    one, other = process("one"), process("other", adopts=True)
+    one.query.start()
+    one.reconciler.close()
+    assert (one.runs[0].status, one.query.status, one.query.state.desired) == ("stopped", "stopped", "running")
+    other.reconciler.tick()
+    assert (other.query.status, other.query.state.owner) == ("running", "other")
+
+
+def test_the_history_is_bounded(process, monkeypatch):
+    monkeypatch.setattr("cepsql.catalog.query_states.HISTORY_LENGTH", 10)
+    shell = process("shell")
+    shell.query.start()
+    lease = shell.reconciler._owned["fraud"].lease
+    for number in range(30):
+        shell.reconciler.states.report(lease, "running", {"batches": number}, True)
+    history = shell.query.history
+    assert len(history) == 10 and history[-1].progress == {"batches": 29}

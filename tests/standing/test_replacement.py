@@ -1,0 +1,102 @@
+"""CREATE OR REPLACE QUERY and EXPLAIN REPLACE over a checkpoint that says what it was begun with."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cepsql.engine import connect
+from cepsql.errors import ProgrammingError
+from cepsql.plan.identity import describe_plan
+from cepsql.spark.checkpoint import FORMAT
+
+PATTERN = "ticks MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.n AS a PATTERN (A B) DEFINE B AS n > {})"
+FIRST = f"SELECT k, a FROM {PATTERN.format('A.n')}"
+SESSION = {"spark.sql.session.timeZone": "UTC"}
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = connect(catalog=str(tmp_path / "catalog.db"))
+    engine.sql(
+        "CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts) USING json OPTIONS (path '/in')"
+    )
+    engine.sql(f"CREATE QUERY q AS {FIRST}")
+    return engine
+
+
+def begun(engine) -> Path:
+    """Make the checkpoint of the query as a first start would leave it."""
+    folder = Path(engine.home.checkpoint(engine.catalog.query("q")))
+    folder.mkdir(parents=True)
+    plan = {"format": FORMAT, "plan": describe_plan(engine.sql(FIRST).plan, SESSION, str)}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    return folder
+
+
+def explained(engine, rest: str) -> dict:
+    return dict(engine.sql(f"EXPLAIN REPLACE QUERY q {rest}").rows)
+
+
+def test_before_the_first_start_all_may_change(engine):
+    said = engine.sql(f"CREATE OR REPLACE QUERY q AS SELECT k FROM {PATTERN.format('3')}").message
+    assert said == "query q replaced: it has no checkpoint here that would have to fit"
+
+
+def test_what_is_done_above_the_operators_may_change(engine):
+    folder = begun(engine)
+    text = f"AS SELECT upper(k) AS k FROM {PATTERN.format('A.n')} WHERE a > 1"
+    found = explained(engine, text)
+    assert found["effect"] == "compatible; it goes on from its checkpoint, with its state"
+    assert found["differences"].startswith("query.sql was SELECT k, a FROM __match_0 and is")
+    assert found["checkpoint"] == str(folder)
+    assert engine.catalog.query("q").sql == FIRST
+    before = engine.catalog.query("q").id
+    said = engine.sql(f"CREATE OR REPLACE QUERY q OPTIONS (trigger '1 second') {text}").message
+    assert said == "query q replaced: compatible; it goes on from its checkpoint, with its state"
+    assert engine.catalog.query("q").id == before
+
+
+def test_the_same_plan_in_other_words(engine):
+    begun(engine)
+    text = "AS select K, a from " + PATTERN.format("a.N").replace("DEFINE", "-- rises\nDEFINE")
+    assert explained(engine, text)["effect"] == "the plan is the same; it goes on from its checkpoint, with its state"
+
+
+def test_another_pattern_needs_a_new_checkpoint(engine):
+    folder = begun(engine)
+    text = f"AS SELECT k, a FROM {PATTERN.format('3')}"
+    assert explained(engine, text)["effect"].startswith("incompatible: it needs a new checkpoint")
+    with pytest.raises(ProgrammingError) as refused:
+        engine.sql(f"CREATE OR REPLACE QUERY q {text}")
+    assert refused.value.message == (
+        "query q would need a new checkpoint: query.inputs.__match_0.match.define.B was n > a.n and is n > 3"
+    )
+    assert engine.catalog.query("q").sql == FIRST
+    new = explained(engine, f"WITH NEW CHECKPOINT {text}")
+    said = engine.sql(f"CREATE OR REPLACE QUERY q WITH NEW CHECKPOINT {text}").message
+    assert said == "query q replaced: a new checkpoint, which reads the input from where its streams begin"
+    assert new["effect"] in said
+    assert engine.home.checkpoint(engine.catalog.query("q")) != str(folder)
+
+
+def test_a_stream_that_was_replaced_is_noticed(engine):
+    begun(engine)
+    engine.sql(
+        "CREATE OR REPLACE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts) USING json "
+        "OPTIONS (path '/other')"
+    )
+    found = explained(engine, f"AS {FIRST}")
+    assert "options.path was /in and is /other" in found["differences"]
+
+
+def test_settings_and_folders_count(engine, tmp_path):
+    begun(engine)
+    found = explained(engine, f"OPTIONS (spark.sql.session.timeZone 'Asia/Tokyo') AS {FIRST}")
+    assert found["differences"] == "session.spark.sql.session.timeZone was UTC and is Asia/Tokyo"
+    elsewhere = f"OPTIONS (checkpoint '{tmp_path}/other')"
+    with pytest.raises(ProgrammingError, match="query q would need a new checkpoint: the folder was"):
+        engine.sql(f"CREATE OR REPLACE QUERY q {elsewhere} AS {FIRST}")
+    engine.sql(f"CREATE OR REPLACE QUERY q {elsewhere} WITH NEW CHECKPOINT AS {FIRST}")
+    with pytest.raises(ProgrammingError, match="a new checkpoint needs another folder"):
+        engine.sql(f"CREATE OR REPLACE QUERY q {elsewhere} WITH NEW CHECKPOINT AS {FIRST}")
