@@ -260,7 +260,9 @@ class Engine:
                     statement.name.span,
                     "cepsql check knows columns that are named: CREATE TABLE name (column TYPE, ...) USING ...",
                 )
-            case st.CreateSource() | st.CreateView() | st.Drop() | st.Describe():
+            case st.CreateSource() | st.CreateView() | st.CreateSink() | st.CreateQuery() | st.AlterQuery():
+                self._execute(statement)
+            case st.Drop() | st.Describe():
                 self._execute(statement)
             case st.SetOption(key) | st.ResetOption(key) if key is not None and key.startswith("cepsql."):
                 self._execute(statement)

@@ -3,6 +3,8 @@
 -- The pattern goes over the counts of windows: one row for each address and quarter with an attempt.
 --
 -- Output:
+--   address,before,failures,until
+--   198.51.100.7,3,4,2026-03-02 08:30:00
 
 CREATE OR REPLACE STREAM attempts (
   account STRING, tried TIMESTAMP, address STRING, outcome STRING,

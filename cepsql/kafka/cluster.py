@@ -27,7 +27,15 @@ _ABSENT = (
     KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION,
 )  # fmt: skip
 PASSING = (*_SILENT, *_ABSENT)
-"""Codes of errors that pass when brokers answer again: just started, they do not know their topics yet."""
+"""Codes of errors that pass when brokers answer again."""
+
+_LASTING = (
+    KafkaError._AUTHENTICATION, KafkaError._INVALID_ARG, KafkaError._UNSUPPORTED_FEATURE,
+    KafkaError.UNSUPPORTED_VERSION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.UNSUPPORTED_SASL_MECHANISM,
+    KafkaError.ILLEGAL_SASL_STATE, KafkaError.SECURITY_DISABLED, KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TOPIC_EXCEPTION,
+)  # fmt: skip
+"""Codes of errors that waiting does not mend. All others may pass: a broker that has just started has many."""
 
 Partition = tuple[str, int]
 Positions = dict[str, dict[str, int]]
@@ -131,12 +139,17 @@ class Cluster:
                 return question()
             except KafkaException as failure:
                 error = failure.args[0]
-                if not (error.code() in PASSING or error.retriable()) or time.monotonic() + _PAUSE_SECONDS > deadline:
+                if not may_pass(error) or time.monotonic() + _PAUSE_SECONDS > deadline:
                     raise kafka_failure(error, self._options.servers) from failure
             except _Missing as missing:
                 if time.monotonic() + _PAUSE_SECONDS > deadline:
                     raise OperationalError(str(missing)) from missing
             time.sleep(_PAUSE_SECONDS)
+
+
+def may_pass(error: KafkaError) -> bool:
+    """Tell whether a question is worth asking again."""
+    return not error.fatal() and error.code() not in _LASTING
 
 
 def kafka_failure(error: KafkaError, servers: str) -> OperationalError:

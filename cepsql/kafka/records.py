@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from cepsql.errors import OperationalError
-from cepsql.kafka.cluster import PASSING, PATIENCE_SECONDS, kafka_failure, silent_logger
+from cepsql.kafka.cluster import PATIENCE_SECONDS, kafka_failure, may_pass, silent_logger
 from cepsql.kafka.ranges import Range
 
 _AT_ONCE = 10_000
@@ -22,6 +22,10 @@ _SETTINGS = {
     "max.partition.fetch.bytes": 8 * 2**20,
     "log_level": 0,
 }
+
+_LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+_PLACES = (KafkaError._PARTITION_EOF, *_LOST)
+"""Codes that say something of the place in a partition."""
 
 _consumers: dict[tuple, Consumer] = {}
 """Consumers of this process by their settings: Spark's workers live on, and need not connect for each micro-batch."""
@@ -76,7 +80,7 @@ def _read_range(
             heard = time.monotonic()
         for event in messages:
             error = event.error()
-            if error is not None and error.code() in PASSING and not error.fatal():
+            if error is not None and error.code() not in _PLACES and may_pass(error):
                 said = kafka_failure(error, servers)
             elif error is not None:
                 position = _after_event(consumer, servers, part, position, event, fail_on_loss)
@@ -94,7 +98,7 @@ def _after_event(
         if offset(event) < part.end and fail_on_loss:
             raise _lost(part, offset(event), part.end)
         return part.end
-    if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+    if error.code() in _LOST:
         first, _ = consumer.get_watermark_offsets(TopicPartition(part.topic, part.partition), PATIENCE_SECONDS)
         if fail_on_loss:
             raise _lost(part, position, min(first, part.end) if first > position else part.end)

@@ -50,6 +50,16 @@ def test_check_gives_all_errors_with_their_places(project, capsys):
     ]
 
 
+def test_check_knows_what_is_defined_and_starts_nothing(project, capsys):
+    (project / "more.sql").write_text(
+        "CREATE SINK found USING console;\nCREATE QUERY dear INTO found AS SELECT price FROM trades WHERE price > 9;\n"
+        "START QUERY dear;\nSTOP QUERY cheap;\nCREATE QUERY odd INTO found AS SELECT prise FROM trades;"
+    )
+    assert main(["check", "streams.sql", "more.sql"]) == 1
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error")]
+    assert [line.split(":")[2] for line in said] == ["4", "5"]
+
+
 def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
     monkeypatch.setattr(cepsql.engine, "connect", lambda given=None, **_: connect(given or spark))
     text = (project / "rising.test").read_text()

@@ -59,7 +59,7 @@ def test_json(spark, tmp_path, monkeypatch):
         single.write_bytes(b"\n" + line + b"\n")
         assert arrow_rows(single, zone) == group, line
         if line:
-            chunk = json._by_arrow(line + b"\n", LAYOUT, zone)
+            chunk = json.objects_by_arrow(line + b"\n", LAYOUT, zone)
             by_arrow += chunk is not None
             if chunk is not None:
                 found = list(map(list, zip(*(plain_values(chunk.columns[name]) for name in TYPES), strict=True)))
@@ -69,4 +69,4 @@ def test_json(spark, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("text", [b'{"i":1}{"i":2}\n{"i":\n3}\n', b'{"i":\n1}\n', b'{"i":1}\n\n{"i":2}\n'])
 def test_arrow_takes_one_object_a_line_only(text):
-    assert json._by_arrow(text, LAYOUT, None) is None
+    assert json.objects_by_arrow(text, LAYOUT, None) is None

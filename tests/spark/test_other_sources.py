@@ -41,38 +41,41 @@ def first_rows(query):
     return rows[:3]
 
 
-class Counting(DataSource):
-    """Thirty numbers, a second apart, ten in a micro-batch."""
+def counting():
+    """Return a data source of thirty numbers, a second apart, ten in a micro-batch; workers cannot import this file."""
+    first = FIRST
 
-    @classmethod
-    def name(cls):
-        return "counting"
+    class CountingReader(SimpleDataSourceStreamReader):
+        def initialOffset(self):
+            return {"next": 0}
 
-    def schema(self):
-        return "n INT, at TIMESTAMP"
+        def read(self, start):
+            end = min(30, start["next"] + 10)
+            return self.readBetweenOffsets(start, {"next": end}), {"next": end}
 
-    def simpleStreamReader(self, schema):
-        return CountingReader()
+        def readBetweenOffsets(self, start, end):
+            return iter([(n, first + datetime.timedelta(seconds=n)) for n in range(start["next"], end["next"])])
 
+    class Counting(DataSource):
+        @classmethod
+        def name(cls):
+            return "counting"
 
-class CountingReader(SimpleDataSourceStreamReader):
-    def initialOffset(self):
-        return {"next": 0}
+        def schema(self):
+            return "n INT, at TIMESTAMP"
 
-    def read(self, start):
-        end = min(30, start["next"] + 10)
-        return self.readBetweenOffsets(start, {"next": end}), {"next": end}
+        def simpleStreamReader(self, schema):
+            return CountingReader()
 
-    def readBetweenOffsets(self, start, end):
-        return iter([(n, FIRST + datetime.timedelta(seconds=n)) for n in range(start["next"], end["next"])])
+    return Counting
 
 
 def test_a_python_data_source(engine):
-    engine.spark.dataSource.register(Counting)
+    engine.spark.dataSource.register(counting())
     engine.sql("CREATE STREAM s (n INT, at TIMESTAMP, WATERMARK FOR at AS at) USING counting")
     with engine.sql(MATCH).start() as standing:
         standing.process_available()
-        assert standing.progress.rows_read == 30 and standing.progress.matches == 3
+    assert standing.progress.rows_read == 30 and standing.progress.matches == 3
 
 
 def test_a_table_of_spark(engine, spark, tmp_path):
