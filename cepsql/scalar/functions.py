@@ -129,8 +129,9 @@ def _integer_division(a: Any, b: Any) -> int:
 
 
 def shift_left(value: int, places: int, bits: int) -> int:
-    """Shift an integer of so many bits; Java takes the distance modulo those bits."""
-    return value << (places % bits)
+    """Shift an integer of so many bits, and keep as many; Java takes the distance modulo those bits."""
+    shifted = (value << (places % bits)) & (2**bits - 1)
+    return shifted - 2**bits if shifted >= 2 ** (bits - 1) else shifted
 
 
 def shift_right(value: int, places: int, bits: int) -> int:

@@ -84,7 +84,7 @@ _SIGNATURES = {
     "date_from_unix_date": "int -> date",
 }
 _PYTHON = {**FUNCTIONS, **ARRAY_FUNCTIONS, **STATISTICS}
-_NULL_TAKING = {"isnan", "nanvl", "concat_ws", "array", "map", "array_append"}
+_NULL_TAKING = {"isnan", "nanvl", "concat_ws", "array", "map", "array_append", "locate"}
 
 
 def _of_rule(names: str, rule: rules.Rule, least: int, most: int | None = None) -> dict[str, Function]:

@@ -106,8 +106,14 @@ def _like(node: Apply, texts: list[str]) -> str:
     return f"({texts[0]} {node.operation.upper()} {texts[1]}{escape})"
 
 
+def _locate(node: Apply, texts: list[str]) -> str:
+    return f"locate({', '.join([texts[1], texts[0], *texts[2:]])})"
+
+
 def _of_elements(node: Apply, texts: list[str]) -> str:
-    return f"{node.operation}({texts[0]}, ({', '.join(texts[1:-1])}) -> {texts[-1]})"
+    names = ", ".join(texts[1:-1])
+    # Spark takes brackets round several names only.
+    return f"{node.operation}({texts[0]}, {f'({names})' if len(texts) > 3 else names} -> {texts[-1]})"
 
 
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
@@ -134,5 +140,6 @@ _WRITERS: dict[str, Callable[[Apply, list[str]], str]] = {
     "in": _in,
     **dict.fromkeys(("trim", "ltrim", "rtrim"), _trim),
     **dict.fromkeys(("like", "ilike"), _like),
+    "locate": _locate,
     "array_concat": lambda node, texts: f"concat({', '.join(texts)})",
 }

@@ -44,7 +44,7 @@ def _percentile(values: Sequence, fraction: float) -> float | None:
     below, above = ordered[low], ordered[high]
     if low == high or _compared(below, above) == 0:
         return float(below)
-    return (high - position) * float(below) + (position - low) * float(above)
+    return float(below) + (position - low) * (float(above) - float(below))
 
 
 def _compared(a: object, b: object) -> int:

@@ -17,8 +17,15 @@ def replace(text: str, search: str, replacement: str = "") -> str:
     return text.replace(search, replacement) if search else text
 
 
-def locate(text: str, part: str, start: int = 1) -> int:
-    """Return the first place of a part at or after a place, 0 if there is none; an empty part is at place 1."""
+def locate(text: str | None, part: str | None, start: int | None = 1) -> int | None:
+    """Return the first place of a part at or after a place, 0 if there is none; an empty part is at place 1.
+
+    At or after NULL there is none, whatever the text.
+    """
+    if start is None:
+        return 0
+    if text is None or part is None:
+        return None
     if start < 1:
         return 0
     return text.find(part, start - 1) + 1 if part else 1

@@ -168,10 +168,10 @@ def _classify(chain: list[BaseException], texts: list[str]) -> tuple[type[Error]
             InternalError,
             f"Python code in Spark failed: {': '.join(found[-1]) if found else _first_line(python[-1])}",
         )
-    link, text = next(
-        ((link, text) for link, text in zip(reversed(chain), reversed(texts), strict=True) if text.strip()),
-        (chain[0], type(chain[0]).__name__),
-    )
+    said = [(link, text) for link, text in zip(reversed(chain), reversed(texts), strict=True) if text.strip()]
+    # The name of a class alone, which is all that Java says of one that is missing, tells people nothing.
+    sentences = [(link, text) for link, text in said if " " in _first_line(text)]
+    link, text = next(iter(sentences or said), (chain[0], type(chain[0]).__name__))
     if routine := _unknown_routine(link):
         return ProgrammingError, f"there is no function {routine}"
     return _kind(link, _condition(text), text), _first_line(text)

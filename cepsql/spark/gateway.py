@@ -46,7 +46,17 @@ def lost_java(failure: BaseException) -> bool:
 def is_lost(spark: SparkSession) -> bool:
     """Tell whether a session can no longer be used: its Java process has ended, or somebody has stopped it."""
     context = getattr(spark, "_sc", None)
-    return context is not None and (context._jsc is None or java_ended())
+    return context is not None and (context._jsc is None or java_ended() or not _answers(context))
+
+
+def _answers(context: SparkContext) -> bool:
+    """Tell whether Java answers a call; one that has just been killed may not have ended yet for its parent."""
+    assert context._jvm is not None
+    try:
+        context._jvm.java.lang.System.nanoTime()
+    except (Py4JError, OSError):
+        return not java_ended(_PATIENCE_SECONDS)
+    return True
 
 
 def last_words() -> str | None:

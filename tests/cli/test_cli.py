@@ -120,7 +120,7 @@ def test_options_reach_the_engine(fake):
     ("argv", "said"),
     [
         (["--limit", "-1"], "--limit"),
-        (["-o", "/no/such/place"], "/no/such/place cannot be written: No such file or directory"),
+        (["-c", "SHOW STREAMS", "-o", "/no/such/place"], "/no/such/place cannot be written: No such file or directory"),
         (["--max-rows", "few"], "'few' is not a number of rows"),
         (["--limit", "ten"], "'ten' is not a number of rows"),
         (["--timeout", "soon"], "'soon' is not a number of seconds"),

@@ -142,10 +142,10 @@ def test_a_missing_file_of_the_state_is_named(spark, begun, copy):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 200 kB."""
+    """A file system of 400 kB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a small file system can be mounted by root only")
     yield folder

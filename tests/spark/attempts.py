@@ -29,8 +29,10 @@ def spark_values(frame, expressions: list[str]) -> list[list]:
     frame.sparkSession.conf.set("spark.sql.subexpressionElimination.enabled", "false")
     found = []
     for some in (expressions[at : at + 40] for at in range(0, len(expressions), 40)):
-        # An attempt that fails is NULL, so its value stands in a struct.
-        tried = [Column(utils.column(attempt(utils.expression(F.struct(F.expr(sql))._jc)))) for sql in some]
+        # An attempt that fails is NULL, so its value stands in a struct. In a branch Spark leaves constants alone that
+        # fail, and the value may be NULL.
+        given = [F.struct(F.when(F.col("id") >= 0, F.expr(sql))) for sql in some]
+        tried = [Column(utils.column(attempt(utils.expression(value._jc)))) for value in given]
         names = [f"x{i}" for i in range(len(some))]
         columns = [column.alias(name) for column, name in zip(tried, names, strict=True)]
         table = to_arrow(frame.select("id", *columns).orderBy("id"))

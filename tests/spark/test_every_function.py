@@ -4,6 +4,7 @@ import math
 import random
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from attempts import spark_types, spark_values
 from chance import draws, examples
@@ -39,6 +40,10 @@ AGGREGATES = {"var_samp", "var_pop", "stddev_samp", "stddev_pop", "percentile", 
 """Of lists; to Spark they are aggregates."""
 GROWING = {"repeat", "lpad", "rpad"}
 """Of these the second argument says how long the result is: two billion characters are too many for a test."""
+CONSTANT = {"like": 2, "ilike": 2, "sort_array": 1}
+"""Which argument Spark takes as a constant only."""
+FAILING = {"like", "ilike", "add_months"}
+"""Spark fails for a pattern that ends in its ESCAPE and for a day beyond its calendar; here that is false, and a day."""
 UNWRITTEN = {"lookup"} | AGGREGATES
 """What other operations, and aggregates, become."""
 
@@ -56,13 +61,16 @@ def calls(session: Session) -> list:
             if kept == wanted:
                 break
             call = Call(operation, arguments(operation, draw), draw.choice(CASTS) if "cast" in operation else "")
-            if operation in GROWING and not all(isinstance(a, Literal) for a in call.arguments[1:2]):
+            place = 1 if operation in GROWING else CONSTANT.get(operation)
+            if place is not None and not all(isinstance(a, Literal) for a in call.arguments[place : place + 1]):
                 continue
             try:
                 node = typed(call, KINDS.get, session)
             except NotSupportedError:
                 continue
-            if isinstance(node, Apply) and node.type.name != "unknown" and node not in found:
+            # Instants in a map are handed over as something else.
+            handed = node.type.name != "map" or "timestamp" not in str(node.type)
+            if isinstance(node, Apply) and node.type.name != "unknown" and handed and node not in found:
                 found[node] = operation
                 kept += 1
     assert {operation for operation in REGISTRY if operation not in UNWRITTEN} <= {*found.values()}
@@ -109,7 +117,7 @@ def both(request, spark):
 def test_all_back_ends_agree(both):
     frame, table, session = both
     plain = {name: [as_tuples(v) for v in values] for name, values in plain_values(table, table.column_names).items()}
-    columns = {name: table[name].chunk(0) for name in table.column_names}
+    columns = {name: in_utc(table[name].chunk(0)) for name in table.column_names}
     drawn = calls(session)
     found = [run(node, plain, session) for node in drawn]
     wrong = differing_types(frame, drawn)
@@ -120,7 +128,10 @@ def test_all_back_ends_agree(both):
         sql = spark_sql(node)
         near = any(isinstance(part, Apply) and part.operation in NEAR for part in nodes(node))
         for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-            if not same(a, b, near):
+            excused = b == "error" and any(
+                isinstance(part, Apply) and part.operation in FAILING for part in nodes(node)
+            )
+            if not excused and not same(a, b, near):
                 wrong.append((sql, {c: plain[c][i] for c in KINDS if reads(node, c)}, "Spark", b, "Python", a))
                 break
         if arrow_obstacle(node, session) is None:
@@ -159,6 +170,11 @@ def test_aggregates_of_lists(spark):
             listed = [None if v is None else str(is_greater(v, 1.0)).lower() for v in given]
             ours = REGISTRY[operation].python(listed if operation == "listagg" else given, *constants)
             assert same(ours, theirs, near=False), (call, given)
+
+
+def in_utc(column: pa.Array) -> pa.Array:
+    """Return a column as the scan has it."""
+    return column.cast(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(column.type) and column.type.tz else column
 
 
 def reads(node, column: str) -> bool:
