@@ -29,6 +29,7 @@ METADATA = {
 
 _FEW = 64
 _SPACE = b" \t\n\r"
+_ZERO = b"\0"
 
 
 def read_records(records: Iterable[Sequence[Message]], layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
@@ -74,7 +75,7 @@ def read_values(
 
 def _by_arrow(values: Sequence[bytes], layout: FileLayout, zone: Zone) -> Chunk | None:
     block = b"\n".join(values) + b"\n"
-    if block.count(b"\n") != len(values):
+    if block.count(b"\n") != len(values) or _ZERO in block:
         return None
     chunk = objects_by_arrow(block, layout, zone)
     return None if chunk is None else Chunk({n: a for n, a in chunk.columns.items() if n in layout.wanted}, chunk.rows)
@@ -95,7 +96,8 @@ def _one_by_one(
 
 
 def _row(value: bytes | None, converters: dict) -> dict[str, object] | None:
-    if value is None or not value.lstrip(_SPACE).startswith(b"{"):
+    # With zeros it could be text of another encoding, which files may have.
+    if value is None or _ZERO in value.rstrip(_SPACE + _ZERO) or not value.lstrip(_SPACE).startswith(b"{"):
         return None
     try:
         value.decode()

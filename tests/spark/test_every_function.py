@@ -43,7 +43,7 @@ GROWING = {"repeat", "lpad", "rpad"}
 CONSTANT = {"like": 2, "ilike": 2, "sort_array": 1}
 """Which argument Spark takes as a constant only."""
 FAILING = {"like", "ilike", "add_months"}
-"""Spark fails for a pattern that ends in its ESCAPE and for a day beyond its calendar; here that is false, and a day."""
+"""Spark fails for a pattern that ends in its ESCAPE and for days beyond its calendar; here that is false, or a day."""
 UNWRITTEN = {"lookup"} | AGGREGATES
 """What other operations, and aggregates, become."""
 

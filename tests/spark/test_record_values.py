@@ -27,6 +27,7 @@ OWN = [
 ]
 
 
+HALF_PAIR = re.compile(rb"""\\u[dD][89a-fA-F][^,{}]*["']:""")
 TEXT = [name for name, type in TYPES.items() if type == "string"]
 """Of these only what JSON has as text is compared: Arrow keeps numbers, objects and arrays as written."""
 
@@ -36,6 +37,8 @@ def test_values(spark):
     from cepsql.scan.records import read_values
 
     lines = [*OWN, *fixed_lines(), *drawn_lines(400, 0.1, 1), *drawn_lines(300, 0, 2)]
+    # A name with half of a surrogate pair makes a record malformed for Arrow, as in files, but not for from_json.
+    lines = [line for line in lines if line is None or not HALF_PAIR.search(line)]
     columns = tuple(ColumnDefinition(name, kind) for name, kind in TYPES.items())
     source = Source("s", columns, "kafka", value=ValueFormat("json"))
     rows = spark.createDataFrame([(i, line) for i, line in enumerate(lines)], "offset BIGINT, value BINARY")
