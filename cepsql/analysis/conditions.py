@@ -57,9 +57,12 @@ _STRICT = (
 )  # fmt: skip
 _SETS = ("ARRAYUNIQUEAGG", "COLLECT_SET")
 _OF_LISTS: dict[str, tuple[str, tuple]] = {
-    **dict.fromkeys(("STD", "STDDEV", "STDDEVSAMP"), ("stddev_samp", ())), "STDDEVPOP": ("stddev_pop", ()),
-    "VARIANCE": ("var_samp", ()), "VARIANCEPOP": ("var_pop", ()), "MEDIAN": ("percentile", (0.5,)),
-    "QUANTILE": ("percentile", ()), "GROUPCONCAT": ("listagg", ()),
+    **dict.fromkeys(("STD", "STDDEV", "STDDEVSAMP", "STDDEV_SAMP"), ("stddev_samp", ())),
+    **dict.fromkeys(("STDDEVPOP", "STDDEV_POP"), ("stddev_pop", ())),
+    **dict.fromkeys(("VARIANCE", "VAR_SAMP"), ("var_samp", ())),
+    **dict.fromkeys(("VARIANCEPOP", "VAR_POP"), ("var_pop", ())),
+    **dict.fromkeys(("QUANTILE", "PERCENTILE"), ("percentile", ())), "MEDIAN": ("percentile", (0.5,)),
+    **dict.fromkeys(("GROUPCONCAT", "LISTAGG", "STRING_AGG"), ("listagg", ())),
 }  # fmt: skip
 """What an aggregate over the list of its values is called in the registry, and further arguments."""
 

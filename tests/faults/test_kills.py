@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from chance import draws, examples
 from input import FILES, ROWS
 from kills import Round, differences, rounds
@@ -9,7 +10,9 @@ from kills import Round, differences, rounds
 KILLS = examples(6)
 
 
-def test_nothing_is_lost_or_doubled():
+def test_nothing_is_lost_or_doubled(request):
+    if not request.config.getoption("--nightly"):
+        pytest.skip("it takes minutes: --nightly")
     with rounds(required=os.environ.get("CEPSQL_TEST_SERVERS") == "required") as (folder, server):
         undisturbed = Round(folder / "undisturbed", server)
         undisturbed.run(None)

@@ -147,12 +147,12 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
 
 
 def test_checkpoints_of_others_are_refused(tmp_path):
-    open_checkpoint(tmp_path / "mine", "f")
-    open_checkpoint(tmp_path / "mine", "f")
+    open_checkpoint(tmp_path / "mine", {"query": "f"})
+    open_checkpoint(tmp_path / "mine", {"query": "f"})
     with pytest.raises(OperationalError, match="different query"):
-        open_checkpoint(tmp_path / "mine", "g")
+        open_checkpoint(tmp_path / "mine", {"query": "g"})
     with pytest.raises(OperationalError, match="holds other files"):
-        open_checkpoint(tmp_path, "f")
+        open_checkpoint(tmp_path, {"query": "f"})
 
 
 def test_a_failure_in_the_callback_fails_the_query(spark, tmp_path):
