@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
@@ -10,13 +11,11 @@ from cepsql.analysis.frames import reach_of
 from cepsql.analysis.over import is_whole, plan_over
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import flat_name, resolve, table_name
 from cepsql.analysis.running_calls import with_plain_argument
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Over, Sql
 from cepsql.plan.reader import Reader
-from cepsql.plan.rows_below import AROUND, RowsBelow, read_nodes, spoken_type
+from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes, spoken_type
 
 Checked = Callable[[Reader, Sql, str], Sql]
 """Returns the input of an operator as it can be read in order, or raises what is wrong with it."""
@@ -29,17 +28,7 @@ def hoist_over(below: Sql, checked: Checked, place: Span) -> Sql:
     """
     if below.query.find(exp.Window) is None or not below.resolved.streaming:
         return below
-    resolved = resolve(inline_ctes(below.query), lambda table: below.inputs[table_name(table)].properties)
-    query, nodes = resolved.qualified, {flat_name(name): node for name, node in below.inputs.items()}
-    found = False
-    while (select := _windowed(query, nodes)) is not None:
-        found = True
-        outer = _hoisted(select, nodes, checked, span_of(select, place) or place, select is query)
-        if select is query:
-            query = outer
-        else:
-            select.replace(outer)
-    return Sql(query, read_nodes(query, nodes), below.view) if found else below
+    return hoist_selects(below, lambda select: bool(_calls(select)), partial(_hoisted, checked), place)
 
 
 @dataclass(frozen=True)
@@ -48,14 +37,6 @@ class _Calls:
 
     order_by: tuple[exp.Ordered, ...]
     span: Span
-
-
-def _windowed(query: exp.Query, nodes: Mapping[str, Node]) -> exp.Select | None:
-    """Return an outermost SELECT with window functions of its own that reads a stream."""
-    for select in query.find_all(exp.Select):
-        if _calls(select) and any(node.properties.streaming for node in read_nodes(select, nodes).values()):
-            return select
-    return None
 
 
 def _calls(select: exp.Select) -> list[exp.Window]:
@@ -97,7 +78,7 @@ class _Call:
         return self.waits, self.running, keys, tuple(sql_of(item) for item in self.order)
 
 
-def _hoisted(select: exp.Select, nodes: dict[str, Node], checked: Checked, place: Span, whole: bool) -> exp.Select:
+def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
     """Return a SELECT over the operators of its window functions, which are new entries of `nodes`."""
     calls, columns = _calls(select), RowsBelow()
     _refuse(select, calls, place)

@@ -1,14 +1,16 @@
-"""The rows that an ordered operator reads in place of a SELECT: the columns that are needed of what stands in FROM."""
+"""SELECTs over streams that ordered operators compute: how one is put in, and the columns that it needs of FROM."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, table_name
-from cepsql.plan.nodes import Node
+from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
+from cepsql.errors import Span
+from cepsql.plan.markers import inline_ctes
+from cepsql.plan.nodes import Node, Sql
 
 AROUND = ("distinct", "order", "limit", "offset", "sort", "cluster")
 """The clauses of a SELECT that go over its output, and stay around the operator."""
@@ -64,6 +66,36 @@ class RowsBelow:
             inner.set(part, None)
         inner.set("expressions", [exp.alias_(value.copy(), name.copy()) for value, name in self.names.items()])
         return inner
+
+
+Hoist = Callable[[exp.Select, dict[str, Node], Span, bool], exp.Select]
+"""Returns what stands for a SELECT, over operators that it enters among the nodes; it is told the place of the SELECT,
+and whether that is the whole query."""
+
+
+def hoist_selects(below: Sql, wanted: Callable[[exp.Select], bool], hoist: Hoist, place: Span) -> Sql:
+    """Return plain SQL in which something else stands for each wanted SELECT over a stream, outer ones first.
+
+    place: where the query stands.
+    """
+    resolved = resolve(inline_ctes(below.query), lambda table: below.inputs[table_name(table)].properties)
+    query, nodes = resolved.qualified, {flat_name(name): node for name, node in below.inputs.items()}
+
+    def find() -> exp.Select | None:
+        for select in query.find_all(exp.Select):
+            if wanted(select) and any(node.properties.streaming for node in read_nodes(select, nodes).values()):
+                return select
+        return None
+
+    found = False
+    while (select := find()) is not None:
+        found = True
+        outer = hoist(select, nodes, span_of(select, place) or place, select is query)
+        if select is query:
+            query = outer
+        else:
+            select.replace(outer)
+    return Sql(query, read_nodes(query, nodes), below.view) if found else below
 
 
 def spoken_type(expression: exp.Expr) -> str:

@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import flat_name, resolve, table_name
 from cepsql.analysis.window_groups import plan_window, plan_window_groups
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.windows import END, START
-from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Sql, WindowAggregate
 from cepsql.plan.over import Checked
 from cepsql.plan.reader import Reader
-from cepsql.plan.rows_below import AROUND, RowsBelow, read_nodes, spoken_type
+from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes, spoken_type
 
 _WINDOWS = ("WINDOW", "SESSION_WINDOW")
 
@@ -39,7 +38,7 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     refused: list[Error] = []
     for given in (END, START):
         try:
-            query = _hoisted_all(below, given, reader, checked)
+            query = hoist_selects(below, _is_windowed, partial(_hoisted, given, checked), reader.span)
         except Error as error:
             refused.append(error)
             continue
@@ -55,20 +54,6 @@ def _time(query: Sql) -> str:
     return query.properties.event_time.column.lower()
 
 
-def _hoisted_all(below: Sql, given: str, reader: Reader, checked: Checked) -> Sql:
-    resolved = resolve(inline_ctes(below.query), lambda table: below.inputs[table_name(table)].properties)
-    query, nodes = resolved.qualified, {flat_name(name): node for name, node in below.inputs.items()}
-    found = False
-    while (select := _grouped(query, nodes)) is not None:
-        found = True
-        outer = _hoisted(select, nodes, given, checked, span_of(select, reader.span) or reader.span)
-        if select is query:
-            query = outer
-        else:
-            select.replace(outer)
-    return Sql(query, read_nodes(query, nodes), below.view) if found else below
-
-
 @dataclass(frozen=True)
 class _Rows:
     """The groups as a reader of their rows."""
@@ -77,13 +62,8 @@ class _Rows:
     span: Span
 
 
-def _grouped(query: exp.Query, nodes: Mapping[str, Node]) -> exp.Select | None:
-    """Return an outermost SELECT with a window in GROUP BY that reads a stream."""
-    for select in query.find_all(exp.Select):
-        reads = read_nodes(select, nodes).values()
-        if _window_key(select) is not None and any(node.properties.streaming for node in reads):
-            return select
-    return None
+def _is_windowed(select: exp.Select) -> bool:
+    return _window_key(select) is not None
 
 
 def _window_key(select: exp.Select) -> exp.Anonymous | None:
@@ -108,7 +88,9 @@ def _is_bound(node: exp.Expr) -> bool:
     return isinstance(node, exp.Column) and node.table.upper() in _WINDOWS and node.name.lower() in ("start", "end")
 
 
-def _hoisted(select: exp.Select, nodes: dict[str, Node], given: str, checked: Checked, place: Span) -> exp.Select:
+def _hoisted(
+    given: str, checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool
+) -> exp.Select:
     """Return a SELECT over the groups, which are a new entry of `nodes`."""
     call = _window_key(select)
     assert call is not None

@@ -1,6 +1,5 @@
 """Databases that tests write to."""
 
-import os
 import sqlite3
 import sys
 import uuid
@@ -11,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 from postgresql import PostgreSQL, Unavailable, running_postgresql
+from skipping import or_skipped
 
 from cepsql.catalog import ColumnDefinition, Sink
 
@@ -51,13 +51,8 @@ class TestedDatabase:
 @pytest.fixture(scope="session")
 def postgresql():
     """A server of the tests' own; without PostgreSQL they are skipped, but where servers are required."""
-    try:
-        with running_postgresql() as server:
-            yield server
-    except Unavailable as reason:
-        if os.environ.get("CEPSQL_TEST_SERVERS") == "required":
-            raise
-        pytest.skip(str(reason))
+    with or_skipped(running_postgresql, Unavailable) as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,6 +1,5 @@
 """Where the catalogs of the tests are kept: SQLite files, and databases of a PostgreSQL server of the tests' own."""
 
-import os
 import sys
 import uuid
 from pathlib import Path
@@ -10,18 +9,14 @@ import sqlalchemy as sa
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 from postgresql import Unavailable, running_postgresql
+from skipping import or_skipped
 
 
 @pytest.fixture(scope="session")
 def postgresql():
     """A server; without PostgreSQL the tests are skipped, but where servers are required."""
-    try:
-        with running_postgresql() as server:
-            yield server
-    except Unavailable as reason:
-        if os.environ.get("CEPSQL_TEST_SERVERS") == "required":
-            raise
-        pytest.skip(str(reason))
+    with or_skipped(running_postgresql, Unavailable) as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
