@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Sink
-from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.errors import InternalError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import FittedSink
@@ -101,7 +101,8 @@ class FileSink(FittedSink):
         writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
         writer = writer.options(**self._options).partitionBy(*self._partitions)
         try:
-            writer.save(staging.as_uri())
+            # Not as a URI: Hadoop takes what is escaped in one for the name itself.
+            writer.save(f"file://{staging}")
             rows = counted.get["rows"]
             if rows:
                 with self._locked():
@@ -119,6 +120,8 @@ class FileSink(FittedSink):
             self._put_in_place(record)
             return
         files = {str(path.relative_to(self._folder)): self._name(path, staging, batch) for path in _parts(staging)}
+        if not files:
+            raise InternalError(f"Spark wrote the rows of batch {batch}, but no file of them is in {staging}")
         for name in files:
             _synchronize(self._folder / name)
         record = {"query": self.writer.query, "batch": batch, "files": files} | self._epoch()

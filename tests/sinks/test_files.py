@@ -35,6 +35,14 @@ def written(folder: Path, format: str = "parquet") -> list[int]:
     return sorted(pyarrow.dataset.dataset(folder, format=format).to_table()["id"].to_pylist())
 
 
+@pytest.mark.parametrize("name", ["two words", "100%20 #1?", "a:b,c"])
+def test_the_folder_may_have_any_name(spark, tmp_path, name):
+    sink = opened(file_sink(tmp_path / name))
+    assert sink.accept(rows(spark, (1, "a")), 0) == 1
+    assert written(tmp_path / name) == [1]
+    assert os.listdir(tmp_path) == [name]
+
+
 @pytest.mark.parametrize("format", ["parquet", "json", "csv"])
 def test_a_batch_is_written_once(spark, tmp_path, format):
     options = {"header": "true"} if format == "csv" else {}
