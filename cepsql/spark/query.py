@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _COMMIT_SECONDS, _POLL = 10.0, 0.05
+_START_MILLISECONDS = 60_000
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,9 @@ class StandingQuery:
         settings = local_checkpoint_settings(spark)
         with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings):
             self._query = writer.trigger(**timing).start()
+            if settings:
+                # The source's log is opened by the query's own thread, from the settings of this session.
+                self._query._jsq.streamingQuery().awaitInitialization(_START_MILLISECONDS)
 
     def _is_ending(self) -> bool:
         return self._stopping.is_set() or self._enough.is_set()
