@@ -1,17 +1,21 @@
 """What a standing query has done so far, gathered from Spark's progress events so that none is lost."""
 
 import datetime
+import itertools
+import json
 import re
 import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import (
+    JStreamingQueryListener,
     QueryProgressEvent,
     QueryStartedEvent,
     QueryTerminatedEvent,
@@ -55,6 +59,7 @@ Observed = Mapping[str, Mapping[str, Any]]
 STANDING = ("deadline", "rows", "waiting", "open", "bytes")
 """What a stage observes of what it holds (`cepsql.ordered.standing.Standing`), and the bytes of its state."""
 
+_OFFSETS = ("startOffset", "endOffset", "latestOffset")
 _LAST_EVENTS_SECONDS = 10
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -319,6 +324,25 @@ class _Listener(StreamingQueryListener):
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         if found := self._running.pop(str(event.runId), None):
             found.ended.set()
+
+    @cached_property
+    def _jlistener(self) -> Any:
+        assert SparkContext._jvm is not None
+        return SparkContext._jvm.PythonStreamingQueryListenerWrapper(_JavaListener(self))
+
+
+class _JavaListener(JStreamingQueryListener):
+    """What Java calls: it takes each event as one text, where pyspark asks Java for every number of it."""
+
+    def onQueryProgress(self, jevent: Any) -> None:
+        event = json.loads(jevent.progress().json())
+        for source, offset in itertools.product(event["sources"], _OFFSETS):
+            if not isinstance(source[offset], str):
+                source[offset] = json.dumps(source[offset])
+        self.pylistener.onQueryProgress(QueryProgressEvent(StreamingQueryProgress.fromJson(event)))
+
+    def onQueryIdle(self, jevent: Any) -> None:
+        """Nobody asks for idle triggers."""
 
 
 _LISTENERS: "weakref.WeakKeyDictionary[SparkSession, _Listener]" = weakref.WeakKeyDictionary()

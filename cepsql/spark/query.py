@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
 
 
-_START_SECONDS, _COMMIT_SECONDS, _POLL = 60.0, 10.0, 0.05
+_START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -225,6 +225,9 @@ class StandingQuery:
         with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings):
             self._query = writer.trigger(**timing).start()
             self._started.set()
+            if settings:
+                # The source's log is opened by the query's own thread, from the settings of this session.
+                self._query._jsq.streamingQuery().awaitInitialization(_START_SECONDS * 1000)
 
     def _is_ending(self) -> bool:
         return self._stopping.is_set() or self._enough.is_set()
