@@ -349,7 +349,7 @@ class Engine:
                 return self._explain(Query(self, self.plan(query)), part)
             case st.ExplainMatch(query, key):
                 explanation = Query(self, self.plan(query)).explain_match(key)
-                return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()))
+                return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()), layout="wrapped")
             case st.SetOption(key, value):
                 return self._set(key, value)
             case st.ResetOption(key):
@@ -508,7 +508,7 @@ class Engine:
         }
         chosen = [part] if part else list(sections)
         texts = [f"== {name} ==\n{sections[name](query.plan)}" for name in chosen]
-        return Answer(("plan",), tuple((line,) for line in "\n".join(texts).splitlines()))
+        return Answer(("plan",), tuple((line,) for line in "\n".join(texts).splitlines()), layout="wrapped")
 
     # Settings
 

@@ -8,12 +8,14 @@ from cepsql.engine import Answer, Engine, Query
 from cepsql.errors import Error
 from cepsql.language.parse import split
 from cepsql.render import renderer
-from cepsql.runner.bounded import write_bounded
+from cepsql.runner.bounded import CUT, write_bounded
 from cepsql.runner.console import Console
+from cepsql.runner.counted import counted
 from cepsql.runner.notices import noticed
 from cepsql.runner.report import anchored
 from cepsql.runner.settings import Settings
 from cepsql.runner.view import view
+from cepsql.runner.wrapped import wrapped
 
 
 def execute(engine: Engine, text: str, settings: Settings, console: Console, stop: threading.Event) -> None:
@@ -72,7 +74,10 @@ def _start_spark(engine: Engine, stop: threading.Event) -> None:
 
 
 def _answer(answer: Answer, settings: Settings, console: Console) -> None:
-    if answer.columns:
+    if answer.layout != "table" and settings.format in ("table", "vertical"):
+        width = console.columns if answer.layout == "wrapped" else None
+        console.rows(wrapped(str(line), width) for (line,) in answer.rows)
+    elif answer.columns:
         columns = [(name, "string") for name in answer.columns]
         values = [[_plain(row[i]) for row in answer.rows] for i in range(len(columns))]
         rows = pa.table([pa.array(v, pa.string()) for v in values], list(answer.columns))
@@ -88,6 +93,8 @@ def _plain(value: object) -> str | None:
 
 
 def _write(columns: list[tuple[str, str]], zone: str, result: pa.Table, settings: Settings, console: Console) -> None:
-    form = renderer(settings.format, columns, zone, result)
+    form = renderer(settings.format, columns, zone, result, console.columns)
     console.rows(form.header)
     console.rows(form.rows(result))
+    if form.cuts.number:
+        console.say(CUT.format(counted(form.cuts.number, "value")))

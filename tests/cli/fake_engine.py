@@ -48,6 +48,10 @@ class FakeStanding:
         if not self._drain and self._query.failure is None:
             self.stopped.wait()
 
+    @property
+    def error(self):
+        return self._query.failure
+
     def await_(self, timeout):
         self._thread.join(timeout)
         if not self._thread.is_alive() and self._query.failure is not None:
