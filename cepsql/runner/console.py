@@ -10,6 +10,8 @@ from cepsql.runner.wrapped import fitting, wrapped
 
 _CLEAR = "\r\x1b[J"
 _UP = "\x1b[A"
+KEPT_FREE = 4
+"""Cells at the end of each line of the status that stay empty."""
 
 
 def _screen(stream: TextIO) -> os.terminal_size | None:
@@ -112,11 +114,19 @@ class Console:
                 self.say(text)
             elif text != self._status:
                 width = self.width or 80
-                # One cell is kept free: a full line would wrap and could not be taken back.
-                shown = "\n".join(fitting(line, width - 1) for line in text.split("\n"))
+                # A line that wraps could not be taken back, and the terminal may write ^C at its end.
+                shown = "\n".join(fitting(line, width - KEPT_FREE) for line in text.split("\n"))
                 self.err.write(self._up() + _CLEAR + shown)
                 self.err.flush()
                 self._status = text
+
+    def replace_status(self, before: str, text: str) -> bool:
+        """Show a status in place of another one; False, and nothing happens, if that is not shown any more."""
+        with self._lock:
+            if self._status != before:
+                return False
+            self.status(text)
+            return True
 
     def _up(self) -> str:
         return _UP * self._status.count("\n")

@@ -1,6 +1,7 @@
 """Execute the statements of a text one after the other."""
 
 import threading
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from cepsql.runner.notices import noticed
 from cepsql.runner.report import anchored
 from cepsql.runner.settings import Settings
 from cepsql.runner.view import view
+from cepsql.runner.working import working
 from cepsql.runner.wrapped import wrapped
 
 
@@ -26,12 +28,18 @@ def execute(engine: Engine, text: str, settings: Settings, console: Console, sto
     with noticed(console):
         for offset, statement in split(text):
             try:
-                for item in engine.execute(statement, dict(settings.args)):
+                items = engine.execute(statement, dict(settings.args))
+                while (item := _next(items, engine, console)) is not None:
                     _show(engine, item, settings, console, stop)
             except Error as error:
                 raise anchored(error, text, offset, statement) from error
             if stop.is_set() or console.closed.is_set():
                 return
+
+
+def _next(items: Iterator[Query | Answer], engine: Engine, console: Console) -> Query | Answer | None:
+    with working(console, lambda: "working" if engine.has_started else "waiting for Spark"):
+        return next(items, None)
 
 
 def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Console, stop: threading.Event) -> None:
@@ -40,9 +48,8 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
         return
     for notice in (*item.notices, *(engine.notices(item) if settings.footer else ())):
         console.say(f"notice: {notice}")
-    if console.live:
-        console.status("waiting for Spark")
-    _start_spark(engine, stop)
+    with working(console, lambda: "waiting for Spark"):
+        _start_spark(engine, stop)
     if stop.is_set():
         console.echoed()
         console.say("stopped before it started")

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.render import Renderer, canonical_zone, cells, renderer
-from cepsql.runner.console import Console
+from cepsql.runner.console import KEPT_FREE, Console
 from cepsql.runner.counted import counted
 from cepsql.runner.settings import Settings
 
@@ -131,5 +131,6 @@ class _LiveRows:
 
     def _lines(self, rows: list[pa.Table]) -> list[str]:
         table = pa.concat_tables(rows) if rows else None
-        form = renderer("table", self._columns, self._zone, table, self._console.columns)
+        room = (self._console.columns or 80) - KEPT_FREE
+        form = renderer("table", self._columns, self._zone, table, room)
         return [*form.header, *(form.rows(table) if table is not None else ())]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cepsql.spark.progress import Progress
     from cepsql.spark.query import StandingQuery
 
-SILENCE = 10.0
+SILENCE, _SIGN = 10.0, 1.5
 _POLL = 0.2
 
 
@@ -115,13 +115,17 @@ class _Silence:
 
     def __init__(self, query: "Query", running: "StandingQuery", rows: _Rows, zone: str, console: Console):
         self._query, self._running, self._rows, self._zone, self._console = query, running, rows, zone, console
-        self._spoken = time.monotonic()
+        self._begin = self._spoken = time.monotonic()
+        self._told = 0.0
         self._said = ""
 
     def explain(self, draining: bool) -> None:
         """Say it if no row has come for some time."""
         now = time.monotonic()
         silent = now - self._rows.last
+        if _SIGN <= silent < SILENCE and now - self._told >= 1.0 and self._console.live:
+            self._told = now
+            self._rows.note(f"running {now - self._begin:.0f} s · {standing(self._running.progress, self._zone)}")
         if silent < SILENCE or now - self._spoken < (1.0 if self._console.live else SILENCE):
             return
         self._spoken = now

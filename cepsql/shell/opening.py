@@ -5,6 +5,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from cepsql.shell.language import language
+
 if TYPE_CHECKING:
     from cepsql.catalog import Relation
     from cepsql.catalog.states import QueryState
@@ -16,7 +18,8 @@ class OpeningEngine:
 
     If Spark does not start, the first statement that needs it says so.
 
-    started: whether Spark has been started, or could not be.
+    started:   whether Spark has been started, or could not be.
+    functions: what Spark says of its functions, by name; none before it has started.
     """
 
     def __init__(self, make: "Callable[[], Engine]"):
@@ -25,6 +28,7 @@ class OpeningEngine:
         self._failure: Exception | None = None
         self._made = threading.Event()
         self.started = False
+        self.functions: dict[str, str] = {}
         threading.Thread(target=self._open, name="cepsql-opening", daemon=True).start()
 
     def get(self) -> "Engine":
@@ -68,6 +72,7 @@ class OpeningEngine:
 
     def _open(self) -> None:
         try:
+            language()
             self._engine = self._make()
         except Exception as failure:
             self._failure = failure
@@ -76,4 +81,7 @@ class OpeningEngine:
             self._made.set()
         with suppress(Exception):
             self._engine.warm()
+            from cepsql.spark.functions import functions
+
+            self.functions = functions(self._engine.spark)
         self.started = True

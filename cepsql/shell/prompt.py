@@ -22,6 +22,7 @@ from prompt_toolkit.output import Output
 from cepsql.runner.console import Console
 from cepsql.secrets import without_secret_options
 from cepsql.shell.highlight import STYLE, SqlLexer
+from cepsql.shell.language import language
 
 WORDS = {"exit": "\\q", "quit": "\\q", "help": "\\?", "?": "\\?"}
 """What may be typed alone, as in other shells, and the command that it means."""
@@ -90,10 +91,7 @@ def is_finished(text: str) -> bool:
     text = text.strip()
     if not text or text.startswith("\\") or text.lower() in WORDS or text.endswith(VERTICAL):
         return True
-    # Imported while the user types the first statement.
-    from cepsql.language.parse import is_complete
-
-    return is_complete(text)
+    return language().is_complete(text)
 
 
 def edited(text: str, console: Console) -> str:

@@ -40,8 +40,9 @@ def run(
     session:           the editor, one on the terminal if it is not given.
     values:            settings of the editor (`cepsql.configuration`).
     """
+    completer = SqlCompleter(engine.relations, lambda: engine.functions)
     editor = session or prompt_session(
-        **_editor(values or {}), completer=SqlCompleter(engine.relations), help=lambda: console.say(help_text())
+        **_editor(values or {}), completer=completer, help=lambda: console.say(help_text())
     )
     console.say(f"cepsql {__version__} · \\? help")
     pager = tuple(pager_command()) if (values or {}).get("pager", True) else ()

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepsql.catalog.states import FAILED, QueryState
 from cepsql.render import renderer
-from cepsql.runner.console import Console
+from cepsql.runner.console import KEPT_FREE, Console
 from cepsql.standing.report import lag_seconds
 
 _EVERY = 1.0
@@ -53,7 +53,7 @@ def _lines(states: Mapping[str, QueryState], rates: Mapping[str, deque[float]], 
     kinds = [pa.int64() if kind == "bigint" else pa.string() for _, kind in _COLUMNS]
     columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)]
     table = pa.table(columns, [name for name, _ in _COLUMNS])
-    form = renderer("table", _COLUMNS, "UTC", table, console.columns)
+    form = renderer("table", _COLUMNS, "UTC", table, (console.columns or 80) - KEPT_FREE)
     return [*form.header, *form.rows(table)]
 
 

@@ -92,6 +92,7 @@ class FakeEngine:
         self.prepared = prepared
         self.spark = SimpleNamespace(conf={"spark.sql.session.timeZone": "UTC"})
         self.catalog = Catalog()
+        self.has_started = True
         self.seen, self.args, self.closed, self.cancelled = [], [], False, threading.Event()
 
     def execute(self, text: str, args=None) -> Iterator:
