@@ -318,8 +318,11 @@ class Engine:
 
             cancel(self._spark)
 
-    def close(self) -> None:
-        """Stop the standing queries of this engine, and Spark if the engine started it."""
+    def close(self, at_exit: bool = False) -> None:
+        """Stop the standing queries of this engine, and Spark if the engine started it.
+
+        at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that.
+        """
         if self._home is not None:
             self._home.close()
             self._home = None
@@ -329,7 +332,7 @@ class Engine:
         if self._spark is not None and self._started:
             from cepsql.spark.gateway import is_lost
 
-            if not is_lost(self._spark):
+            if not at_exit and not is_lost(self._spark):
                 self._spark.stop()
         if self._given is None:
             self._spark = None

@@ -66,9 +66,9 @@ class OpeningEngine:
             self._engine.cancel()
 
     def close(self) -> None:
-        """Close the engine if it has been made."""
+        """Close the engine, if it has been made, at the end of this process."""
         if self._engine is not None:
-            self._engine.close()
+            self._engine.close(at_exit=True)
 
     def _open(self) -> None:
         try:

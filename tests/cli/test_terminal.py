@@ -58,7 +58,7 @@ def millions_of_rows_are_cut_and_can_be_stopped(shell) -> None:
     # The pager shows the first page; Ctrl-C is the pager's, which then forgets what was typed.
     shell.expect(r"(?s) 20\s+21\s.*:")
     shell.type(CTRL_C)
-    time.sleep(0.5)
+    shell.expect(r"(?s) 20\s+21\s.*:")
     shell.type("q")
     shell.expect(r"the first 1000 rows; \\maxrows N shows more")
     say(shell, "\\maxrows all")
