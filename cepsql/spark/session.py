@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -91,10 +92,14 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     }
+    if hasattr(socket, "AF_UNIX"):
+        # Over TCP each exchange with a Python worker waits 40 ms for an acknowledgement.
+        settings["spark.python.unix.domain.socket.enabled"] = "true"
     if master.startswith("local"):
         # Without this, a machine whose name does not resolve cannot start Spark at all.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        settings |= {"spark.driver.memory": "2g"}
+        # Removed with the folder, also where nobody waits for Java's end.
+        settings |= {"spark.driver.memory": "2g", "spark.local.dir": str(folder / "local")}
     if zone := os.environ.get("CEPSQL_TIMEZONE"):
         settings["spark.sql.session.timeZone"] = zone
     return settings
