@@ -1,6 +1,11 @@
 -- In which minutes were far more or fewer pages viewed than in the five minutes with views before?
 --
 -- The z-score says how many standard deviations a window lies above the mean of those before it.
+--
+-- Output:
+--   minute,views,z_score
+--   2026-03-09 12:02:00,12,12.0
+--   2026-03-09 12:06:00,20,4.8
 
 CREATE OR REPLACE STREAM page_views (
   at TIMESTAMP, page STRING, WATERMARK FOR at AS at - INTERVAL '10' SECONDS

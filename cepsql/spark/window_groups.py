@@ -54,13 +54,13 @@ def window_aggregates(
     hold = groups.watermark.delay if groups.watermark is not None else 0
     found = unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
     kind = frame.schema[groups.time].dataType
-    columns = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(groups.columns)]
+    bounded = enumerate(groups.columns)
+    columns = [f"v{i} AS {quoted(column.name)}" for i, column in bounded if column.name not in (START, END, TIME)]
     micros = {START: START, END: END, TIME: f"{END} - 1000"}
     bounds = [f"{timestamp_of(sql, kind)} AS {name}" for name, sql in micros.items()]
     marks = [BOUND] if markers else []
     if groups.aggregates is None:
-        given = [column for column in columns if column.split(" AS ")[-1] not in map(quoted, micros)]
-        return found.selectExpr(*given, *bounds, *marks)
+        return found.selectExpr(*columns, *bounds, *marks)
     changing = [f"{CHANGE} AS {_CHANGE}"] if groups.emission.changing else []
     rows = found.selectExpr(*columns, *bounds, f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *changing, *marks)
     return _aggregated(rows, groups, marks)
