@@ -9,10 +9,22 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.analysis.emission import ON_CLOSE
+from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql, WindowAggregate
+from cepsql.plan.nodes import (
+    ChangingGroups,
+    Deduplicate,
+    IntervalJoin,
+    Match,
+    Node,
+    Over,
+    Read,
+    SparkWatermark,
+    Sql,
+    WindowAggregate,
+)
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
 
@@ -70,6 +82,15 @@ def describe_window_groups(groups: WindowGroups) -> dict:
     }
 
 
+def describe_group_changes(groups: GroupChanges) -> dict:
+    """Return what decides which rows make a changing group, and what is made of them, as data that JSON can hold."""
+    return {
+        "changes of": [[column.name, call.function, call.column] for column, call in groups.calls],
+        "aggregates": list(groups.spoken),
+        "group by": [column.name for column in groups.keys],
+    }
+
+
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
     """Return where two descriptions differ: the place, what was there and what is there now; None for nothing."""
     if before == after:
@@ -113,6 +134,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case WindowAggregate(groups, inputs):
             return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case ChangingGroups(groups, inputs):
+            return describe_group_changes(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):
