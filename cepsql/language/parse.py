@@ -39,7 +39,7 @@ _RELATION_ENDS = _JOIN_WORDS | {
 }  # fmt: skip
 _CLAUSE_STARTS = {
     "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROW", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
-    "SUBSET": None, "DEFINE": None, "PARTITION BY": None,
+    "SUBSET": None, "DEFINE": None, "PARTITION BY": None, "WITH": "HEARTBEAT",
 }  # fmt: skip
 _OPERATOR_WORDS = {
     "AND",

@@ -146,12 +146,12 @@ class StartClause:
 
 @dataclass(frozen=True)
 class CreateSource:
-    """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression)."""
+    """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression, heartbeat or None)."""
 
     name: Name
     columns: tuple[ColumnDefinition, ...]
     spans: dict[str, Span] = field(compare=False)
-    watermark: tuple[Name, exp.Expr] | None
+    watermark: tuple[Name, exp.Expr, exp.Expr | None] | None
     format: str
     options: tuple[tuple[str, str], ...] = field(repr=False)
     streaming: bool

@@ -105,8 +105,13 @@ class _Translator:
         for clause in _subtrees(tree, "watermark"):
             if watermark is not None:
                 raise self.text.error("a stream has one watermark", _begin(clause.children[0]))
-            column, delay = _values(clause)
-            watermark = (self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition))
+            column, delay, *_ = _values(clause)
+            heartbeat = _subtree(clause, "heartbeat")
+            watermark = (
+                self._name(column),
+                parse_island(self.text, self._tokens(delay), exp.Condition),
+                None if heartbeat is None else self._expression(_values(heartbeat)[0]),
+            )
             if not streaming:
                 raise self.text.error(
                     "a bounded table has no watermark", _begin(clause.children[0]), hint="CREATE STREAM has one"

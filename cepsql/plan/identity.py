@@ -144,7 +144,9 @@ def _option(name: str, value: str) -> str:
 
 def _watermark(relation: Source | Registered) -> list | None:
     mark = relation.watermark
-    return None if mark is None else [mark.column.lower(), mark.delay]
+    if mark is None:
+        return None
+    return [mark.column.lower(), mark.delay, *([] if mark.heartbeat is None else [f"heartbeat {mark.heartbeat}"])]
 
 
 def _type(written: str) -> str:

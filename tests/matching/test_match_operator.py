@@ -77,7 +77,8 @@ def one_pass(rows: list[dict], program=PROGRAM, function=pairs) -> Counter:
 def test_stream_equals_one_pass(batches, delay):
     used, expected = by_hand(batches, delay)
     output, counts = Counter(), Counts()
-    for given_out, more, states in run([*batches, [[END]]], delay):
+    states: dict = {}
+    for given_out, more, states in run([*batches, [[END]]], delay):  # noqa: B007
         output, counts = output + given_out, counts + more
         assert counts.read == counts.used + counts.late + counts.malformed + counts.null_time
     assert output == one_pass(used)
