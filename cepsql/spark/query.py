@@ -18,7 +18,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
-from cepsql.spark.checkpoint_files import explained, last_committed
+from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
@@ -175,6 +175,7 @@ class StandingQuery:
                   anew.
         Spark is called from another thread, for the handler may have interrupted a call of this one.
         """
+        self._sink.end()
         self._sink.close()
         if not self._done.is_set():
             self._stopping.set()
@@ -209,6 +210,8 @@ class StandingQuery:
                 self._error = self._translated(exception)
         finally:
             self._sink.close()
+            if self._stopping.is_set() and not self._query.isActive:
+                drop_planned(Path(self._checkpoint.spark), self._sink.begun)
             discard(self._checkpoint)
             self._done.set()
 

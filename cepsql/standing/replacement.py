@@ -69,12 +69,12 @@ def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: 
     place = home.checkpoint(kept)
     if new:
         return Effect(_NEW, False, "", home.checkpoint(after), after)
-    known = _kept_identity(home.checkpoint(before))
+    known = kept_identity(home.checkpoint(before))
     if known is None:
         return Effect("it has no checkpoint here that would have to fit", False, "", place, kept)
     if place != home.checkpoint(before):
         return Effect(_NEW, True, f"the folder was {home.checkpoint(before)} and is {place}", place, kept)
-    described = _described(plan, known, kept)
+    described = described_as(plan, known, kept)
     if described is None:
         said = "its next start tells whether its checkpoint fits, for a reference in its sources has no value here"
         return Effect(said, False, "", place, kept)
@@ -85,13 +85,14 @@ def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: 
     return Effect(f"{said}; it goes on from its checkpoint, with its state", False, found.differences, place, kept)
 
 
-def _kept_identity(checkpoint: str) -> dict | None:
-    from cepsql.spark.checkpoint import kept_identity
+def kept_identity(checkpoint: str) -> dict | None:
+    """Return the identity of the query whose checkpoint a folder holds, None if it holds none here."""
+    from cepsql.spark import checkpoint as checkpoints
 
-    return kept_identity(checkpoint)
+    return checkpoints.kept_identity(checkpoint)
 
 
-def _described(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:
+def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:
     """Return what the query is, in a session that is as the one of the checkpoint but for the query's own settings."""
     from cepsql.spark.frames import frame_identity
 
