@@ -259,6 +259,7 @@ class Query:
             sql=self.plan.query.sql,
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
+            late_folders=tuple(_late_folders(origins)),
         )
         standing = start(frame, target, folder, options)
         self._engine.keep(standing)

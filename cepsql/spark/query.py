@@ -23,6 +23,7 @@ from cepsql.spark.control import end_input
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
+from cepsql.spark.late_rows import remove_batch
 from cepsql.spark.observed import observed_in
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
@@ -48,6 +49,7 @@ class StartOptions:
     sql:      the query's text, in which errors point.
     patterns: the query's row patterns as text, for warnings.
     explain:  what `StandingQuery.explain_match` calls with a key.
+    late_folders: where rows go that are not used.
     """
 
     drain: bool = False
@@ -57,6 +59,7 @@ class StartOptions:
     sql: str = ""
     patterns: str = ""
     explain: "Callable[[object], MatchExplanation] | None" = None
+    late_folders: tuple[str, ...] = ()
 
 
 def start(
@@ -82,12 +85,12 @@ class StandingQuery:
         self._sink, self._checkpoint, self._options = sink, checkpoint, options
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self._enough = threading.Event()
-        sink.enough = self._end_early
+        sink.enough, sink.rebuilding = self._end_early, checkpoint.rebuilds
         self._error: Error | None = None
         self._query: StreamingQuery
         self._started = threading.Event()
         self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark))
-        self._watch = Watch(options.patterns, self._kept.begun)
+        self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None)
         self._drops_rows = drops_rows(frame)
 
     def __enter__(self) -> "StandingQuery":
@@ -257,7 +260,9 @@ class StandingQuery:
         """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""
         # The first batch may be here before the call that started it has returned.
         self._started.wait(_START_SECONDS)
-        totals = self._watch.reach(observed_in(self._query, self._drops_rows))
+        totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch)
+        if self._checkpoint.rebuilds and batch == 0:
+            remove_batch(self._options.late_folders, self._checkpoint.spark, batch)
         if self._checkpoint.lock is not None:
             with self._checkpoint.lock.held():
                 self._kept.keep(batch, replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows))

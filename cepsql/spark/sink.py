@@ -21,6 +21,7 @@ class BatchSink:
     raised:  what a function of the user's raised, None if nothing.
     limit:   how many rows are handed over at most, None for all.
     enough:  called once no further row is handed over.
+    rebuilding: whether the first batch is read again only for the state that it makes: its rows are not handed over.
     begun:   the number of the last batch that was handed over, or begun to be; None before the first.
     """
 
@@ -32,6 +33,7 @@ class BatchSink:
         self.raised: Exception | None = None
         self.limit: RowLimit | None = None
         self.enough: Callable[[], None] = lambda: None
+        self.rebuilding = False
         self.begun: int | None = None
         self._ending = False
 
@@ -43,7 +45,10 @@ class BatchSink:
                 raise OperationalError("the query is being stopped")
             self.begun = batch
             try:
-                self.rows += self.accept(frame, batch)
+                if self.rebuilding and batch == 0:
+                    frame.write.format("noop").mode("overwrite").save()
+                else:
+                    self.rows += self.accept(frame, batch)
             except Exception as error:
                 self.error = error
                 raise
