@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.answer import Answer
-from cepsql.catalog import Definition, Registered, RegisteredQuery
+from cepsql.catalog import Definition, Registered, RegisteredQuery, Sink
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import create_text
 from cepsql.catalog.locations import located
@@ -20,6 +20,7 @@ from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, shown_time
 from cepsql.standing.report import listed as listed_queries
 from cepsql.standing.savepoints import begin_from, drop_savepoint
+from cepsql.standing.sink_checks import check_columns, check_definition, forget
 
 if TYPE_CHECKING:
     from cepsql.standing.home import Home
@@ -124,6 +125,8 @@ def _create_sink(host: Host, create: st.CreateSink) -> Answer:
         return Answer(message=f"{name} exists already")
     replacing = create.replace and host.catalog.names.find(name) is not None
     sink = kept(host, defined_sink(create))
+    assert isinstance(sink, Sink)
+    check_definition(sink, create.name.span)
     host.catalog.add(sink, create.replace, create.name.span)
     note = replaced_note(host, sink) if replacing else ""
     return Answer(message=f"sink {name} {'replaced' if replacing else 'created'}{note}")
@@ -171,6 +174,7 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
 def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
     sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
     plan = host.plan(create.query)
+    check_columns(sink, plan, create.query.span)
     query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
     assert isinstance(query, RegisteredQuery)
     return query, plan
@@ -230,12 +234,16 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
     for definition in (found, *along) if drop.cascade or not along else ():
         if isinstance(definition, RegisteredQuery):
             _end(host, definition)
+    sinks = {sink.name.lower(): sink for sink in names.sinks}
     gone = host.catalog.drop(found, drop.cascade, name.span)
+    notes = ""
     for definition in (found, *gone):
         if isinstance(definition, RegisteredQuery):
+            known = host.home.states.get(definition.name) is not None
             host.home.states.forget(definition.name)
+            notes += forget(definition, sinks.get((definition.sink or "").lower())) if known else ""
     also = f", and with it {listed(gone)}" if gone else ""
-    return Answer(message=f"{drop.kind} {found.name} dropped{also}")
+    return Answer(message=f"{drop.kind} {found.name} dropped{also}{notes}")
 
 
 def _end(host: Host, query: RegisteredQuery) -> None:
