@@ -262,6 +262,7 @@ class Query:
             heartbeat=min(
                 (mark.heartbeat for mark in _watermarks(origins) if mark.heartbeat is not None), default=None
             ),
+            late_folders=tuple(_late_folders(origins)),
         )
         standing = start(frame, target, folder, options)
         self._engine.keep(standing)

@@ -240,8 +240,16 @@ class Drop:
 
 
 @dataclass(frozen=True)
+class DropSavepoint:
+    """DROP SAVEPOINT 'name'."""
+
+    name: Name
+    if_exists: bool
+
+
+@dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, SINKS or QUERIES."""
+    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS."""
 
     kind: str
 
@@ -343,6 +351,7 @@ Statement = (
     | ControlQuery
     | AlterQuery
     | Drop
+    | DropSavepoint
     | Show
     | ShowCreate
     | ShowHistory

@@ -29,6 +29,7 @@ from cepsql.language.statements import (
     Describe,
     DescribeQuery,
     Drop,
+    DropSavepoint,
     Explain,
     ExplainMatch,
     ExplainReplace,
@@ -254,6 +255,10 @@ class _Translator:
         words = [_type(token) for token in tree.children if isinstance(token, Token)]
         name = self._qualified(_needed(tree, "qualified_name"))
         return Drop(words[1].lower(), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
+
+    def drop_savepoint(self, tree: Tree) -> DropSavepoint:
+        (name,) = (child for child in tree.children if isinstance(child, Token) and child.type == "OPTION_KEY")
+        return DropSavepoint(self._name(name), _subtree(tree, "if_exists") is not None)
 
     # Standing queries under names
 

@@ -132,7 +132,8 @@ def test_a_silent_stream_goes_on_with_the_clock(spark, tmp_path):
     )
     query = engine.query(
         "SELECT id, missing FROM orders MATCH_RECOGNIZE (PARTITION BY id ORDER BY ts "
-        "MEASURES MATCH_TIMEOUT() AS missing ONE ROW PER MATCH SHOW TIMEOUT MATCHES PATTERN (O P) WITHIN INTERVAL '2' SECONDS)"
+        "MEASURES MATCH_TIMEOUT() AS missing ONE ROW PER MATCH SHOW TIMEOUT MATCHES PATTERN (O P) "
+        "WITHIN INTERVAL '2' SECONDS)"
     )
     checkpoint = tmp_path / "checkpoint"
     with query.start(lambda table, _: given.extend(table.to_pylist()), checkpoint=str(checkpoint)) as running:
