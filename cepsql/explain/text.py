@@ -5,7 +5,7 @@ from decimal import Decimal
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.window_groups import SessionWindow
+from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
@@ -180,14 +180,22 @@ def _over_lines(node: Over) -> list[str]:
 def _window_lines(node: WindowAggregate) -> list[str]:
     groups, time = node.groups, node.properties.watermark
     delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
-    if isinstance(groups.window, SessionWindow):
-        window = f"sessions of rows at most {_duration(groups.window.gap)} apart"
-    else:
-        window = f"{_duration(groups.window.size)}, every {_duration(groups.window.slide)}"
+    match groups.window:
+        case SessionWindow(gap):
+            window = f"sessions of rows at most {_duration(gap)} apart"
+        case FixedWindow(size, slide):
+            window = f"{_duration(size)}, every {_duration(slide)}"
+        case GivenWindow(start, end):
+            window = f"from {start} to {end} of each row"
+        case Instants():
+            window = "of rows with the same event time"
+    keys = f"group by: {', '.join(groups.keys) or 'nothing else'}"
+    if groups.aggregates is None:
+        keys = f"for each {', '.join(groups.keys)}" if isinstance(groups.window, SessionWindow) else "whole"
     return [
-        f"WindowAggregate {groups.name}",
-        f"  windows: {window}; group by: {', '.join(groups.keys) or 'nothing else'}",
-        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates),
+        f"{'WindowRows' if groups.aggregates is None else 'WindowAggregate'} {groups.name}",
+        f"  windows: {window}; {keys}",
+        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates or ()),
         f"  watermark: {groups.time} - {', '.join(delays)}",
         "  state: rows not yet released by the watermark; rows of windows that are not over",
         f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, sessions have any length",

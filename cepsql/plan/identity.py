@@ -57,10 +57,13 @@ def describe_frames(frames: Frames) -> dict:
 
 def describe_window_groups(groups: WindowGroups) -> dict:
     """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
+    found = None
+    if groups.aggregates is not None:
+        found = [[column.name, canonical_sql(call)] for column, call in groups.aggregates]
     return {
         "windows": asdict(groups.window) | {"of": groups.time},
         "group by": list(groups.keys),
-        "aggregates": [[column.name, canonical_sql(call)] for column, call in groups.aggregates],
+        "aggregates": found,
         "columns": [column.name for column in groups.columns],
     }
 

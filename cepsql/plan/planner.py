@@ -18,8 +18,9 @@ from cepsql.analysis.written import Written, without_limit, written_input, writt
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
-from cepsql.language.statements import DeduplicateClause, MatchClause, Query
+from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.language.translate import statements
+from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
@@ -27,7 +28,7 @@ from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.stream_join import join_streams
-from cepsql.plan.window_groups import hoist_window_groups
+from cepsql.plan.window_groups import hoist_assigned_groups, hoist_window_groups
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -133,19 +134,28 @@ class _Planner:
                 clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
             given = used_ctes(_with_ctes(clause, query))
             below = self._over(given, matches, written_input(query, clause, given))
-            if isinstance(clause, MatchClause):
-                matches[clause.name] = self._match(replace(clause, input=below.query), below)
-            else:
-                matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
+            matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
+        refuse_groups_beside(root)
         root = hoist_over(root, self._checked, query.span)
+        if root.resolved.streaming and view is None:
+            root = hoist_assigned_groups(root, query.span, self._checked)
         if root.properties.streaming:
             refuse_on_streams(root)
             expression, limit = _take_limit(root.query)
             if limit is not None:
                 root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
+
+    def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
+        match clause:
+            case MatchClause():
+                return self._match(clause, below)
+            case DeduplicateClause():
+                return self._deduplicate(clause, below)
+            case WindowClause():
+                return window_rows(implied_partition(clause, query), below, self._checked)
 
     def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
         names = {table_name(table): table for table in catalog_tables(query)}
@@ -203,6 +213,7 @@ class _Planner:
         Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
         """
         if below.resolved.streaming:
+            below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)
             below = join_streams(clause, hoist_distinct(below))
@@ -215,7 +226,7 @@ class _Planner:
         return below
 
 
-def _with_ctes(clause: MatchClause | DeduplicateClause, query: Query) -> exp.Query:
+def _with_ctes(clause: Clause, query: Query) -> exp.Query:
     """Return the clause's input with the CTEs that are visible where the clause stands."""
     copy = clause.input.copy()
     for cte in _ctes_at(clause.name, query):
