@@ -1,6 +1,7 @@
 """What a statement that is no query says."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -11,3 +12,5 @@ class Answer:
     rows: tuple[tuple, ...] = ()
     message: str = ""
     text: str = ""
+    layout: Literal["table", "lines", "wrapped"] = "table"
+    """How people see the rows; those of one column may be lines of a text, which the screen's width may break."""

@@ -25,9 +25,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, _leave)
     try:
-        if argv and argv[0] in SUBCOMMANDS:
-            return _subcommand(argv[0])(argv[1:])
-        return _run(parser().parse_args(argv))
+        subcommand = argv[0] if argv and argv[0] in SUBCOMMANDS else None
+        code = _subcommand(subcommand)(argv[1:]) if subcommand else _run(parser().parse_args(argv))
+        if subcommand in (None, "demo") and code == ExitCode.OK:
+            _prepare_later()
+        return code
     except SystemExit as leaving:
         if isinstance(leaving.code, int | None):
             return int(leaving.code or 0)
@@ -37,6 +39,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.USAGE
     except KeyboardInterrupt:
         return _abandon()
+
+
+def _prepare_later() -> None:
+    """After a run that has started Spark, let later ones start faster; not where nothing is kept anyway."""
+    if "cepsql.spark.session" not in sys.modules or os.environ.get("CI"):
+        return
+    if choose({})["prepare"].value:
+        from cepsql.spark.class_archive import make_archive_later
+
+        make_archive_later()
 
 
 def _subcommand(name: str):
@@ -83,12 +95,15 @@ def _run(options: argparse.Namespace) -> int:
 
         if not scripts:
             return _shell(make, settings, console, options, values)
-        with closing(make()) as engine:
+        engine = make()
+        try:
             for text, file in scripts:
                 code = _execute(engine, text, file, settings, console, options.errverbose)
                 if code != ExitCode.OK or console.closed.is_set():
                     return code
             return _shell(lambda: engine, settings, console, options, values) if shell else ExitCode.OK
+        finally:
+            engine.close(at_exit=True)
     finally:
         if console.closed.is_set():
             # The interpreter flushes standard output when it ends, which would fail once more.

@@ -19,6 +19,8 @@ from cepsql.analysis.watermark import defined_watermark
 from cepsql.answer import Answer
 from cepsql.catalog import Registered, RegisteredQuery, Relation, Sink, Source, View, Watermark
 from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.create_text import quoted_name
+from cepsql.catalog.described import described
 from cepsql.catalog.names import kind as kind_of
 from cepsql.catalog.references import resolved
 from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError, Span, suggestion
@@ -146,6 +148,11 @@ class Engine:
             return self._spark
 
     @property
+    def has_started(self) -> bool:
+        """Whether there is a Spark session, so that statements need not wait for it."""
+        return self._spark is not None
+
+    @property
     def queries(self) -> "Queries":
         """The queries that stand under names: `engine.queries["fraud"].stop()`."""
         from cepsql.standing.queries import Queries
@@ -197,7 +204,7 @@ class Engine:
         Raises InterfaceError if the text is no single query, and what `sql` raises.
         """
         parsed = statements(text)
-        if len(parsed) != 1 or not isinstance(parsed[0], st.Query):
+        if len(parsed) != 1 or not isinstance(parsed[0], st.Query | st.Print):
             raise InterfaceError("query() takes a single query", hint="sql() executes any statements", text=text)
         found = self.sql(text, args)
         assert isinstance(found, Query)
@@ -264,6 +271,8 @@ class Engine:
                 self._execute(statement)
             case st.Drop() | st.Describe():
                 self._execute(statement)
+            case st.Print(name):
+                self.catalog.get(name.text, name.span)
             case st.SetOption(key) | st.ResetOption(key) if key is not None and key.startswith("cepsql."):
                 self._execute(statement)
 
@@ -309,8 +318,11 @@ class Engine:
 
             cancel(self._spark)
 
-    def close(self) -> None:
-        """Stop the standing queries of this engine, and Spark if the engine started it."""
+    def close(self, at_exit: bool = False) -> None:
+        """Stop the standing queries of this engine, and Spark if the engine started it.
+
+        at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that.
+        """
         if self._home is not None:
             self._home.close()
             self._home = None
@@ -320,7 +332,7 @@ class Engine:
         if self._spark is not None and self._started:
             from cepsql.spark.gateway import is_lost
 
-            if not is_lost(self._spark):
+            if not at_exit and not is_lost(self._spark):
                 self._spark.stop()
         if self._given is None:
             self._spark = None
@@ -341,15 +353,21 @@ class Engine:
                 return self._create_view(statement)
             case st.Show(kind):
                 return self._show(kind)
-            case st.Describe(name):
-                return self._describe(name)
+            case st.ShowFunctions(like):
+                from cepsql.spark.functions import functions
+
+                return Answer(("function", "meaning"), tuple(functions(self.spark, like).items()))
+            case st.Describe(name, extended):
+                return self._describe_extended(name) if extended else self._describe(name)
+            case st.Print(name, limit):
+                return self._print(name, limit)
             case st.Explain(query, part) if part in st.PICTURES:
                 return Answer(text=picture(self.plan(query), part))
             case st.Explain(query, part):
                 return self._explain(Query(self, self.plan(query)), part)
             case st.ExplainMatch(query, key):
                 explanation = Query(self, self.plan(query)).explain_match(key)
-                return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()))
+                return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()), layout="wrapped")
             case st.SetOption(key, value):
                 return self._set(key, value)
             case st.ResetOption(key):
@@ -499,6 +517,27 @@ class Engine:
             rows.append((column.name, column.type.lower(), "; ".join(notes)))
         return Answer(("column", "type", "note"), tuple(rows))
 
+    def _describe_extended(self, name: st.Name) -> Answer:
+        names = self.catalog.names
+        found = names.find(name.text) or self.catalog.get(name.text, name.span)
+        return Answer(("property", "value"), described(found, names.dependents(found)))
+
+    def _print(self, name: st.Name, limit: int) -> Query:
+        """Return the query of PRINT: the rows that there are now as they are read, or of a view, or as they come."""
+        relation = self.catalog.get(name.text, name.span)
+        (shown,) = statements(f"SELECT * FROM {quoted_name(relation.name)} LIMIT {limit}")
+        assert isinstance(shown, st.Query)
+        if not isinstance(relation, Source):
+            return Query(self, self.plan(shown))
+        from cepsql.spark.peek import peeked
+
+        frame = peeked(self.spark, valued_source(relation))
+        if frame is None:
+            return Query(self, self.plan(shown))
+        from cepsql.spark.frames import frame_columns
+
+        return Query(self, plan_query(shown, lambda _: Registered(relation.name, frame_columns(frame), frame)))
+
     def _explain(self, query: Query, part: str | None) -> Answer:
         sections = {
             "rewritten": explain_rewritten,
@@ -508,7 +547,7 @@ class Engine:
         }
         chosen = [part] if part else list(sections)
         texts = [f"== {name} ==\n{sections[name](query.plan)}" for name in chosen]
-        return Answer(("plan",), tuple((line,) for line in "\n".join(texts).splitlines()))
+        return Answer(("plan",), tuple((line,) for line in "\n".join(texts).splitlines()), layout="wrapped")
 
     # Settings
 

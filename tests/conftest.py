@@ -14,6 +14,9 @@ import chance
 import pytest
 from hypothesis import core
 
+# Commands that tests run must not leave a process behind.
+os.environ["CEPSQL_PREPARE"] = "false"
+
 MOST_PROCESSES = 4
 ONE_PROCESS = ("file_or_dir", "keyword", "markexpr", "lf", "failedfirst", "stepwise", "collectonly", "update")
 """Options with which few tests run, or files are written."""

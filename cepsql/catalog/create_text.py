@@ -22,23 +22,23 @@ def create_text(definition: Source | View | Sink | RegisteredQuery) -> str:
       path '/x'
     )
     """
-    name = _qualified(definition.name)
+    name = quoted_name(definition.name)
     match definition:
         case Source():
             kind = "STREAM" if definition.streaming else "TABLE"
-            mark = [_watermark(definition.watermark)] if definition.watermark else []
+            mark = [watermark_text(definition.watermark)] if definition.watermark else []
             text = f"CREATE {kind} {name}{_columns(definition.columns, mark)}{_using(definition)}"
             if definition.value is not None:
                 text += f" FORMAT {_quoted(definition.value.name)}{_options(definition.value.options)}"
             late = definition.late_rows
-            return text if late is None else f"{text}\nLATE ROWS INTO {_qualified(late.name)}{_using(late)}"
+            return text if late is None else f"{text}\nLATE ROWS INTO {quoted_name(late.name)}{_using(late)}"
         case View():
             return f"CREATE VIEW {name} AS\n{definition.sql}"
         case Sink():
             key = [f"PRIMARY KEY ({', '.join(map(_quoted, definition.key))})"] if definition.key else []
             return f"CREATE SINK {name}{_columns(definition.columns, key)}{_using(definition)}"
         case RegisteredQuery():
-            into = f" INTO {_qualified(definition.sink)}" if definition.sink else ""
+            into = f" INTO {quoted_name(definition.sink)}" if definition.sink else ""
             return f"CREATE QUERY {name}{into}{_options(definition.options)} AS\n{definition.sql}"
 
 
@@ -54,7 +54,8 @@ def _column(column: ColumnDefinition) -> str:
     return f"{_quoted(column.name)} {column.type}{origin}"
 
 
-def _watermark(mark: Watermark) -> str:
+def watermark_text(mark: Watermark) -> str:
+    """Return the clause that says how late rows may be."""
     name = _quoted(mark.column)
     if not mark.delay:
         return f"WATERMARK FOR {name} AS {name}"
@@ -77,7 +78,8 @@ def shown_option(name: str, value: str) -> str:
     return "*****" if secret and not has_references(value) else value
 
 
-def _qualified(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """Return a name of the catalog as SQL, its parts in backquotes where they need it."""
     return ".".join(map(_quoted, name.split(".")))
 
 

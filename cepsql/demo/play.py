@@ -5,7 +5,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import resources
@@ -83,7 +82,7 @@ def _play(folder: Path, options: argparse.Namespace) -> None:
     )
     print("Starting Spark ...", end=" ", flush=True)
     begin = time.monotonic()
-    with closing(connect(conf={"spark.sql.shuffle.partitions": "2"}, catalog="")) as engine:
+    with connect(conf={"spark.sql.shuffle.partitions": "2"}, catalog="") as engine:
         version = engine.spark.version
         started = time.monotonic()
         print(f"Spark {version} is up after {started - begin:.1f} s.")

@@ -16,7 +16,7 @@ from cepsql.pattern.ir import (
     quantifier,
 )
 
-WIDTH = 100
+WIDTH = 78
 """Columns after which the parts of a pattern go on in the next line."""
 
 

@@ -270,10 +270,26 @@ class DescribeQuery:
 
 
 @dataclass(frozen=True)
+class ShowFunctions:
+    """SHOW FUNCTIONS [LIKE pattern], in which `*` stands for any text; None for all."""
+
+    like: str | None
+
+
+@dataclass(frozen=True)
 class Describe:
-    """DESCRIBE a stream, table or view."""
+    """DESCRIBE [EXTENDED] a stream, table, view or sink."""
 
     name: Name
+    extended: bool
+
+
+@dataclass(frozen=True)
+class Print:
+    """PRINT name [LIMIT n]: a look at the rows that a relation reads."""
+
+    name: Name
+    limit: int
 
 
 @dataclass(frozen=True)
@@ -330,7 +346,9 @@ Statement = (
     | Show
     | ShowCreate
     | ShowHistory
+    | ShowFunctions
     | Describe
+    | Print
     | DescribeQuery
     | Explain
     | ExplainMatch

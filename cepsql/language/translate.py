@@ -37,12 +37,14 @@ from cepsql.language.statements import (
     MatchClause,
     MeasureClause,
     Name,
+    Print,
     Query,
     ResetOption,
     Rows,
     SetOption,
     Show,
     ShowCreate,
+    ShowFunctions,
     ShowHistory,
     Skip,
     StartClause,
@@ -280,12 +282,21 @@ class _Translator:
     def show_history(self, tree: Tree) -> ShowHistory:
         return ShowHistory(self._qualified(_needed(tree, "qualified_name")))
 
+    def show_functions(self, tree: Tree) -> ShowFunctions:
+        like = next(iter(_values(tree)), None)
+        return ShowFunctions(None if like is None else _unquote(like))
+
     def describe(self, tree: Tree) -> Describe:
-        return Describe(self._qualified(_needed(tree, "qualified_name")))
+        return Describe(self._qualified(_needed(tree, "qualified_name")), _is_extended(tree))
+
+    def print(self, tree: Tree) -> Print:
+        limit = next(iter(_values(tree)), None)
+        if limit is not None and not str(limit).isdecimal():
+            raise self.text.error("LIMIT takes a number of rows", _begin(limit))
+        return Print(self._qualified(_needed(tree, "qualified_name")), _PRINTED if limit is None else int(limit))
 
     def describe_query(self, tree: Tree) -> DescribeQuery:
-        extended = any(isinstance(token, Token) and token.type == "EXTENDED" for token in tree.children)
-        return DescribeQuery(self._qualified(_needed(tree, "qualified_name")), extended)
+        return DescribeQuery(self._qualified(_needed(tree, "qualified_name")), _is_extended(tree))
 
     def explain(self, tree: Tree) -> Explain:
         part = tree.children[1]
@@ -592,6 +603,9 @@ def _type_hint(word: str) -> str:
 
 _OPERATORS = ("match_recognize", "deduplicate")
 
+_PRINTED = 10
+"""Rows that PRINT shows if nothing else is said."""
+
 _COMPARING = ("=", "<", ">", "<=", ">=", "<>", "!=", "==", "<=>")
 
 _ISLAND_TYPES = {"NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT"}
@@ -644,6 +658,10 @@ def _subtree(tree: Tree | None, kind: str) -> Tree | None:
 
 def _subtrees(tree: Tree | None, kind: str) -> list[Tree]:
     return [c for c in tree.children if isinstance(c, Tree) and c.data == kind] if tree is not None else []
+
+
+def _is_extended(tree: Tree) -> bool:
+    return any(isinstance(token, Token) and token.type == "EXTENDED" for token in tree.children)
 
 
 def _option_name(key: str) -> str:

@@ -1,7 +1,7 @@
 """Result rows as text: tables, CSV, JSON lines. Knows Arrow, not Spark and not the terminal."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from cepsql.render.jsonlines import json_rows
 from cepsql.render.markdown import markdown_header, markdown_rows
 from cepsql.render.scalars import canonical_zone
 from cepsql.render.sound_text import sound_text
-from cepsql.render.table import Column, data_widths, fitted, table_header, table_rows, type_widths
+from cepsql.render.table import Column, Cuts, data_widths, fitted, table_header, table_rows, type_widths
 from cepsql.render.vertical import vertical_rows
 
 __all__ = ["Renderer", "canonical_zone", "cells", "renderer"]
@@ -25,6 +25,8 @@ class Renderer:
 
     header: tuple[str, ...]
     rows: Callable[[pa.Table], Iterator[str]]
+    cuts: Cuts = field(default_factory=Cuts)
+    """Counts the values that were cut."""
 
 
 def renderer(
@@ -33,29 +35,30 @@ def renderer(
     zone: str = "UTC",
     result: pa.Table | None = None,
     room: int | None = None,
+    grows: bool = False,
 ) -> Renderer:
     """Choose the text form of a result.
 
     format:  one of FORMATS.
     columns: name and Spark SQL type (`bigint`, `decimal(10,2)`, ...) of each column.
     zone:    the session time zone in which TIMESTAMP values are shown.
-    result:  the whole result where it is at hand: a table's column widths then fit it. Without it (a stream) they
-             follow from the types and names, so that rows stand aligned before data is known.
-    room:    cells of the screen to which the lines of a table are cut; None: values are shown whole.
+    result:  the whole result where it is at hand: a table's column widths then fit it. Without it they follow from the
+             types and names, so that rows stand aligned before data is known.
+    room:    cells of the screen: a table has its long texts cut to it, and if that is not enough, or too little would
+             be left of them, the rows have a line for each column instead. None: values are shown whole.
+    grows:   more rows than `result` will come (a stream): widths are at least those of the types, if there is room.
 
     Raises InterfaceError for an unknown format.
     """
     zone = canonical_zone(zone)
     if format == "table":
         laid = tuple(Column(name, kind) for name, kind in columns)
-        widths = type_widths(laid) if result is None else data_widths(laid, sound_text(result), zone)
-        if room is not None:
-            widths = fitted(laid, widths, room)
-        cut = room is not None
-        return Renderer(table_header(laid, widths), lambda rows: table_rows(sound_text(rows), laid, widths, zone, cut))
+        widths = _widths(laid, zone, result, room, grows)
+        if widths is not None:
+            return _table(laid, widths, zone, room is not None)
     names = [name for name, _ in columns]
-    if format == "vertical":
-        write = vertical_rows(names, zone)
+    if format in ("vertical", "table"):
+        write = vertical_rows(names, zone, room)
         return Renderer((), lambda rows: write(sound_text(rows)))
     if format == "markdown":
         header = markdown_header([Column(name, kind) for name, kind in columns])
@@ -65,3 +68,24 @@ def renderer(
     if format == "json":
         return Renderer((), lambda rows: json_rows(sound_text(rows), names, zone))
     raise InterfaceError(f"there is no output format {format}", hint=f"formats: {', '.join(FORMATS)}")
+
+
+def _table(columns: tuple[Column, ...], widths: tuple[int, ...], zone: str, cut: bool) -> Renderer:
+    cuts = Cuts()
+    return Renderer(
+        table_header(columns, widths),
+        lambda rows: table_rows(sound_text(rows), columns, widths, zone, cuts if cut else None),
+        cuts,
+    )
+
+
+def _widths(
+    columns: tuple[Column, ...], zone: str, result: pa.Table | None, room: int | None, grows: bool
+) -> tuple[int, ...] | None:
+    """Choose the widths of a table's columns, None if a table does not fit the room."""
+    usual = type_widths(columns)
+    needed = usual if result is None else data_widths(columns, sound_text(result), zone)
+    generous = tuple(map(max, usual, needed)) if grows else needed
+    if room is None:
+        return generous
+    return fitted(columns, generous, room) or fitted(columns, needed, room)

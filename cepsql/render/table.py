@@ -22,7 +22,7 @@ _TYPE_WIDTHS = {
     "timestamp_ntz": 26,
 }
 _OTHER_WIDTH = 16
-_LEAST_WIDTH = 6
+_LEAST_TEXT = 16
 _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -39,6 +39,18 @@ class Column:
     def number(self) -> bool:
         """Whether its values stand at the right."""
         return self.type.split("(")[0].lower() in _NUMBERS
+
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether a part of a value is still of use: not of numbers and times."""
+        return not self.number and _type_width(self.type.lower()) == _OTHER_WIDTH
+
+
+@dataclass
+class Cuts:
+    """How many values have been cut."""
+
+    number: int = 0
 
 
 def type_widths(columns: Sequence[Column]) -> tuple[int, ...]:
@@ -60,20 +72,22 @@ def data_widths(columns: Sequence[Column], result: pa.Table, zone: str) -> tuple
     )
 
 
-def fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> tuple[int, ...]:
-    """Make the widest columns narrower until a line fits so many cells, but none narrower than its name needs.
+def fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> tuple[int, ...] | None:
+    """Make the widest columns of texts narrower until a line fits so many cells; None if too little would be left.
 
-    >>> fitted([Column("a", "string"), Column("b", "string")], [30, 8], 30)
-    (16, 8)
+    >>> fitted([Column("a", "string"), Column("b", "int")], [40, 8], 32)
+    (19, 8)
+    >>> fitted([Column("a", "string"), Column("b", "int")], [40, 8], 20)
     """
     found = list(widths)
     least = [
-        min(width, max(_LEAST_WIDTH, cell_width(printable(c.name)))) for c, width in zip(columns, widths, strict=True)
+        min(width, max(_LEAST_TEXT, cell_width(printable(c.name)))) if c.may_be_cut else width
+        for c, width in zip(columns, widths, strict=True)
     ]
-    while sum(found) + 3 * len(found) - 1 > room - 1:
-        widest = max(range(len(found)), key=lambda i: found[i] - least[i])
-        if found[widest] == least[widest]:
-            break
+    while sum(found) + 3 * len(found) - 1 > room:
+        widest = max(range(len(found)), key=lambda i: (found[i] > least[i], found[i]))
+        if found[widest] <= least[widest]:
+            return None
         found[widest] -= 1
     return tuple(found)
 
@@ -85,23 +99,27 @@ def table_header(columns: Sequence[Column], widths: Sequence[int]) -> tuple[str,
 
 
 def table_rows(
-    rows: pa.Table, columns: Sequence[Column], widths: Sequence[int], zone: str, cut: bool = False
+    rows: pa.Table, columns: Sequence[Column], widths: Sequence[int], zone: str, cuts: Cuts | None = None
 ) -> Iterator[str]:
     """Write each row. A value wider than its column is shown whole, and what follows it closes up as it can.
 
-    cut: it is cut instead.
+    cuts: it is cut instead, but for numbers and times, and counted there.
     """
     for row in zip(*(cells(values, zone) for values in rows.columns), strict=True):
         texts = [_shown(text) for text in row]
-        if cut:
-            texts = [_cut(text, width) for text, width in zip(texts, widths, strict=True)]
+        if cuts is not None:
+            texts = [
+                _cut(text, width, cuts) if column.may_be_cut else text
+                for text, column, width in zip(texts, columns, widths, strict=True)
+            ]
         yield _line(texts, columns, widths)
 
 
-def _cut(text: str, width: int) -> str:
+def _cut(text: str, width: int, cuts: Cuts) -> str:
     """Cut a text to so many cells; the last one shows that there is more."""
     if cell_width(text) <= width:
         return text
+    cuts.number += 1
     while cell_width(text) > width - 1:
         text = text[: max(0, min(len(text) - 1, width - 1))]
     return f"{text}…"

@@ -6,17 +6,26 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from cepsql.errors import InterfaceError
+from cepsql.runner.wrapped import fitting, wrapped
 
-_CLEAR = "\r\x1b[K"
+_CLEAR = "\r\x1b[J"
+_UP = "\x1b[A"
+KEPT_FREE = 4
+"""Cells at the end of each line of the status that stay empty."""
 
 
-def _columns(stream: TextIO) -> int | None:
+def _screen(stream: TextIO) -> os.terminal_size | None:
     if not stream.isatty():
         return None
     try:
-        return os.get_terminal_size(stream.fileno()).columns or None
+        return os.get_terminal_size(stream.fileno())
     except OSError:
         return None
+
+
+def _columns(stream: TextIO) -> int | None:
+    screen = _screen(stream)
+    return screen.columns or None if screen is not None else None
 
 
 def open_output(file: str) -> TextIO:
@@ -31,15 +40,16 @@ def open_output(file: str) -> TextIO:
 
 
 class Console:
-    """Standard output for rows and standard error for messages, with at most one status line at the end of the latter.
+    """Standard output for rows and standard error for messages, with a status at the end of the latter, which changes.
 
     closed: set once the reader of the rows is gone (`| head`); rows are dropped from then on.
+    paging: set while a pager has the terminal, and Ctrl-C is the pager's.
     """
 
     def __init__(self, out: TextIO, err: TextIO):
         self.out, self.err = out, err
         self._first = out
-        self.closed = threading.Event()
+        self.closed, self.paging = threading.Event(), threading.Event()
         self._lock = threading.RLock()
         self._status = ""
 
@@ -62,6 +72,12 @@ class Console:
     def columns(self) -> int | None:
         """How many cells a line of rows has on the screen, None if they are not shown on one."""
         return _columns(self.out)
+
+    @property
+    def lines(self) -> int | None:
+        """How many lines of rows the screen has, None if they are not shown on one."""
+        screen = _screen(self.out)
+        return screen.lines or None if screen is not None else None
 
     @property
     def width(self) -> int | None:
@@ -89,25 +105,37 @@ class Console:
         """Write a message, in place of the status line if there is one."""
         with self._lock:
             self.clear()
-            print(text, file=self.err, flush=True)
+            print(wrapped(text, self.width), file=self.err, flush=True)
 
     def status(self, text: str) -> None:
-        """Show the status line; where it cannot be rewritten it is a message like others."""
+        """Show a status of a line or more; where it cannot be rewritten it is a message like others."""
         with self._lock:
             if not self.live:
                 self.say(text)
             elif text != self._status:
-                width = os.get_terminal_size(self.err.fileno()).columns
-                # One cell is kept free: a full line would wrap and could not be taken back.
-                self.err.write(_CLEAR + text[: max(width - 1, 0)])
+                width = self.width or 80
+                # A line that wraps could not be taken back, and the terminal may write ^C at its end.
+                shown = "\n".join(fitting(line, width - KEPT_FREE) for line in text.split("\n"))
+                self.err.write(self._up() + _CLEAR + shown)
                 self.err.flush()
                 self._status = text
 
+    def replace_status(self, before: str, text: str) -> bool:
+        """Show a status in place of another one; False, and nothing happens, if that is not shown any more."""
+        with self._lock:
+            if self._status != before:
+                return False
+            self.status(text)
+            return True
+
+    def _up(self) -> str:
+        return _UP * self._status.count("\n")
+
     def clear(self) -> None:
-        """Take the status line away."""
+        """Take the status away."""
         with self._lock:
             if self._status:
-                self.err.write(_CLEAR)
+                self.err.write(self._up() + _CLEAR)
                 self.err.flush()
                 self._status = ""
 

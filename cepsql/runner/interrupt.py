@@ -9,13 +9,16 @@ AGAIN = 2.0
 _POLL, _AGAIN = 0.1, 0.3
 
 
-def interruptible(work: Callable[[threading.Event], None], cancel: Callable[[], None]) -> bool:
+def interruptible(
+    work: Callable[[threading.Event], None], cancel: Callable[[], None], ignored: threading.Event | None = None
+) -> bool:
     """Run `work` to its end in a thread of its own while this thread owns SIGINT; tell whether it was interrupted.
 
     The first Ctrl-C sets the event that `work` was given, then calls `cancel` to end what blocks, again and again until
     the work has ended. A second one within two seconds abandons the work and raises KeyboardInterrupt. What `work`
     raises is raised here. The work has a thread of its own, because a signal that breaks off a call to the JVM would
     leave the connection in an unknown state.
+    ignored: while it is set, Ctrl-C is another program's.
     """
     stop = threading.Event()
     pressed: list[float] = []
@@ -28,6 +31,8 @@ def interruptible(work: Callable[[threading.Event], None], cancel: Callable[[], 
             failure.append(error)
 
     def on_signal(number, frame) -> None:
+        if ignored is not None and ignored.is_set():
+            return
         now = time.monotonic()
         if pressed and now - pressed[-1] < AGAIN:
             raise KeyboardInterrupt

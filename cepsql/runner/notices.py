@@ -1,7 +1,7 @@
-"""What standing queries log, as notices on the console."""
+"""What standing queries log, as notices for the user."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from cepsql.runner.console import Console
@@ -9,9 +9,12 @@ from cepsql.runner.console import Console
 
 @contextmanager
 def noticed(console: Console) -> Iterator[None]:
-    """Write the warnings of standing queries as notices while the block runs."""
-    handler = _Notices(console)
+    """Write the warnings of standing queries as notices while the block runs, if nobody else does."""
     logger = logging.getLogger("cepsql")
+    if any(isinstance(handler, Notices) for handler in logger.handlers):
+        yield
+        return
+    handler = Notices(console.say)
     logger.addHandler(handler)
     try:
         yield
@@ -19,10 +22,20 @@ def noticed(console: Console) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-class _Notices(logging.Handler):
-    def __init__(self, console: Console):
+class Notices(logging.Handler):
+    """Says each warning.
+
+    failed: told which query failed, and the technical account; such a failure is then no notice. None: it is one.
+    """
+
+    def __init__(self, say: Callable[[str], None], failed: Callable[[str, str | None], None] | None = None):
         super().__init__(logging.WARNING)
-        self._console = console
+        self._say, self._failed = say, failed
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._console.say(f"notice: {record.getMessage()}")
+        """Say a record."""
+        query = getattr(record, "query", None)
+        if self._failed is not None and query is not None and record.levelno >= logging.ERROR:
+            self._failed(query, getattr(record, "detail", None))
+        else:
+            self._say(f"notice: {record.getMessage()}")

@@ -15,6 +15,8 @@ class Settings:
     max_rows: greatest number of rows to write of a bounded result on a terminal, None for all.
     checkpoint: folder of a streaming SELECT from which it goes on, None for none.
     footer:  write the number of rows and the time after each bounded result.
+    pager:   the command that shows bounded results which do not fit the screen; empty for none.
+    live:    columns by which a stream is a table that refreshes, the last row of each key in it; empty for all rows.
     """
 
     format: str = "table"
@@ -25,3 +27,5 @@ class Settings:
     max_rows: int | None = 1000
     checkpoint: str | None = None
     footer: bool = False
+    pager: tuple[str, ...] = ()
+    live: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """Execute the statements of a text one after the other."""
 
 import threading
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -8,12 +9,15 @@ from cepsql.engine import Answer, Engine, Query
 from cepsql.errors import Error
 from cepsql.language.parse import split
 from cepsql.render import renderer
-from cepsql.runner.bounded import write_bounded
+from cepsql.runner.bounded import CUT, write_bounded
 from cepsql.runner.console import Console
+from cepsql.runner.counted import counted
 from cepsql.runner.notices import noticed
 from cepsql.runner.report import anchored
 from cepsql.runner.settings import Settings
 from cepsql.runner.view import view
+from cepsql.runner.working import working
+from cepsql.runner.wrapped import wrapped
 
 
 def execute(engine: Engine, text: str, settings: Settings, console: Console, stop: threading.Event) -> None:
@@ -24,12 +28,18 @@ def execute(engine: Engine, text: str, settings: Settings, console: Console, sto
     with noticed(console):
         for offset, statement in split(text):
             try:
-                for item in engine.execute(statement, dict(settings.args)):
+                items = engine.execute(statement, dict(settings.args))
+                while (item := _next(items, engine, console)) is not None:
                     _show(engine, item, settings, console, stop)
             except Error as error:
                 raise anchored(error, text, offset, statement) from error
             if stop.is_set() or console.closed.is_set():
                 return
+
+
+def _next(items: Iterator[Query | Answer], engine: Engine, console: Console) -> Query | Answer | None:
+    with working(console, lambda: "working" if engine.has_started else "waiting for Spark"):
+        return next(items, None)
 
 
 def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Console, stop: threading.Event) -> None:
@@ -38,9 +48,8 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
         return
     for notice in (*item.notices, *(engine.notices(item) if settings.footer else ())):
         console.say(f"notice: {notice}")
-    if console.live:
-        console.status("waiting for Spark")
-    _start_spark(engine, stop)
+    with working(console, lambda: "waiting for Spark"):
+        _start_spark(engine, stop)
     if stop.is_set():
         console.echoed()
         console.say("stopped before it started")
@@ -72,7 +81,10 @@ def _start_spark(engine: Engine, stop: threading.Event) -> None:
 
 
 def _answer(answer: Answer, settings: Settings, console: Console) -> None:
-    if answer.columns:
+    if answer.layout != "table" and settings.format in ("table", "vertical"):
+        width = console.columns if answer.layout == "wrapped" else None
+        console.rows(wrapped(str(line), width) for (line,) in answer.rows)
+    elif answer.columns:
         columns = [(name, "string") for name in answer.columns]
         values = [[_plain(row[i]) for row in answer.rows] for i in range(len(columns))]
         rows = pa.table([pa.array(v, pa.string()) for v in values], list(answer.columns))
@@ -88,6 +100,8 @@ def _plain(value: object) -> str | None:
 
 
 def _write(columns: list[tuple[str, str]], zone: str, result: pa.Table, settings: Settings, console: Console) -> None:
-    form = renderer(settings.format, columns, zone, result)
+    form = renderer(settings.format, columns, zone, result, console.columns)
     console.rows(form.header)
     console.rows(form.rows(result))
+    if form.cuts.number:
+        console.say(CUT.format(counted(form.cuts.number, "value")))

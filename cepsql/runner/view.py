@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from cepsql.render import Renderer, renderer
 from cepsql.runner.console import Console
 from cepsql.runner.counted import counted
 from cepsql.runner.settings import Settings
 from cepsql.runner.silence import reason, standing
+from cepsql.runner.stream_rows import StreamRows, stream_rows
 
 if TYPE_CHECKING:
     from cepsql.engine import Query
     from cepsql.spark.progress import Progress
     from cepsql.spark.query import StandingQuery
 
-SILENCE = 10.0
+SILENCE, _SIGN = 10.0, 1.5
 _POLL = 0.2
 
 
@@ -30,9 +30,10 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     Raises Error if the query fails.
     """
     begin = time.monotonic()
-    form = renderer(settings.format, query.columns, zone, room=console.columns)
-    rows = _Rows(form, query.limit, settings, console)
+    shown = stream_rows(query.columns, zone, settings, console)
+    rows = _Rows(shown, query.limit, settings, console)
     running = query.start(rows.write, drain=settings.drain, checkpoint=settings.checkpoint)
+    rows.begin()
     try:
         end = _wait(query, running, rows, zone, settings, console, stop)
         if stop.is_set():
@@ -42,6 +43,7 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     finally:
         rows.enough.set()
         running.stop()
+        rows.end(failed=running.error is not None)
         console.clear()
     progress = running.progress
     batches = counted(progress.batches, "batch", "batches")
@@ -52,15 +54,29 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
 class _Rows:
     """Writes the rows of a view up to its limit; batches come from another thread."""
 
-    def __init__(self, form: Renderer, limit: int | None, settings: Settings, console: Console):
+    def __init__(self, shown: StreamRows, limit: int | None, settings: Settings, console: Console):
         self.limit = min((n for n in (limit, settings.limit) if n is not None), default=None)
         self.written = 0
         self.last = time.monotonic()
         self.enough = threading.Event()
-        self._console, self._form = console, form
-        console.rows(form.header)
+        self._console, self._shown = console, shown
         if self.limit == 0:
             self.enough.set()
+
+    def begin(self) -> None:
+        """Write what stands above the rows; say that it runs where people read it."""
+        self._shown.begin()
+        if self._console.live and not self.written:
+            self.note("running; Ctrl-C stops it")
+
+    def end(self, failed: bool) -> None:
+        """Write what was kept for the end."""
+        if self.written or not failed:
+            self._shown.end()
+
+    def note(self, text: str) -> None:
+        """Show a line below the rows, which goes away when more come."""
+        self._shown.note(text)
 
     def write(self, rows: pa.Table, batch: int) -> None:
         """Write the rows of a micro-batch."""
@@ -68,7 +84,7 @@ class _Rows:
             return
         if self.limit is not None:
             rows = rows.slice(0, self.limit - self.written)
-        self._console.rows(self._form.rows(rows))
+        self._shown.write(rows)
         self.written += rows.num_rows
         self.last = time.monotonic()
         if self.written == self.limit:
@@ -99,13 +115,17 @@ class _Silence:
 
     def __init__(self, query: "Query", running: "StandingQuery", rows: _Rows, zone: str, console: Console):
         self._query, self._running, self._rows, self._zone, self._console = query, running, rows, zone, console
-        self._spoken = time.monotonic()
+        self._begin = self._spoken = time.monotonic()
+        self._told = 0.0
         self._said = ""
 
     def explain(self, draining: bool) -> None:
         """Say it if no row has come for some time."""
         now = time.monotonic()
         silent = now - self._rows.last
+        if _SIGN <= silent < SILENCE and now - self._told >= 1.0 and self._console.live:
+            self._told = now
+            self._rows.note(f"running {now - self._begin:.0f} s · {standing(self._running.progress, self._zone)}")
         if silent < SILENCE or now - self._spoken < (1.0 if self._console.live else SILENCE):
             return
         self._spoken = now
@@ -116,7 +136,7 @@ class _Silence:
             self._said = kind
             end = "" if draining else "; Ctrl-C stops, and \\drain runs it to the end of its input"
             self._console.say(f"no rows for {silent:.0f} s: {why}{end}")
-        self._console.status(f"{silent:.0f} s no rows · {standing(progress, self._zone)}")
+        self._rows.note(f"{silent:.0f} s no rows · {standing(progress, self._zone)}")
 
 
 def summary(progress: "Progress") -> str:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from cepsql.catalog import Relation, View
 from cepsql.formats import FORMATS
+from cepsql.runner.pager import pager_command
 from cepsql.runner.settings import Settings
 from cepsql.shell.statement_help import statement_help
 
 KEYS = """\
 Enter runs a finished statement, Alt-Enter an unfinished one. Ctrl-C stops a SELECT or clears the line; Ctrl-D leaves.
-Tab completes; Ctrl-R searches the history; the right arrow takes the grey suggestion."""
+Tab completes; Ctrl-R searches the history; the right arrow takes the grey suggestion; F1 shows this help."""
 
 NOTHING = "no stream, table or view is defined"
 
@@ -30,6 +31,8 @@ class Change:
     output: the file that rows go to from now on, "" for the screen.
     edit:   open the editor on the last statement.
     watch:  execute the last statement again and again, with so many seconds between.
+    top:    show how the queries do, refreshing.
+    details: show all that is known of the last error.
     """
 
     settings: Settings
@@ -42,6 +45,8 @@ class Change:
     output: str | None = None
     edit: bool = False
     watch: float | None = None
+    top: bool = False
+    details: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,15 +69,55 @@ def command(line: str, settings: Settings, verbose: bool, catalog: Catalog) -> C
     return found.run(same, argument.strip(), catalog)
 
 
-def _help(same: Change, argument: str, catalog: Catalog) -> Change:
+def help_text() -> str:
+    """Return what `\\?` says."""
     written = [(f"{known.name} {known.argument}".rstrip(), known.help) for known in COMMANDS]
     width = max(len(form) for form, _ in written)
     lines = [f"  {form.ljust(width)}  {does}" for form, does in written]
-    return replace(same, message="\n".join(["SQL statements end with ; and may have several lines.", *lines, KEYS]))
+    return "\n".join(["SQL statements end with ; and may have several lines.", *lines, KEYS])
+
+
+def _help(same: Change, argument: str, catalog: Catalog) -> Change:
+    return replace(same, message=help_text())
 
 
 def _leave(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, leave=True)
+
+
+def _extended(same: Change, argument: str, catalog: Catalog) -> Change:
+    return replace(same, sql=f"DESCRIBE EXTENDED {argument}") if argument else _describe(same, "", catalog)
+
+
+def _functions(same: Change, argument: str, catalog: Catalog) -> Change:
+    quoted = argument.replace("'", "''")
+    return replace(same, sql=f"SHOW FUNCTIONS LIKE '{quoted}'" if argument else "SHOW FUNCTIONS")
+
+
+def _queries(same: Change, argument: str, catalog: Catalog) -> Change:
+    return replace(same, sql=f"DESCRIBE QUERY {argument}" if argument else "SHOW QUERIES")
+
+
+def _top(same: Change, argument: str, catalog: Catalog) -> Change:
+    return replace(same, top=True)
+
+
+def _live(same: Change, argument: str, catalog: Catalog) -> Change:
+    if not argument:
+        told = f"by {', '.join(same.settings.live)}" if same.settings.live else "off: its rows scroll by"
+        return replace(same, message=f"a stream's table refreshes {told}")
+    keys = () if argument == "off" else tuple(key.strip() for key in argument.split(",") if key.strip())
+    does = f"shows the last row of each {', '.join(keys)}, in place" if keys else "shows all rows, one after another"
+    return replace(same, settings=replace(same.settings, live=keys), message=f"a SELECT over a stream {does}")
+
+
+def _pager(same: Change, argument: str, catalog: Catalog) -> Change:
+    settings = same.settings
+    if argument:
+        pager = () if argument == "off" else tuple(pager_command() or ["less"] if argument == "on" else [argument])
+        settings = replace(settings, pager=pager)
+    said = f"go to {' '.join(settings.pager)}" if settings.pager else "are written to the screen"
+    return replace(same, settings=settings, message=f"bounded results that do not fit the screen {said}")
 
 
 def _describe(same: Change, argument: str, catalog: Catalog) -> Change:
@@ -166,21 +211,32 @@ def _timing(same: Change, argument: str, catalog: Catalog) -> Change:
 
 
 def _verbose(same: Change, argument: str, catalog: Catalog) -> Change:
-    return replace(same, verbose=not same.verbose, message=f"details of errors are {'off' if same.verbose else 'on'}")
+    if argument and argument not in _SWITCH:
+        return replace(same, message="\\errverbose takes on or off, or nothing for the last error")
+    if not argument:
+        return replace(same, details=True)
+    verbose = _SWITCH[argument]
+    return replace(same, verbose=verbose, message=f"details of errors are {'on' if verbose else 'off'}")
 
 
 COMMANDS = (
     Command("\\d", "[NAME]", "list streams, tables and views, or describe one", _describe),
+    Command("\\d+", "NAME", "describe one with its path, options, watermark and late rows", _extended),
+    Command("\\df", "[PATTERN]", "list functions, such as \\df date*", _functions),
+    Command("\\dq", "[NAME]", "list the queries that stand under names, or describe one", _queries),
     Command("\\drain", "[on|off|SELECT ...]", "end streams, or this one, when their input is decided", _drain),
     Command("\\e", "", "edit the last statement in $EDITOR", _edit),
-    Command("\\errverbose", "", "show technical details of errors, or no longer", _verbose),
+    Command("\\errverbose", "[on|off]", "all that is known of the last error, or of each from now on", _verbose),
     Command("\\format", "[NAME]", f"write rows as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}", _format),
     Command("\\h", "[STATEMENT]", "the form of a statement, with an example", _statement),
     Command("\\i", "FILE", "execute a file", _include),
+    Command("\\live", "[COLUMN, ...|off]", "show a stream as a table in place, one row of each key", _live),
     Command("\\maxrows", "[N|all]", "how many rows of a bounded result are shown", _max_rows),
     Command("\\o", "[FILE]", "write rows to a file, or to the screen again", _output),
+    Command("\\pager", "[on|off|PROGRAM]", "turn pages of bounded results that do not fit the screen", _pager),
     Command("\\timeout", "[SECONDS|off]", "end streams after so long", _timeout),
     Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
+    Command("\\top", "", "how the queries that stand under names do, refreshing", _top),
     Command("\\watch", "[SECONDS]", "execute the last statement again and again", _watch),
     Command("\\x", "[on|off]", "write a line for each column, or a table again; also \\G in place of ;", _vertical),
     Command("\\?", "", "this help", _help),

@@ -1,8 +1,6 @@
 """Completion for the editor: suggestions for SQL, and the shell's own commands."""
 
-import inspect
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -15,10 +13,16 @@ from cepsql.shell.suggest import Suggestion, suggest
 
 
 class SqlCompleter(Completer):
-    """Completes what stands before the cursor; `catalog` gives the relations that there are now."""
+    """Completes what stands before the cursor.
 
-    def __init__(self, catalog: Callable[[], Iterable[Relation]]):
-        self._catalog = catalog
+    catalog:   gives the relations that there are now.
+    functions: gives those that are known by now, with what they do.
+    """
+
+    def __init__(
+        self, catalog: Callable[[], Iterable[Relation]], functions: Callable[[], Mapping[str, str]] = lambda: {}
+    ):
+        self._catalog, self._functions = catalog, functions
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Yield completions, which replace the word before the cursor."""
@@ -27,7 +31,7 @@ class SqlCompleter(Completer):
             found, word = self._commands(before.lstrip())
         else:
             word = document.get_word_before_cursor(WORD=False) if before[-1:].isalnum() or before[-1:] == "_" else ""
-            found = suggest(before, document.text_after_cursor, self._catalog(), functions(), settings())
+            found = suggest(before, document.text_after_cursor, self._catalog(), self._functions(), settings())
         for item in found:
             yield Completion(item.text, -len(word), display_meta=item.meaning)
 
@@ -46,21 +50,3 @@ def settings() -> tuple[str, ...]:
     from cepsql.engine import SETTINGS
 
     return tuple(SETTINGS)
-
-
-def functions() -> dict[str, str]:
-    """Return Spark's functions with their signatures; none before Spark has been imported, for that takes a while."""
-    return _functions() if "pyspark.sql.functions" in sys.modules else {}
-
-
-@cache
-def _functions() -> dict[str, str]:
-    module = sys.modules["pyspark.sql.functions"]
-    found = {}
-    for name in sorted(dir(module)):
-        member = getattr(module, name)
-        if inspect.isfunction(member) and name.islower() and not name.startswith("_"):
-            parameters = [p.name for p in inspect.signature(member).parameters.values()]
-            first = (member.__doc__ or "").strip().split("\n")[0]
-            found[name] = f"({', '.join(parameters)}) {first}"[:100]
-    return found

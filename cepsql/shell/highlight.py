@@ -8,6 +8,8 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
+from cepsql.shell.language import language
+
 STYLE = Style.from_dict(
     {
         "keyword": "bold ansiblue",
@@ -42,9 +44,7 @@ def highlight(text: str) -> StyleAndTextTuples:
 def _style(found: re.Match) -> str:
     match found.lastgroup:
         case "word":
-            from cepsql.language.parse import keywords
-
-            return "class:keyword" if found[0].upper() in keywords() else ""
+            return "class:keyword" if found[0].upper() in language().keywords() else ""
         case "other" | "quoted":
             return ""
         case kind:

@@ -4,12 +4,14 @@ import os
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import has_focus, is_searching
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
@@ -20,6 +22,7 @@ from prompt_toolkit.output import Output
 from cepsql.runner.console import Console
 from cepsql.secrets import without_secret_options
 from cepsql.shell.highlight import STYLE, SqlLexer
+from cepsql.shell.language import language
 
 WORDS = {"exit": "\\q", "quit": "\\q", "help": "\\?", "?": "\\?"}
 """What may be typed alone, as in other shells, and the command that it means."""
@@ -36,11 +39,13 @@ def prompt_session(
     history: History | None = None,
     vi: bool = False,
     completer: Completer | None = None,
+    help: Callable[[], None] | None = None,
 ) -> PromptSession:
     """Make the editor; input and output are the terminal unless given.
 
     vi:        its keys in place of those of Emacs.
     completer: what Tab asks.
+    help:      what F1 calls; it may write.
     """
     return PromptSession(
         PROMPT,
@@ -51,7 +56,7 @@ def prompt_session(
         history=history or file_history(),
         auto_suggest=AutoSuggestFromHistory(),
         input_processors=[HighlightMatchingBracketProcessor(chars="()[]{}")],
-        key_bindings=_keys(),
+        key_bindings=_keys(help),
         vi_mode=vi,
         completer=completer,
         complete_in_thread=True,
@@ -86,10 +91,7 @@ def is_finished(text: str) -> bool:
     text = text.strip()
     if not text or text.startswith("\\") or text.lower() in WORDS or text.endswith(VERTICAL):
         return True
-    # Imported while the user types the first statement.
-    from cepsql.language.parse import is_complete
-
-    return is_complete(text)
+    return language().is_complete(text)
 
 
 def edited(text: str, console: Console) -> str:
@@ -106,13 +108,29 @@ def edited(text: str, console: Console) -> str:
         return Path(file.name).read_text("utf-8").rstrip("\n")
 
 
-def _keys() -> KeyBindings:
+def announce(session: PromptSession, text: str, console: Console) -> None:
+    """Write a line for the user from any thread: above the prompt while there is one."""
+    loop = session.app.loop
+    if loop is None or not session.app.is_running:
+        console.say(text)
+        return
+    loop.call_soon_threadsafe(lambda: run_in_terminal(lambda: console.say(text)))
+
+
+def _keys(help: Callable[[], None] | None) -> KeyBindings:
     keys = KeyBindings()
+
+    @keys.add("f1")
+    def on_help(event) -> None:
+        if help is not None:
+            run_in_terminal(help)
 
     @keys.add("enter", filter=has_focus("DEFAULT_BUFFER") & ~is_searching)
     def enter(event) -> None:
         buffer = get_app().current_buffer
         if is_finished(buffer.text):
+            # What was pasted may end with empty lines.
+            buffer.document = Document(buffer.text.rstrip() or buffer.text)
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")

@@ -5,20 +5,25 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import InMemoryHistory
 
 from cepsql import __version__
-from cepsql.errors import ExitCode, InterfaceError
+from cepsql.configuration import config_folder
+from cepsql.errors import Error, ExitCode, InterfaceError
 from cepsql.runner.console import Console
 from cepsql.runner.interrupt import interruptible
+from cepsql.runner.pager import pager_command
 from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
-from cepsql.shell.commands import Change, command
+from cepsql.shell.commands import Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import VERTICAL, WORDS, edited, prompt_session
+from cepsql.shell.prompt import VERTICAL, WORDS, announce, edited, prompt_session
+from cepsql.shell.query_watch import QueryWatch
+from cepsql.shell.top import top
 
 
 def run(
@@ -35,9 +40,15 @@ def run(
     session:           the editor, one on the terminal if it is not given.
     values:            settings of the editor (`cepsql.configuration`).
     """
-    session = session or prompt_session(**_editor(values or {}), completer=SqlCompleter(engine.relations))
+    completer = SqlCompleter(engine.relations, lambda: engine.functions)
+    editor = session or prompt_session(
+        **_editor(values or {}), completer=completer, help=lambda: console.say(help_text())
+    )
     console.say(f"cepsql {__version__} · \\? help")
-    return _Shell(engine, replace(settings, footer=True), console, verbose, session).run()
+    pager = tuple(pager_command()) if (values or {}).get("pager", True) else ()
+    shell = _Shell(engine, replace(settings, footer=True, pager=pager), console, verbose, editor)
+    shell.execute_init(config_folder() / "init.sql")
+    return shell.run()
 
 
 class _Shell:
@@ -49,26 +60,55 @@ class _Shell:
         self._engine, self._console, self._session = engine, console, session
         self._settings, self._verbose = settings, verbose
         self._last, self._next = "", ""
+        self._error: Exception | None = None
+        self._watch = QueryWatch(engine, lambda text: announce(session, text, console), self._show_toolbar)
+
+    def execute_init(self, file: Path) -> None:
+        """Execute the user's statements for the beginning of each session, if there are some."""
+        if file.exists():
+            self._apply(command(f"\\i {file}", replace(self._settings, footer=False), self._verbose, list))
 
     def run(self) -> int:
-        while True:
-            try:
-                text = self._session.prompt(default=self._next).strip()
-            except KeyboardInterrupt:
+        """Prompt and execute until the user leaves."""
+        with self._watch:
+            while True:
+                try:
+                    text = self._session.prompt(default=self._next).strip()
+                except KeyboardInterrupt:
+                    self._next = ""
+                    continue
+                except EOFError:
+                    text = "\\q"
                 self._next = ""
-                continue
-            except EOFError:
-                return ExitCode.OK
-            self._next = ""
-            text = WORDS.get(text.rstrip("; ").lower(), text)
-            if text.startswith("\\"):
-                change = command(text, self._settings, self._verbose, lambda: self._engine.get().catalog)
-                if change.leave:
-                    return ExitCode.OK
-                self._apply(change)
-            elif text:
-                self._last = text
-                self._execute(text, self._settings)
+                text = WORDS.get(text.rstrip("; ").lower(), text)
+                if text.startswith("\\"):
+                    change = command(text, self._settings, self._verbose, lambda: self._engine.get().catalog)
+                    if change.leave and self._may_leave():
+                        return ExitCode.OK
+                    self._apply(change)
+                elif text:
+                    self._last = text
+                    self._execute(text, self._settings)
+
+    def _show_toolbar(self, text: str) -> None:
+        self._session.bottom_toolbar = text or None
+        self._session.app.invalidate()
+
+    def _may_leave(self) -> bool:
+        """Ask the user whether queries that end with this process may end."""
+        names = self._engine.own_queries()
+        if not names:
+            return True
+        one = len(names) == 1
+        asked = f"{_listed(names)} {'runs' if one else 'run'} in this shell and {'ends' if one else 'end'} with it."
+        question: PromptSession[str] = PromptSession(input=self._session.input, output=self._session.output)
+        try:
+            answer = question.prompt(f"{asked} Leave? [y/N] ")
+        except EOFError:
+            return True
+        except KeyboardInterrupt:
+            return False
+        return answer.strip().lower() in ("y", "yes")
 
     def _apply(self, change: Change) -> None:
         """Do what a command asks for."""
@@ -81,14 +121,38 @@ class _Shell:
         if change.message:
             self._console.say(change.message)
         self._settings, self._verbose = change.settings, change.verbose
+        if change.details:
+            self._tell_details()
         if change.edit:
             self._next = edited(self._last, self._console)
         if change.watch is not None:
-            self._watch(change.watch)
+            self._repeat(change.watch)
+        if change.top:
+            self._top()
         if change.sql:
             self._execute(change.sql, change.once or change.settings, change.file)
 
-    def _watch(self, seconds: float) -> None:
+    def _tell_details(self) -> None:
+        """Tell all that is known of the last error, and of the last query that failed."""
+        failure = self._watch.failure
+        if self._error is not None:
+            report(self._error, self._console, verbose=True)
+        if failure is not None:
+            self._console.say(f"query {failure.query} failed: {failure.message}")
+            self._console.say((failure.detail or "DESCRIBE QUERY shows how it does").rstrip())
+        if self._error is None and failure is None:
+            self._console.say("there was no error")
+
+    def _top(self) -> None:
+        if not self._engine.get().catalog.names.queries:
+            self._console.say("no query stands under a name; CREATE QUERY makes one")
+            return
+        try:
+            top(self._engine.query_states, self._console)
+        except Error as error:
+            report(error, self._console, self._verbose)
+
+    def _repeat(self, seconds: float) -> None:
         if not self._last:
             self._console.say("there is no statement to execute again")
             return
@@ -109,14 +173,22 @@ class _Shell:
             execute(engine, text, settings, self._console, stop)
 
         try:
-            return not interruptible(work, self._engine.cancel)
+            stopped = interruptible(work, self._engine.cancel, self._console.paging)
+            if stopped and (names := self._engine.own_queries()):
+                self._console.say(f"{_listed(names)} {'keeps' if len(names) == 1 else 'keep'} running")
+            return not stopped
         except KeyboardInterrupt:
             self._console.say("abandoned: the query may run on until the shell ends")
         except Exception as error:
+            self._error = error
             report(error, self._console, self._verbose, file)
         finally:
             self._console.clear()
         return False
+
+
+def _listed(names: list[str]) -> str:
+    return f"{'query' if len(names) == 1 else 'queries'} {', '.join(names)}"
 
 
 def _editor(values: Mapping[str, object]) -> dict:

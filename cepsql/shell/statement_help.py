@@ -34,9 +34,29 @@ HELP = {
         "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS query",
         "CREATE VIEW dear AS SELECT * FROM ticks WHERE price > 100;",
     ),
-    "DROP": ("DROP STREAM | TABLE | VIEW [IF EXISTS] name", "DROP VIEW IF EXISTS dear;"),
-    "SHOW": ("SHOW STREAMS | TABLES | VIEWS", "SHOW STREAMS;"),
-    "DESCRIBE": ("DESCRIBE name", "DESCRIBE ticks;"),
+    "DROP": (
+        "DROP STREAM | TABLE | VIEW | SINK | QUERY [IF EXISTS] name [CASCADE]",
+        "DROP VIEW IF EXISTS dear;",
+    ),
+    "CREATE SINK": (
+        "CREATE [OR REPLACE] SINK [IF NOT EXISTS] name [(column TYPE, ..., PRIMARY KEY (column, ...))]\n"
+        "  USING format [OPTIONS (key 'value', ...)]",
+        "CREATE SINK alerts (sym STRING, ts TIMESTAMP, PRIMARY KEY (sym, ts))\n"
+        "  USING sqlite OPTIONS (path 'alerts.db', create_table 'true');",
+    ),
+    "CREATE QUERY": (
+        "CREATE [OR REPLACE] QUERY [IF NOT EXISTS] name [INTO sink] [OPTIONS (key 'value', ...)] AS query",
+        "CREATE QUERY dear_ticks INTO alerts AS SELECT sym, ts FROM ticks WHERE price > 100;",
+    ),
+    "START QUERY": ("START | PAUSE | RESUME | RESTART | STOP QUERY name", "START QUERY dear_ticks;"),
+    "INSERT": ("INSERT INTO sink query", "INSERT INTO alerts SELECT sym, ts FROM ticks;"),
+    "SHOW": (
+        "SHOW STREAMS | TABLES | VIEWS | SINKS | QUERIES\nSHOW FUNCTIONS [LIKE 'pattern*']\n"
+        "SHOW CREATE STREAM | TABLE | VIEW | SINK | QUERY name\nSHOW QUERY name HISTORY",
+        "SHOW FUNCTIONS LIKE 'date*';",
+    ),
+    "DESCRIBE": ("DESCRIBE [EXTENDED] name\nDESCRIBE [EXTENDED] QUERY name", "DESCRIBE EXTENDED ticks;"),
+    "PRINT": ("PRINT name [LIMIT n]", "PRINT ticks LIMIT 5;"),
     "EXPLAIN": (
         "EXPLAIN [REWRITTEN | LOGICAL | PATTERN | PHYSICAL] query\nEXPLAIN MATCH query FOR KEY (value, ...)",
         "EXPLAIN LOGICAL SELECT * FROM ticks;",

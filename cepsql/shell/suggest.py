@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cepsql.catalog import ColumnDefinition, Relation
+from cepsql.shell.language import language
 
 _WORD = re.compile(r"[^\W\d]\w*\Z|`[^`]*\Z")
 _QUOTED = re.compile(
@@ -72,8 +73,6 @@ def suggest(
     settings:      names for SET.
     Inside texts in quotes and comments nothing is suggested.
     """
-    from cepsql.language.parse import expected
-
     if _OPEN.search(_QUOTED.sub(lambda found: " " * len(found[0]), before)):
         return []
     begin = max((found.end() for found in re.finditer(";", _QUOTED.sub(_blank, before))), default=0)
@@ -86,7 +85,7 @@ def suggest(
     if head.rstrip().endswith(".") and not head.rstrip()[:-1].rstrip().endswith(")"):
         names = _members(head, head + word + after, known)
     else:
-        names = _at(expected(head), head, head + word + after, known, functions or {}, settings)
+        names = _at(language().expected(head), head, head + word + after, known, functions or {}, settings)
     unique = {name.text.lower(): name for name in reversed(names) if _fits(name.text, word)}
     return [name for name in dict.fromkeys(names) if unique.get(name.text.lower()) is name]
 

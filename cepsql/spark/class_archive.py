@@ -1,15 +1,32 @@
 """An archive of the classes that Spark loads when it starts, with which Java needs half the time (Java's AppCDS)."""
 
+import hashlib
+import importlib.util
 import os
-import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from importlib.metadata import version
 from pathlib import Path
 
 from cepsql.errors import SessionError
 from cepsql.spark.java import cache_folder, ensure_java, java_executable
+
+_ROOM_BYTES = 2 * 2**30
+_MAKING_SECONDS = 600
+
+_LATER = """
+import os, pathlib, sys
+from cepsql.spark.class_archive import make_archive
+
+os.nice(19)
+try:
+    make_archive()
+finally:
+    pathlib.Path(sys.argv[1]).unlink(missing_ok=True)
+"""
 
 _WARM = """
 import sys
@@ -33,9 +50,21 @@ java.wait()
 
 
 def archive_file() -> Path:
-    """Return where the archive for this Spark and this Java is kept, whether it is there or not."""
-    java = re.sub(r"\W+", "-", os.path.realpath(java_executable())).strip("-")
-    return cache_folder() / f"classes-spark-{version('pyspark')}-{java}.jsa"
+    """Return where the archive for this Spark and this Java, as they are installed now, is kept, if there is one."""
+    java, jars = Path(os.path.realpath(java_executable())), _jars()
+    place = hashlib.sha256(f"{java} {jars}".encode()).hexdigest()[:8]
+    made = hashlib.sha256(f"{_changed(java)} {_changed(jars)}".encode()).hexdigest()[:8]
+    return cache_folder() / f"classes-spark-{version('pyspark')}-{place}-{made}.jsa"
+
+
+def _jars() -> Path:
+    found = importlib.util.find_spec("pyspark")
+    assert found is not None and found.origin is not None
+    return Path(found.origin).parent / "jars"
+
+
+def _changed(path: Path) -> int:
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def archive_options() -> str:
@@ -52,11 +81,34 @@ def make_archive() -> Path:
     ensure_java()
     path = archive_file()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.jsa"):
+        old.unlink()
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as folder:
         made = Path(folder) / "classes.jsa"
         run = subprocess.run([sys.executable, "-c", _WARM, str(made)], capture_output=True, text=True, check=False)
         if run.returncode or not made.exists():
             raise SessionError("the archive of classes could not be made", detail=run.stderr)
         os.replace(made, path)
     return path
+
+
+def make_archive_later() -> None:
+    """Let a process of its own, which outlives this one and gives way to others, make the archive if there is none.
+
+    Nothing is done where there is little room, and while another process makes it.
+    """
+    path = archive_file()
+    try:
+        if path.exists() or shutil.disk_usage(path.parent).free < _ROOM_BYTES:
+            return
+        marker = path.with_suffix(".making")
+        if marker.exists() and time.time() - marker.stat().st_mtime < _MAKING_SECONDS:
+            return
+        marker.touch()
+        subprocess.Popen(
+            [sys.executable, "-P", "-c", _LATER, str(marker)], start_new_session=True, cwd=path.parent,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError:
+        # Without an archive all works as well, only that it starts later.
+        return

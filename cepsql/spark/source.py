@@ -72,6 +72,11 @@ def is_read_at_once(source: Source) -> bool:
     return source.format.lower() in _SCHEMA_ACCEPTED | {"text"} and not _LIMITS & {n.lower() for n, _ in source.options}
 
 
+def read_at_rest(source: Source) -> bool:
+    """Tell whether what a source holds now can be read, as files can; others only tell what comes."""
+    return is_kafka(source) or source.format.lower() in _SCHEMA_ACCEPTED | {"text", _TABLE} or not source.streaming
+
+
 def is_kafka(source: Source) -> bool:
     """Tell whether a source reads records of Kafka."""
     return source.format.lower() == "kafka"

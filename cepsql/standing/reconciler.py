@@ -241,7 +241,8 @@ class Reconciler:
         seconds = pause(owned.failures)
         owned.retry_at = time.monotonic() + seconds
         self.states.enter(owned.lease, FAILED, error=error.message)
-        LOG.error("query %s failed, next start in %g s: %s", name, seconds, error.message, extra={"query": name})
+        extra = {"query": name, "detail": error.detail}
+        LOG.error("query %s failed, next start in %g s: %s", name, seconds, error.message, extra=extra)
 
     def _halt(self, name: str, owned: _Owned, state: QueryState) -> None:
         self._stop_recorded(name, owned)
@@ -286,7 +287,6 @@ class Reconciler:
             return
         done = progress_data(owned.running.progress)
         progress = added(owned.before, done)
-        # Before its first batch a query does not know what its checkpoint has counted.
         if progress == owned.reported or not done["batches"]:
             return
         now = time.monotonic()

@@ -207,7 +207,7 @@ def _show_create(host: Host, wanted: str, name: st.Name) -> Answer:
     found = _defined(host, wanted, name, "SHOW CREATE")
     if isinstance(found, Registered):
         raise ProgrammingError(f"{found.name} is a DataFrame that the program registered", name.span)
-    return Answer(("statement",), tuple((line,) for line in create_text(found).splitlines()))
+    return Answer(("statement",), tuple((line,) for line in create_text(found).splitlines()), layout="lines")
 
 
 def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:

@@ -13,6 +13,25 @@ def test_a_stream_is_described():
     assert rows[1] == ("ts", "timestamp", "event time, watermark 10 seconds behind")
 
 
+def test_all_that_is_known_of_a_stream():
+    fresh = engine()
+    fresh.sql(
+        "CREATE STREAM s (line STRING, ts TIMESTAMP AS to_timestamp(line), "
+        "WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE) "
+        "USING jdbc OPTIONS (path 'in', password 'hush') LATE ROWS INTO late USING json OPTIONS (path 'kept');"
+        "CREATE VIEW v AS SELECT * FROM s; CREATE SINK out (ts TIMESTAMP, PRIMARY KEY (ts)) USING sqlite;"
+        "CREATE QUERY q INTO out AS SELECT ts FROM v"
+    )
+    assert fresh.sql("DESCRIBE EXTENDED s").rows == (
+        ("name", "s"), ("kind", "stream"), ("format", "jdbc"), ("option path", "in"), ("option password", "*****"),
+        ("column line", "string"), ("column ts", "timestamp AS to_timestamp(line)"),
+        ("watermark", "WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE"),
+        ("late and malformed rows", "in table late, kept"), ("used by", "view v and query q"),
+    )  # fmt: skip
+    assert fresh.sql("DESCRIBE EXTENDED v").rows[2:4] == (("query", "SELECT * FROM s"), ("reads", "s"))
+    assert fresh.sql("DESCRIBE EXTENDED out").rows[-2:] == (("primary key", "ts"), ("used by", "query q"))
+
+
 def test_a_computed_column_is_described():
     fresh = engine()
     fresh.sql("CREATE STREAM s (line STRING, ts TIMESTAMP AS to_timestamp(line), WATERMARK FOR ts AS ts) USING text")

@@ -48,6 +48,10 @@ class FakeStanding:
         if not self._drain and self._query.failure is None:
             self.stopped.wait()
 
+    @property
+    def error(self):
+        return self._query.failure
+
     def await_(self, timeout):
         self._thread.join(timeout)
         if not self._thread.is_alive() and self._query.failure is not None:
@@ -88,6 +92,7 @@ class FakeEngine:
         self.prepared = prepared
         self.spark = SimpleNamespace(conf={"spark.sql.session.timeZone": "UTC"})
         self.catalog = Catalog()
+        self.has_started = True
         self.seen, self.args, self.closed, self.cancelled = [], [], False, threading.Event()
 
     def execute(self, text: str, args=None) -> Iterator:

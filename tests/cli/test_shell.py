@@ -3,6 +3,7 @@
 import io
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fake_engine import FakeEngine, FakeQuery, message, numbers, stream
@@ -10,8 +11,8 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from cepsql.catalog import Source, View
-from cepsql.errors import ProgrammingError, Span
+from cepsql.catalog import RegisteredQuery, Source, View
+from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.language.translate import statements
 from cepsql.runner.console import Console
 from cepsql.runner.settings import Settings
@@ -35,6 +36,7 @@ def editor(tmp_path, monkeypatch):
     path.write_text("#!/bin/sh\nsed -i 's/ /\\n/' $1\n")
     path.chmod(0o700)
     monkeypatch.setenv("VISUAL", str(path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 def bad(text):
@@ -47,6 +49,7 @@ PREPARED = {
     "select 1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
     "select\n1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
     "select y": bad,
+    "select z": lambda text: OperationalError("wrong", detail="at Spark.java:1\n"),
     "stream": stream(numbers(1, 2), limit=2),
     "SHOW STREAMS": message("streams"),
     "SHOW VIEWS": message("views"),
@@ -54,8 +57,9 @@ PREPARED = {
 }
 
 
-def type_in(keys: str, history=None, relations=(STREAM, VIEW)):
+def type_in(keys: str, history=None, relations=(STREAM, VIEW), home=None):
     engine = FakeEngine(PREPARED)
+    engine.home = home
     for relation in relations:
         engine.catalog.add(relation)
     console = Console(io.StringIO(), io.StringIO())
@@ -119,7 +123,18 @@ def test_keys_and_the_statements_they_execute(keys, seen):
         (f"\\timeout 1.5{ENTER}", "a SELECT over a stream ends after 1.5 s"),
         (f"\\timeout soon{ENTER}", "\\timeout takes a number of seconds, or off"),
         (f"\\timing off{ENTER}select 1;{ENTER}", "numbers of rows and times are not shown\n"),
-        (f"\\errverbose{ENTER}\\errverbose{ENTER}", "details of errors are on\ndetails of errors are off"),
+        (f"\\errverbose on{ENTER}\\errverbose off{ENTER}", "details of errors are on\ndetails of errors are off"),
+        (f"\\errverbose{ENTER}", "there was no error"),
+        (f"select z;{ENTER}\\errverbose{ENTER}", "wrong\nerror: wrong\nat Spark.java:1"),
+        (
+            f"\\live{ENTER}\\live n, m{ENTER}\\live{ENTER}",
+            "scroll by\na SELECT over a stream shows the last row of",
+        ),
+        (
+            f"\\pager more{ENTER}\\pager off{ENTER}",
+            "go to more\nbounded results that do not fit the screen are",
+        ),
+        (f"\\top{ENTER}", "no query stands under a name; CREATE QUERY makes one"),
         (f"select y;{ENTER}", "error: no column y\n  line 1: select y;\n                 ^"),
         (f"select 1;{ENTER}", "1 row, "),
         (f"stream;{ENTER}", "limit reached: 2 rows"),
@@ -129,6 +144,31 @@ def test_what_the_shell_says(keys, said):
     err = type_in(keys + CTRL_D)[2]
     assert err.startswith("cepsql 0.1.0 · \\? help\n")
     assert said in err
+
+
+RUNNING_HERE = SimpleNamespace(
+    reconciler=SimpleNamespace(owned=["fraud"]), states=SimpleNamespace(all=lambda: {})
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keys", "seen"),
+    [
+        (f"exit{ENTER}n{ENTER}select 1;{ENTER}{CTRL_D}{CTRL_D}", ["select 1"]),
+        (f"{CTRL_D}{CTRL_C}select 1;{ENTER}{CTRL_D}{CTRL_D}", ["select 1"]),
+        (f"{CTRL_D}y{ENTER}", []),
+        (f"{CTRL_D}{CTRL_D}", []),
+    ],
+)
+def test_who_leaves_is_asked_if_a_query_ends_with_the_shell(keys, seen):
+    fraud = RegisteredQuery("fraud", None, "SELECT 1")
+    assert type_in(keys, relations=(fraud,), home=RUNNING_HERE)[3] == seen
+
+
+def test_statements_of_the_user_begin_each_session(tmp_path):
+    (tmp_path / "config" / "cepsql").mkdir(parents=True)
+    (tmp_path / "config" / "cepsql" / "init.sql").write_text("select 1;")
+    assert type_in(f"stream;{ENTER}{CTRL_D}")[3] == ["select 1", "stream"]
 
 
 def test_nothing_to_list():

@@ -100,9 +100,9 @@ DESCRIBE QUERY fraud; DESCRIBE EXTENDED QUERY fraud; DESC QUERY query; DESCRIBE 
 DescribeQuery fraud False
 DescribeQuery fraud True
 DescribeQuery query False
-Describe query
-Describe extended
-Describe sink
+Describe query False
+Describe extended False
+Describe sink False
 ====
 INSERT INTO alerts SELECT card FROM payments WHERE amount > 10
 ----

@@ -166,15 +166,36 @@ Show 'views'
 ====
 DESCRIBE ticks
 ----
-Describe ticks
+Describe ticks False
 ====
 DESC a.ticks
 ----
-Describe a.ticks
+Describe a.ticks False
 ====
 DESCRIBE describe
 ----
-Describe describe
+Describe describe False
+====
+DESCRIBE EXTENDED a.ticks
+----
+Describe a.ticks True
+====
+DESC extended
+----
+Describe extended False
+====
+PRINT ticks
+----
+Print ticks 10
+====
+PRINT print LIMIT 3
+----
+Print print 3
+====
+SHOW FUNCTIONS; SHOW FUNCTIONS LIKE 'date*'
+----
+ShowFunctions None
+ShowFunctions 'date*'
 ====
 EXPLAIN SELECT 1
 ----

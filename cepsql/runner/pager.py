@@ -1,0 +1,33 @@
+"""A program in which people turn the pages of a result that does not fit the screen."""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterable
+
+from cepsql.runner.console import Console
+
+_LESS = "FRSX"
+"""Ends by itself on one screen, shows colours, does not wrap, and leaves on the screen what it showed."""
+
+
+def pager_command() -> list[str]:
+    """Return the user's pager: $CEPSQL_PAGER, $PAGER, or less; [] if they want none."""
+    named = os.environ.get("CEPSQL_PAGER", os.environ.get("PAGER", "less"))
+    return [] if named.strip() in ("", "cat") else shlex.split(named)
+
+
+def paged(lines: Iterable[str], command: list[str], console: Console) -> None:
+    """Show lines in a pager until the user leaves it; on the screen if it cannot be run."""
+    text = "".join(f"{line}\n" for line in lines)
+    console.clear()
+    console.paging.set()
+    try:
+        subprocess.run(
+            command, input=text, text=True, encoding="utf-8", errors="replace", check=False,
+            env={"LESS": _LESS, **os.environ},
+        )  # fmt: skip
+    except OSError:
+        console.rows(text.splitlines())
+    finally:
+        console.paging.clear()

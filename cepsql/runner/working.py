@@ -1,0 +1,39 @@
+"""A sign of life while something takes long."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from cepsql.runner.console import Console
+
+_FIRST, _EVERY = 1.0, 1.0
+
+
+@contextmanager
+def working(console: Console, what: Callable[[], str] = lambda: "working") -> Iterator[None]:
+    """Show what is done and for how long while the block takes more than a second, where a status can be shown.
+
+    Nothing is shown over a status that something else shows.
+    """
+    if not console.live:
+        yield
+        return
+    ended, begin = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        before, wait = "", _FIRST
+        while not ended.wait(wait):
+            text = f"{what()} · {time.monotonic() - begin:.0f} s"
+            if not console.replace_status(before, text):
+                return
+            before, wait = text, _EVERY
+
+    teller = threading.Thread(target=tell, name="cepsql-working", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
+        console.clear()

@@ -1,0 +1,114 @@
+"""Follows the queries that stand under names while the shell is open: one line of how they do, and what fails."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cepsql.catalog.states import FAILED, LOST, RUNNING, STARTING, STOPPING, QueryState
+from cepsql.errors import Error
+from cepsql.runner.counted import counted
+from cepsql.runner.notices import Notices
+from cepsql.shell.opening import OpeningEngine
+from cepsql.standing.report import lag_seconds
+
+_EVERY = 1.0
+_ALIVE = (STARTING, RUNNING, STOPPING)
+_DAY = 86400
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a query failed: its name, what is said of it, and the technical account."""
+
+    query: str
+    message: str
+    detail: str | None
+
+
+class QueryWatch:
+    """Looks every second how the queries do.
+
+    summary: one line for the toolbar, "" if there is nothing to tell.
+    """
+
+    def __init__(self, engine: OpeningEngine, announce: Callable[[str], None], changed: Callable[[str], None]):
+        """Take what writes a line for the user, and what is told each new summary."""
+        self._engine, self._announce, self._changed = engine, announce, changed
+        self.summary = ""
+        self.failure: Failure | None = None
+        self._states: dict[str, QueryState] = {}
+        self._told: set[tuple[str, str | None, str]] = set()
+        self._details: dict[str, str] = {}
+        self._ended = threading.Event()
+        self._notices = Notices(announce, self._keep_detail)
+
+    def __enter__(self) -> "QueryWatch":
+        logging.getLogger("cepsql").addHandler(self._notices)
+        threading.Thread(target=self._follow, name="cepsql-query-watch", daemon=True).start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._ended.set()
+        logging.getLogger("cepsql").removeHandler(self._notices)
+
+    @property
+    def states(self) -> dict[str, QueryState]:
+        """The states of the queries as of the last look, by name."""
+        return self._states
+
+    def _follow(self) -> None:
+        while not self._ended.wait(_EVERY):
+            try:
+                self._states = self._engine.query_states()
+                summary = summarized(self._states) or ("" if self._engine.started else "Spark is starting")
+            except Error as error:
+                summary = f"the catalog cannot be read: {error.message}"
+            self._tell()
+            if summary != self.summary:
+                self.summary = summary
+                self._changed(summary)
+
+    def _tell(self) -> None:
+        """Announce, once, each failure that is new."""
+        for name, state in self._states.items():
+            if state.state not in (FAILED, LOST):
+                continue
+            told = (name, state.error, state.state)
+            if told in self._told:
+                continue
+            self._told.add(told)
+            if state.state == LOST:
+                self._announce(f"query {name} is lost: {state.owner}, which ran it, is gone; START QUERY {name}")
+                continue
+            self.failure = Failure(name, state.error or "", self._details.get(name))
+            first = (state.error or "").split("\n")[0]
+            self._announce(f"query {name} failed: {first}; \\errverbose shows the rest")
+
+    def _keep_detail(self, query: str, detail: str | None) -> None:
+        if detail:
+            self._details[query] = detail
+
+
+def summarized(states: dict[str, QueryState]) -> str:
+    """Say in one line how queries do: how many run, their rows a second and lag, what has failed.
+
+    Empty if none runs and none has failed.
+    """
+    alive = {name: state for name, state in states.items() if state.state in _ALIVE}
+    failed = [name for name, state in states.items() if state.state in (FAILED, LOST)]
+    parts = [f"{len(alive)} running"] if alive else []
+    parts += [f"{counted(len(failed), 'query', 'queries')} failed: {', '.join(failed)}"] if failed else []
+    return " · ".join([*parts, *(_one(name, state) for name, state in alive.items())])
+
+
+def _one(name: str, state: QueryState) -> str:
+    progress = state.progress or {}
+    if not progress:
+        return f"{name} {state.state}"
+    words = [name, f"{progress.get('rows_per_second') or 0:,.0f} rows/s"]
+    lag = lag_seconds(state)
+    if lag is not None and lag < _DAY:
+        words.append(f"lag {lag:.0f} s")
+    words += [f"state {progress['state_rows']:,}"] if progress.get("state_rows") else []
+    return " ".join(words)

@@ -1,0 +1,80 @@
+"""The queries that stand under names, as a table that refreshes."""
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from cepsql.catalog.states import FAILED, QueryState
+from cepsql.render import renderer
+from cepsql.runner.console import KEPT_FREE, Console
+from cepsql.standing.report import lag_seconds
+
+_EVERY = 1.0
+_KEPT = 20
+_BARS = "▁▂▃▄▅▆▇█"
+_COLUMNS = [
+    ("query", "string"), ("state", "string"), ("rows/s", "bigint"), ("lately", "string"), ("read", "bigint"),
+    ("out", "bigint"), ("late", "bigint"), ("lag", "string"), ("batch", "string"), ("kept rows", "bigint"),
+]  # fmt: skip
+
+
+def top(states: Callable[[], Mapping[str, QueryState]], console: Console) -> None:
+    """Show how the queries do until Ctrl-C, and leave the last table on the screen; where it cannot refresh, once."""
+    rates: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_KEPT))
+    lines = _lines(states(), rates, console)
+    try:
+        while console.live:
+            lines = _lines(states(), rates, console)
+            console.status("\n".join([*lines, "Ctrl-C ends this view, not the queries"]))
+            time.sleep(_EVERY)
+    except KeyboardInterrupt:
+        console.echoed()
+    console.rows(lines)
+
+
+def spark_line(values: list[float]) -> str:
+    """Draw numbers as bars of one character each, the greatest as the highest.
+
+    >>> spark_line([0, 1, 2, 4])
+    '▁▂▄█'
+    """
+    most = max(values, default=0)
+    return "".join(_BARS[round(value / most * (len(_BARS) - 1)) if most else 0] for value in values)
+
+
+def _lines(states: Mapping[str, QueryState], rates: Mapping[str, deque[float]], console: Console) -> list[str]:
+    rows = []
+    for name, state in states.items():
+        progress = state.progress or {}
+        rates[name].append(progress.get("rows_per_second") or 0.0)
+        rows.append(_row(name, state, list(rates[name])))
+    kinds = [pa.int64() if kind == "bigint" else pa.string() for _, kind in _COLUMNS]
+    columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)]
+    table = pa.table(columns, [name for name, _ in _COLUMNS])
+    form = renderer("table", _COLUMNS, "UTC", table, (console.columns or 80) - KEPT_FREE)
+    return [*form.header, *form.rows(table)]
+
+
+def _row(name: str, state: QueryState, rates: list[float]) -> tuple:
+    progress = state.progress or {}
+    lag = lag_seconds(state)
+    said = f"{state.state}: {state.error}" if state.state == FAILED and state.error else state.state
+    return (
+        name, said.split("\n")[0], round(rates[-1]), spark_line(rates), progress.get("rows_read"),
+        progress.get("rows_out"), progress.get("rows_late"), None if lag is None else _duration(lag),
+        None if not progress else f"{progress.get('batch_seconds') or 0:.1f} s", progress.get("state_rows"),
+    )  # fmt: skip
+
+
+def _duration(seconds: float) -> str:
+    """Write a time span for people.
+
+    >>> [_duration(s) for s in (5, 320, 90_000, 9_000_000)]
+    ['5 s', '5 min', '25 h', '104 d']
+    """
+    for unit, size, most in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):
+        if seconds < most:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} d"

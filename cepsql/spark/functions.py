@@ -1,0 +1,38 @@
+"""The functions that Spark SQL has, with what it says of each."""
+
+import fnmatch
+import re
+import weakref
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+_USAGE = re.compile(r"\s+")
+
+
+def functions(spark: SparkSession, like: str | None = None) -> dict[str, str]:
+    """Return the built-in functions by name, each with its forms and what it does, in one line.
+
+    like: only those that fit the pattern, in which `*` stands for any text.
+    """
+    if spark not in _FOUND:
+        _FOUND[spark] = _built_in()
+    found = _FOUND[spark]
+    if like is None:
+        return dict(found)
+    return {name: usage for name, usage in found.items() if fnmatch.fnmatchcase(name, like.lower())}
+
+
+def _built_in() -> dict[str, str]:
+    jvm = SparkContext._jvm
+    assert jvm is not None
+    infos = jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()
+    found = {info.getName(): _usage(info.getName(), info.getUsage()) for info in infos}
+    return {name: found[name] for name in sorted(found) if re.fullmatch(r"[a-z_]\w*", name)}
+
+
+def _usage(name: str, usage: str) -> str:
+    return _USAGE.sub(" ", usage.replace("_FUNC_", name)).strip().removesuffix(".")
+
+
+_FOUND: "weakref.WeakKeyDictionary[SparkSession, dict[str, str]]" = weakref.WeakKeyDictionary()

@@ -1,0 +1,30 @@
+"""A look at what a source holds now, before any query reads it: PRINT."""
+
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cepsql.catalog import Source
+from cepsql.spark.source import MALFORMED, WHOLE, is_kafka, malformed_known, read_at_rest, read_source
+
+_SHOWN = "malformed"
+
+
+def peeked(spark: SparkSession, source: Source) -> DataFrame | None:
+    """Return the rows of a source that are there now, as they are read; None if it can only be followed.
+
+    Where malformed rows are known, the last column, `malformed`, has the text of those that are.
+    Raises what reading the source raises.
+    """
+    if not read_at_rest(source):
+        return None
+    bounded = replace(source, streaming=False)
+    if not (malformed_known(source) or is_kafka(source)):
+        return read_source(spark, replace(bounded, late_rows=None))
+    # With a table of late rows the texts of malformed rows are read, too.
+    frame = read_source(spark, replace(bounded, late_rows=source))
+    if MALFORMED not in frame.columns:
+        return frame.drop(WHOLE)
+    text = F.when(F.col(MALFORMED), F.coalesce(F.col(f"{WHOLE}.record"), F.lit("yes"))).alias(_SHOWN)
+    return frame.select(*(f"`{column.name}`" for column in source.columns), text)

@@ -1,0 +1,75 @@
+"""What the shell tells of queries that stand under names, without Spark."""
+
+import logging
+import time
+
+import pytest
+
+from cepsql.catalog.states import FAILED, LOST, PAUSED, RUNNING, STARTING, QueryState
+from cepsql.shell import query_watch
+from cepsql.shell.query_watch import QueryWatch, summarized
+
+
+def state(name: str, state: str = RUNNING, error: str | None = None, progress: dict | None = None, at: float = 100.0):
+    return QueryState(
+        name, RUNNING, 0.0, 0, None, state, 0.0, "shell", 1, 0, error, None, progress, at, at
+    )  # fmt: skip
+
+
+RATE = {"rows_per_second": 1210.4, "bound": 94_000_000, "state_rows": 12}
+
+
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        ([], ""),
+        ([state("a", PAUSED)], ""),
+        ([state("a", STARTING)], "1 running · a starting"),
+        ([state("a", progress=RATE), state("b", FAILED, "no")],
+         "1 running · 1 query failed: b · a 1,210 rows/s lag 6 s state 12"),
+        ([state("a", progress=RATE | {"bound": -10**12, "state_rows": 0})], "1 running · a 1,210 rows/s"),
+    ],
+)  # fmt: skip
+def test_the_toolbar(states, said):
+    assert summarized({found.name: found for found in states}) == said
+
+
+class Engine:
+    started = True
+
+    def __init__(self, *states: QueryState):
+        self.states = states
+
+    def query_states(self) -> dict[str, QueryState]:
+        return {found.name: found for found in self.states}
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_failure_is_announced_once(monkeypatch):
+    monkeypatch.setattr(query_watch, "_EVERY", 0.01)
+    said: list[str] = []
+    shown: list[str] = []
+    engine = Engine(state("fraud", FAILED, "disk full\nmore"), state("old", LOST))
+    with QueryWatch(engine, said.append, shown.append) as watch:
+        logging.getLogger("cepsql.standing").error(
+            "query %s failed", "fraud", extra={"query": "fraud", "detail": "at Disk.java:1"}
+        )
+        wait_for(lambda: len(said) == 2)
+        engine.states = (state("fraud", RUNNING), state("old", LOST))
+        wait_for(lambda: len(shown) == 2)
+        logging.getLogger("cepsql").warning("late rows")
+        wait_for(lambda: len(said) == 3)
+        assert watch.failure is not None
+        assert (watch.failure.query, watch.failure.detail) == ("fraud", "at Disk.java:1")
+    assert said == [
+        "query fraud failed: disk full; \\errverbose shows the rest",
+        "query old is lost: shell, which ran it, is gone; START QUERY old",
+        "notice: late rows",
+    ]
+    assert shown == ["2 queries failed: fraud, old", "1 running · 1 query failed: old · fraud running"]
