@@ -220,7 +220,7 @@ class _Builder:
         return [self._feed(node, number, frame, names[number]) for number, frame in enumerate(frames)]
 
     def _feed(self, node: Ordered, number: int, frame: DataFrame, name: str) -> Feed:
-        below, side = node.inputs[number], number if isinstance(node, IntervalJoin) else 0
+        below, side = node.inputs[number], node.sides[number] if isinstance(node, IntervalJoin) else 0
         if below.properties.ordered:
             return Feed(frame, 0, side, name=name)
         # One folder ends all inputs, so that one of them reads it.
