@@ -169,9 +169,10 @@ def keywords() -> frozenset[str]:
 
 
 def _choices(parser) -> set[str]:
-    """Return the terminals that may be next: quickly, and exactly where a query or name may go on or have an alias."""
+    """Return the terminals that may be next: quickly, and exactly where a query or name may go on or have an alias, or
+    a name could be a key."""
     choices = set(parser.choices())
-    return parser.accepts() if choices & {"TABLE_ALIAS", "DOT"} else choices
+    return parser.accepts() if choices & {"TABLE_ALIAS", "DOT"} or {"NAME", "OPTION_KEY"} <= choices else choices
 
 
 def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
