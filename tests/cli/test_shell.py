@@ -167,8 +167,10 @@ def test_who_leaves_is_asked_if_a_query_ends_with_the_shell(keys, seen):
 
 def test_statements_of_the_user_begin_each_session(tmp_path):
     (tmp_path / "config" / "cepsql").mkdir(parents=True)
-    (tmp_path / "config" / "cepsql" / "init.sql").write_text("select 1;")
-    assert type_in(f"stream;{ENTER}{CTRL_D}")[3] == ["select 1", "stream"]
+    (tmp_path / "config" / "cepsql" / "init.sql").write_text("\\format json\nselect 1;")
+    _, out, _, seen = type_in(f"stream;{ENTER}{CTRL_D}")
+    assert seen == ["select 1", "stream"]
+    assert out.startswith('{"n":1}\n')
 
 
 def test_nothing_to_list():

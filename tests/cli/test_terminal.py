@@ -27,6 +27,10 @@ def test_a_session(tmp_path):
         bounded_queries_are_stopped(shell)
         millions_of_rows_are_cut_and_can_be_stopped(shell)
         a_stream_is_stopped(shell)
+        many_lines_are_pasted(shell)
+        the_screen_becomes_narrow(shell)
+        ten_thousand_rows_a_second_leave_the_prompt_whole(shell)
+        a_query_in_the_background_fails(shell)
         a_silent_stream_says_why(shell, tmp_path / "in")
         java_dies_and_starts_again(shell)
         say(shell, "exit")
@@ -78,6 +82,44 @@ def a_stream_is_stopped(shell) -> None:
     shell.type(CTRL_C)
     shell.expect(r"stopped: \d+ rows, \d+ batch(es)?, \d+ s")
     shell.expect("cepsql>")
+
+
+def many_lines_are_pasted(shell) -> None:
+    lines = "\n".join(f"  {number} AS column_{number}," for number in range(500))
+    shell.type(f"\x1b[200~SELECT count(*) AS pasted FROM (SELECT\n{lines}\n  1 AS last);\x1b[201~\r")
+    shell.expect(r" pasted\s+-+\s+1\s+1 row, ")
+
+
+def the_screen_becomes_narrow(shell) -> None:
+    say(shell, "SELECT 1 AS one, repeat('x', 300) AS long;")
+    shell.expect(r"one \| long\s+-+\+-+\s+1 \| x{90,}…\s+1 value cut to the screen")
+    shell.resize(20, 40)
+    say(shell, "SELECT 1 AS one, repeat('x', 300) AS long, repeat('y', 30) AS more, 'z' AS last_of_all;")
+    shell.expect(r"one +\| 1\s+long +\| x{20,24}\n")
+    shell.resize(40, 120)
+
+
+def ten_thousand_rows_a_second_leave_the_prompt_whole(shell) -> None:
+    say(shell, BEATS.replace("STREAM beats", "STREAM flood").replace("'10'", "'10000'"))
+    say(shell, "SELECT value FROM flood;")
+    shell.expect(r"\s20000\n")
+    shell.type(CTRL_C)
+    shell.expect(r"stopped: \d+ rows")
+    shell.type("SELECT 40 + 2 AS ans\t")
+    say(shell, "wer;")
+    shell.expect(r" answer\s+-+\s+42\s+1 row")
+
+
+def a_query_in_the_background_fails(shell) -> None:
+    say(shell, "CREATE QUERY failing AS SELECT raise_error('the ' || value || 'rd') AS x FROM beats WHERE value = 3;")
+    say(shell, "START QUERY failing;")
+    shell.expect("query failing runs in this process")
+    shell.type("SELECT 'typed wh")
+    shell.expect(r"query failing failed: .*the 3rd.*\\errverbose shows the rest")
+    say(shell, "ile it failed' AS done;")
+    shell.expect(r"done\s+-+\s+typed while it failed")
+    say(shell, "STOP QUERY failing; DROP QUERY failing;")
+    shell.expect("query failing dropped")
 
 
 def a_silent_stream_says_why(shell, folder: Path) -> None:
