@@ -60,6 +60,22 @@ def test_page(page, in_a_copy, spark, update):
         page.write_text("".join([*parts, text[end:]]), "utf-8")
 
 
+def test_what_is_said_to_show_an_expectation_is_there():
+    page = (ROOT / "docs" / "expectations.md").read_text("utf-8")
+    named = re.findall(r"`((?:tests|cepsql)/[\w/.]+)(?:::(\w+))?`", page)
+    assert len(named) > 50
+    missing = [
+        (file, test) for file, test in named
+        if not (ROOT / file).exists() or (test and f"def {test}(" not in (ROOT / file).read_text("utf-8"))
+    ]  # fmt: skip
+    assert missing == []
+
+
+def test_every_page_is_listed():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    assert [page.name for page in PAGES if f"({page.name})" not in index and page.stem not in ("README", "index")] == []
+
+
 def _sql(engine):
     zone = engine.spark.conf.get("spark.sql.session.timeZone")
 

@@ -1,12 +1,16 @@
 """The shell, driven by typed keys, against an engine without Spark."""
 
 import io
+import os
 import re
+import signal
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fake_engine import FakeEngine, FakeQuery, message, numbers, stream
+from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -163,6 +167,22 @@ RUNNING_HERE = SimpleNamespace(
 def test_who_leaves_is_asked_if_a_query_ends_with_the_shell(keys, seen):
     fraud = RegisteredQuery("fraud", None, "SELECT 1")
     assert type_in(keys, relations=(fraud,), home=RUNNING_HERE)[3] == seen
+
+
+def test_ctrl_c_says_which_queries_go_on(monkeypatch):
+    query = endless()
+    monkeypatch.setitem(PREPARED, "endless", query)
+
+    def press() -> None:
+        while not query.started or not query.started[0].progress.batches:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    fraud = RegisteredQuery("fraud", None, "SELECT 1")
+    said = type_in(f"endless;{ENTER}{CTRL_D}{CTRL_D}", relations=(fraud,), home=RUNNING_HERE)[2]
+    assert "stopped: " in said
+    assert "query fraud keeps running\n" in said
 
 
 def test_statements_of_the_user_begin_each_session(tmp_path):
