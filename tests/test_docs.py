@@ -6,6 +6,7 @@ A block after the line `<!-- not run: reason -->` is left out. `pytest --update`
 """
 
 import contextlib
+import importlib.util
 import io
 import re
 import shlex
@@ -74,6 +75,21 @@ def test_what_is_said_to_show_an_expectation_is_there():
 def test_every_page_is_listed():
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
     assert [page.name for page in PAGES if f"({page.name})" not in index and page.stem not in ("README", "index")] == []
+
+
+def test_the_diagrams_are_those_of_the_grammar(update):
+    pytest.importorskip("railroad")
+    spec = importlib.util.spec_from_file_location("make_syntax", ROOT / "docs" / "make_syntax.py")
+    assert spec is not None and spec.loader is not None
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    written = maker.written()
+    if update:
+        maker.write(written)
+    there = {f"syntax/{path.name}" for path in (ROOT / "docs" / "syntax").iterdir()} | {"syntax.md"}
+    assert there == set(written)
+    differ = [name for name, text in written.items() if (ROOT / "docs" / name).read_text("utf-8") != text]
+    assert differ == [], "python docs/make_syntax.py writes them anew"
 
 
 def _sql(engine):

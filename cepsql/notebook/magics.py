@@ -29,6 +29,7 @@ class CepsqlMagics(Magics):
 
     def __init__(self, shell: InteractiveShell):
         super().__init__(shell)
+        self._notebook = shell
         self._made: Engine | None = None
 
     @line_cell_magic
@@ -42,17 +43,17 @@ class CepsqlMagics(Magics):
         """
         options, text = ({}, line) if cell is None else (_options(line), cell)
         try:
-            for item in self._engine().execute(text, _parameters(text, self.shell.user_ns)):
+            for item in self._engine().execute(text, _parameters(text, self._notebook.user_ns)):
                 self._show(item, options)
         except Error as error:
             display(HTML(html_text(f"error: {error}")))
 
     def _engine(self) -> Engine:
-        given = self.shell.user_ns.get("engine")
+        given = self._notebook.user_ns.get("engine")
         if isinstance(given, Engine):
             return given
         self._made = self._made or connect()
-        self.shell.user_ns.setdefault("engine", self._made)
+        self._notebook.user_ns.setdefault("engine", self._made)
         return self._made
 
     def _show(self, item: Query | Answer, options: dict[str, str]) -> None:
@@ -70,7 +71,7 @@ class CepsqlMagics(Magics):
             note = f"the first {counted(most, 'row')}" if with_more.num_rows > most else counted(shown.num_rows, "row")
             display(HTML(html_table(item.columns, shown, zone, note)))
         if "name" in options:
-            self.shell.user_ns[options["name"]] = result
+            self._notebook.user_ns[options["name"]] = result
 
 
 def _parameters(text: str, variables: Mapping[str, object]) -> dict[str, object]:
