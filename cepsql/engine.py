@@ -202,14 +202,19 @@ class Engine:
             LOGGER.warning("these DataFrames are gone with Java and must be registered again: %s", ", ".join(lost))
 
     def query(self, text: str, args: Args = None, **frames: object) -> Query:
-        """Return the query that a text is; it is lazy.
+        """Return the query that a text ends with; it is lazy. Definitions before it act at once.
 
         args, frames: as for `sql`.
-        Raises InterfaceError if the text is no single query, and what `sql` raises.
+        Raises InterfaceError if the last statement is no query, or another one is; and what `sql` raises.
         """
         parsed = statements(text)
-        if len(parsed) != 1 or not isinstance(parsed[0], st.Query | st.Print):
-            raise InterfaceError("query() takes a single query", hint="sql() executes any statements", text=text)
+        queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
+        if len(queries) != 1 or parsed[-1] is not queries[0]:
+            raise InterfaceError(
+                "query() takes a single query, with definitions before it",
+                hint="sql() executes any statements",
+                text=text,
+            )
         found = self.sql(text, args, **frames)
         assert isinstance(found, Query)
         return found

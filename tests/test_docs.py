@@ -13,6 +13,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import mypy.api
 import pyarrow as pa
 import pytest
 
@@ -90,6 +91,16 @@ def test_the_diagrams_are_those_of_the_grammar(update):
     assert there == set(written)
     differ = [name for name, text in written.items() if (ROOT / "docs" / name).read_text("utf-8") != text]
     assert differ == [], "python docs/make_syntax.py writes them anew"
+
+
+def test_what_programs_write_passes_a_type_checker(tmp_path):
+    for page in PAGES:
+        blocks = [block["code"] for block in BLOCK.finditer(page.read_text("utf-8")) if block["kind"] == "python"]
+        if blocks:
+            (tmp_path / f"{page.stem.replace('-', '_')}.py").write_text("\n".join(blocks), "utf-8")
+    checked = [str(path) for path in sorted(tmp_path.iterdir())]
+    said, errors, code = mypy.api.run(["--config-file", str(ROOT / "pyproject.toml"), *checked])
+    assert code == 0, said + errors
 
 
 def _sql(engine):
