@@ -19,6 +19,7 @@ PLACED = "__at_"
 """What the names of parameters without name begin with, before the character of the text at which they stand."""
 
 _KEPT = "__KEPT_"
+_VALUES = {exp.Struct: TokenType.L_BRACE, exp.Bracket: TokenType.L_BRACKET}
 _KEPT_FUNCTIONS = {"TO_CHAR", "PARSE_JSON"}
 
 
@@ -51,6 +52,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
         raise ProgrammingError("syntax error: a parameter is written :name", span, None, text.sql)
     if opaque is not None:
         raise NotSupportedError(f"{opaque.this} is not supported", span, None, text.sql)
+    _refuse_values(text, tokens, tree)
     for call in tree.find_all(exp.Func):
         if any(message.startswith("Required") for message in call.error_messages()):
             at = next((t for t in tokens if t.text.upper() in call.sql_names()), None)
@@ -62,6 +64,20 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)
     return tree
+
+
+def _refuse_values(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
+    """Refuse what brackets after a relation make of it for sqlglot: a value, and no relation."""
+    for clause in tree.find_all(exp.From, exp.Join):
+        kind = _VALUES.get(type(clause.this))
+        if kind is not None:
+            relation = (
+                [node.meta["end"] for node in clause.this.this.walk() if "end" in node.meta]
+                if kind == TokenType.L_BRACKET
+                else []
+            )
+            at = next(t for t in tokens if t.token_type == kind and t.start > max(relation, default=0))
+            raise ProgrammingError(f"syntax error: unexpected {at.text}", Span(at.start, at.end + 1), None, text.sql)
 
 
 def _function_name(token: Token, following: Token | None) -> Token:

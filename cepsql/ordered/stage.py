@@ -56,7 +56,6 @@ class Advanced:
     state:    the bucket's new state.
     counts:   this batch's counts.
     bound:    rows at or below this event time were released (BEGINNING: none yet).
-    total:    the counts since the query began.
     standing: what the bucket holds now.
     rejected: for each input the rows that were not used, as `cepsql.ordered.rejected` has them; None if there are none,
               or if they do not travel whole.
@@ -67,7 +66,6 @@ class Advanced:
     state: bytes
     counts: Tally
     bound: int
-    total: Tally
     standing: Standing
     rejected: tuple[pa.Table | None, ...]
 
@@ -94,10 +92,9 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     _check_types(before, came.rows)
     step, kept = release(operator, before.kept, came.rows, before.bound, bound)
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
-    after = State(bound, came.greatest, before.tally + tally, kept)
-    written = encode(after, operator, stage.identity)
+    written = encode(State(bound, came.greatest, kept), operator, stage.identity)
     holds = standing(operator, kept)
-    return Advanced(step.output, step.changes, written, tally, bound, after.tally, holds, came.rejected)
+    return Advanced(step.output, step.changes, written, tally, bound, holds, came.rejected)
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,18 @@
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import compact
-from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.release import Kept, nothing_kept
 from cepsql.ordered.row_bytes import read_rows, write_rows
 from cepsql.ordered.row_layout import BEGINNING
 
-_MAGIC, _VERSION = b"CEPS", 4
+_MAGIC, _VERSION = b"CEPS", 5
 _HEADER = struct.Struct("<4sHxxq")
 _MAX_BYTES = 2**31 - 64
 _ALIGNMENT = 64
@@ -29,20 +28,17 @@ class State:
 
     bound:    rows with t <= bound were released; a row that comes at or below it is late.
     greatest: the greatest event time seen, one entry an input.
-    tally:    what became of all rows since the query began.
     kept:     rows, and what the operator remembers beside them.
     """
 
     bound: int
     greatest: tuple[int, ...]
-    tally: Tally
     kept: Kept
 
 
 def first_state(operator: Operator, inputs: int) -> State:
     """Return the state of a stage with so many inputs before the first row."""
-    counts = Tally((Counts(),) * inputs, dict.fromkeys(operator.counters, 0))
-    return State(BEGINNING, (BEGINNING,) * inputs, counts, nothing_kept(operator))
+    return State(BEGINNING, (BEGINNING,) * inputs, nothing_kept(operator))
 
 
 def encode(state: State, operator: Operator, identity: str) -> bytes:
@@ -57,8 +53,6 @@ def encode(state: State, operator: Operator, identity: str) -> bytes:
         "identity": identity,
         "bound": state.bound,
         "greatest": state.greatest,
-        "inputs": [asdict(counts) for counts in state.tally.inputs],
-        "counters": dict(state.tally.counters),
         "sections": [[name, versions[name], part.size] for name, part in parts.items()],
     }
     written = json.dumps(directory, separators=(",", ":")).encode()
@@ -91,8 +85,7 @@ def decode(data: bytes | pa.Buffer, operator: Operator, identity: str) -> State:
             raise _unusable(f"the stored state has version {written} of section {name!r}, but {expected} is expected")
         tables[name] = read_rows(buffer.slice(begin, size))
         begin += size
-    tally = Tally(tuple(Counts(**counts) for counts in directory["inputs"]), directory["counters"])
-    return State(directory["bound"], tuple(directory["greatest"]), tally, _kept(operator, tables))
+    return State(directory["bound"], tuple(directory["greatest"]), _kept(operator, tables))
 
 
 def _versions(operator: Operator) -> Mapping[str, int]:

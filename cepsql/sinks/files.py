@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Sink
-from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.errors import InternalError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import FittedSink
@@ -101,28 +101,32 @@ class FileSink(FittedSink):
         writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
         writer = writer.options(**self._options).partitionBy(*self._partitions)
         try:
-            writer.save(staging.as_uri())
+            # Not as a URI: Hadoop takes what is escaped in one for the name itself.
+            writer.save(f"file://{staging}")
             rows = counted.get["rows"]
-            with self._locked():
-                return rows if rows and self._publish(staging, batch) else 0
+            if rows:
+                with self._locked():
+                    self._publish(staging, batch)
+            return rows
         except OSError as error:
             raise self._unwritable(error) from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
-    def _publish(self, staging: Path, batch: int) -> bool:
-        """Decide a batch and put its files in place; return whether that was still to be done."""
+    def _publish(self, staging: Path, batch: int) -> None:
+        """Decide a batch, unless it is on record, and put its files in place."""
         record = self._read()
         if record is not None and record["batch"] >= batch:
             self._put_in_place(record)
-            return False
+            return
         files = {str(path.relative_to(self._folder)): self._name(path, staging, batch) for path in _parts(staging)}
+        if not files:
+            raise InternalError(f"Spark wrote the rows of batch {batch}, but no file of them is in {staging}")
         for name in files:
             _synchronize(self._folder / name)
         record = {"query": self.writer.query, "batch": batch, "files": files} | self._epoch()
         self._write(record)
         self._put_in_place(record)
-        return True
 
     def _name(self, path: Path, staging: Path, batch: int) -> str:
         """Return what a file of Spark's is called in the folder."""

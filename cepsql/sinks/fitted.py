@@ -58,7 +58,7 @@ class FittedSink(BatchSink):
         return self.write(frame.selectExpr(*written) if self.sink.columns else frame, batch)
 
     def write(self, frame: DataFrame, batch: int) -> int:
-        """Write the rows of a frame, by one action; return how many were written."""
+        """Write the rows of a frame, by one action; return how many there were, also if they were written before."""
         raise NotImplementedError
 
     def close(self) -> None:

@@ -115,7 +115,7 @@ class TableSink(FittedSink):
             if found is None or not found.active or found.epoch != self.writer.epoch:
                 raise fenced(self.sink, self.writer)
             if batch <= found.batch:
-                return 0
+                return pieces.rows
             tables = (sound_text(table) for table in pieces)
             self._database.add_rows(connection, self._table, self._schema, columns, key, tables)
             connection.execute(sa.update(self._writers).where(self._mine).values(batch=batch))

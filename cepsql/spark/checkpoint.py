@@ -19,7 +19,7 @@ from cepsql.spark.checkpoint_files import check_files
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
 from cepsql.spark.control import is_ended
 
-FORMAT = 4
+FORMAT = 5
 """Of plan.json and of all that stands beside it; what an earlier format left is refused, never misread."""
 
 ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
@@ -30,7 +30,8 @@ _WAY_OUT = "use another checkpoint folder, or remove this one to replay the inpu
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is.
+    """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is, and
+    folder/progress.json what has been counted (`cepsql.spark.kept_progress`).
 
     identity: what the query is, as data that JSON can hold (`cepsql.plan.identity.describe_plan`).
     id:       what it is known by, which no other checkpoint has; batches are numbered within it.

@@ -36,6 +36,11 @@ def check_files(spark: Path) -> None:
         raise _damaged(spark, metadata)
 
 
+def last_committed(spark: str | Path) -> int | None:
+    """Return the number of the last micro-batch that Spark has committed in its checkpoint, None before the first."""
+    return max((int(path.name) for path in (Path(spark) / "commits").glob("*") if path.name.isdigit()), default=None)
+
+
 def explained(error: Error, folder: Path) -> Error:
     """Return an error of a query with what it means for its checkpoint, where that is what failed."""
     if _FULL in error.message and shutil.disk_usage(folder).free < _ROOM_BYTES:

@@ -31,6 +31,16 @@ class CheckpointLock:
                 hint="nothing is lost: the other one goes on with this batch",
             )
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let nobody take the checkpoint over within the block.
+
+        Raises OperationalError if a later owner of the query has done so before.
+        """
+        with _alone(self.path.parent):
+            self.check()
+            yield
+
     def release(self) -> None:
         """Let others use the checkpoint."""
         self.file.close()

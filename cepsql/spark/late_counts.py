@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
+from cepsql.spark.checkpoint_files import last_committed
 from cepsql.spark.spark_plan import (
     analyzed,
     children,
@@ -55,8 +56,7 @@ class LateBound:
         Spark makes some tasks before it hands a micro-batch over, so that only the time between two is early enough.
         """
         if batch is None:
-            commits = (Path(checkpoint) / "commits").glob("*")
-            batch = max((int(path.name) for path in commits if path.name.isdigit()), default=None)
+            batch = last_committed(checkpoint)
         self._value[0] = 0 if batch is None else _watermark(checkpoint, batch)
 
 

@@ -20,6 +20,7 @@ from cepsql.errors import OperationalError
 from cepsql.ordered.columns import plain_batch, stack
 from cepsql.ordered.late_file import late_rows, write_file
 from cepsql.ordered.rejected import set_aside
+from cepsql.spark.checkpoint_files import last_committed
 from cepsql.spark.source import MALFORMED, WHOLE, count_source, local_path
 
 _QUERY_PROPERTY, _BATCH_PROPERTY = "sql.streaming.queryId", "streaming.sql.batchId"
@@ -79,11 +80,11 @@ def remove_uncommitted(folders: Iterable[str], checkpoint: str) -> None:
     if not metadata.exists():
         return
     query = json.loads(metadata.read_text())["id"]
-    committed = max((int(p.name) for p in (Path(checkpoint) / "commits").glob("*") if p.name.isdigit()), default=-1)
+    committed = last_committed(checkpoint)
     for folder in folders:
         for path in Path(folder).glob(f"*{query}-*"):
             batch = int(path.name.split(f"{query}-")[1].split("-")[0])
-            if batch > committed or path.name.startswith("."):
+            if committed is None or batch > committed or path.name.startswith("."):
                 path.unlink(missing_ok=True)
 
 

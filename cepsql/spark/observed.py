@@ -1,8 +1,16 @@
-"""What Spark observed while a bounded DataFrame was computed."""
+"""What Spark observed while a DataFrame was computed, or a micro-batch of a standing query."""
+
+import json
+from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
 
-from cepsql.spark.spark_plan import jvm
+from cepsql.spark.late_counts import LEFT_OUT
+from cepsql.spark.spark_plan import items, jvm, nodes
+
+_DROPPING = ("StreamingSymmetricHashJoin", "StreamingDeduplicate", "StreamingDeduplicateWithinWatermark")
+"""Physical operators of Spark's that count the single rows that they drop for being late."""
 
 
 def observed_sum(frame: DataFrame, metric: str) -> int:
@@ -14,3 +22,19 @@ def observed_sum(frame: DataFrame, metric: str) -> int:
     rows = [entry.getValue() for entry in java(frame._jdf.queryExecution().observedMetrics()).entrySet()]
     fields = [(row, list(row.schema().fieldNames())) for row in rows]
     return sum(row.get(names.index(metric)) for row, names in fields if metric in names)
+
+
+def observed_in(query: StreamingQuery, dropping: bool) -> dict[str, dict[str, Any]]:
+    """Return what was observed in the micro-batch of a query that has just been computed: values by observation.
+
+    dropping: whether operators of Spark's that drop late rows are among its own, which are looked at, too.
+    """
+    execution = query._jsq.streamingQuery().lastExecution()
+    rows = items(execution.observedMetrics().toSeq())
+    found = {pair._1(): json.loads(pair._2().json()) for pair in rows}
+    if dropping:
+        operators = [node for node in nodes(execution.executedPlan()) if node.nodeName() in _DROPPING]
+        for number, operator in enumerate(operators):
+            late = operator.metrics().apply("numRowsDroppedByWatermark").value()
+            found[f"{LEFT_OUT} {number}"] = {"late": late}
+    return found

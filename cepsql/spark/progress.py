@@ -1,17 +1,21 @@
 """What a standing query has done so far, gathered from Spark's progress events so that none is lost."""
 
 import datetime
+import itertools
+import json
 import re
 import threading
 import weakref
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.listener import (
+    JStreamingQueryListener,
     QueryProgressEvent,
     QueryStartedEvent,
     QueryTerminatedEvent,
@@ -49,9 +53,13 @@ _INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
+Observed = Mapping[str, Mapping[str, Any]]
+"""What was observed in a batch: values by name, of each observation by name."""
+
 STANDING = ("deadline", "rows", "waiting", "open", "bytes")
 """What a stage observes of what it holds (`cepsql.ordered.standing.Standing`), and the bytes of its state."""
 
+_OFFSETS = ("startOffset", "endOffset", "latestOffset")
 _LAST_EVENTS_SECONDS = 10
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -60,9 +68,8 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 class Progress:
     """Totals: rows_read = used + late + malformed + null_time.
 
-    Numbers of rows and matches of MATCH_RECOGNIZE go on, at the first batch after a start, from what the checkpoint has
-    counted; all others are those since the query was started here. Rows that a subquery below MATCH_RECOGNIZE filters
-    out are not counted.
+    They go on from what the checkpoint has counted, but for `seconds` and `sink_retries`, which are those since the
+    query was started here. Rows that a subquery below MATCH_RECOGNIZE filters out are not counted.
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
     matches:         complete matches; timeouts: partial ones given out because their deadline passed. Both of every
@@ -78,7 +85,6 @@ class Progress:
     batch_seconds:   how long the last batch took.
     state_rows, state_bytes: what the query keeps between batches, as of the last batch; of a query without an ordered
                      operator what Spark says.
-    counted_on:      whether the numbers go on from what the checkpoint has counted.
     rows_waiting:    rows above the watermark, which wait for it.
     open:            partitions with something undecided, such as an open match.
     next_deadline:   event time in microseconds at which the first of them is decided without a new row, None where none
@@ -110,7 +116,6 @@ class Progress:
     batch_seconds: float = 0.0
     state_rows: int = 0
     state_bytes: int = 0
-    counted_on: bool = False
     rows_waiting: int = 0
     open: int = 0
     next_deadline: int | None = None
@@ -142,15 +147,25 @@ class Watch:
     """The progress of a standing query; `ended` is set after the last event of its present run.
 
     patterns: its row patterns as text, for warnings.
+    begun:    what its checkpoint has counted.
     """
 
-    def __init__(self, patterns: str = ""):
-        self.progress = Progress()
+    def __init__(self, patterns: str = "", begun: Progress | None = None):
+        self.progress = self._reached = begun or Progress()
         self.ended = threading.Event()
         self._patterns = patterns
-        self._begun: frozenset[str] = frozenset()
         self._last: int | None = None
         self._lock = threading.Lock()
+
+    def reach(self, observed: Observed) -> Progress:
+        """Return the totals as of the batch that is about to be committed, whose event comes later.
+
+        What Spark's own operators hold is as the last event has it.
+        """
+        with self._lock:
+            known = {name: getattr(self.progress, name) for name in ("bound", "state_rows", "state_bytes")}
+            self._reached = counted(replace(self._reached, **known), observed)
+            return self._reached
 
     def add(self, event: StreamingQueryProgress) -> None:
         """Add a batch, unless it was added before, and warn of what it could not do as written."""
@@ -158,9 +173,7 @@ class Watch:
             if self._last is not None and event.batchId <= self._last:
                 return
             self._last = event.batchId
-            fresh = {name for name, row in event.observedMetrics.items() if row.asDict().get("total_read") is not None}
-            self.progress = add_batch(self.progress, event, fresh - self._begun)
-            self._begun |= fresh
+            self.progress = add_batch(self.progress, event)
             warn(event, self._patterns)
 
     def complete(self, query: StreamingQuery, limit: int) -> None:
@@ -194,58 +207,73 @@ def _remember_java_class(name: str) -> None:
         setattr(jvm, name, getattr(jvm, name))
 
 
-def add_batch(progress: Progress, event: StreamingQueryProgress, fresh: Set[str] = frozenset()) -> Progress:
-    """Return the totals with those of one batch added.
-
-    fresh: the observations whose numbers since the checkpoint began are added in place of those of the batch.
-    """
+def add_batch(progress: Progress, event: StreamingQueryProgress) -> Progress:
+    """Return the totals with those of one batch added, and how it went."""
+    observed = observed_by(event)
     totals: dict[str, Any] = {
-        "batches": progress.batches + 1,
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,
         "batch_seconds": event.batchDuration / 1000,
-        "counted_on": progress.counted_on or bool(fresh),
     }
     behind = [records_behind(source.endOffset, source.latestOffset) for source in event.sources]
     totals["records_behind"] = sum(filter(None, behind)) if any(lag is not None for lag in behind) else None
-    everything = {name: observed.asDict() for name, observed in event.observedMetrics.items()}
-    matched = [values for name, values in everything.items() if "late" in values and not name.startswith(LEFT_OUT)]
+    matched = [values for name, values in observed.items() if "late" in values and not name.startswith(LEFT_OUT)]
     if matched and event.batchDuration:
         # Spark may have counted files instead.
         totals["rows_per_second"] = sum(values.get("read") or 0 for values in matched) * 1000 / event.batchDuration
-    everything |= _left_out(event)
-    for name, values in everything.items():
-        malformed = values.get("malformed") or 0
-        if name.startswith(BELOW_MATCH):
-            values |= {"read": malformed, "used": 0}
-        elif "late" not in values:
-            values |= {"used": (values.get("read") or 0) - malformed}
-        for metric, total in _COUNTED.items():
-            totals[total] = totals.get(total, getattr(progress, total)) + (
-                values.get(f"total_{metric}" if name in fresh else metric) or 0
-            )
-        counters, inputs = _others(values, "total_" if name in fresh else "")
-        for counter, number in counters.items():
-            totals["counters"] = totals.get("counters", dict(progress.counters))
-            totals["counters"][counter] = totals["counters"].get(counter, 0) + number
-        for given, counts in inputs.items():
-            totals["inputs"] = totals.get("inputs", dict(progress.inputs))
-            totals["inputs"][given] = totals["inputs"].get(given, Counts()) + counts
-    return replace(progress, **totals, **_standing(progress, event, everything))
-
-
-def _standing(progress: Progress, event: StreamingQueryProgress, everything: Mapping[str, dict]) -> dict[str, Any]:
-    """Return how far the query has come after a batch, and what it holds."""
-    stages = [values for values in everything.values() if values.get("bound") is not None]
-    if not stages:
+    if not _stages(observed):
         reached = (event.eventTime or {}).get("watermark")
         micros = None if reached is None else _micros(datetime.datetime.fromisoformat(reached))
         # Before it has one, Spark says that its watermark is the epoch.
-        size = {
-            "state_rows": sum(operator.numRowsTotal for operator in event.stateOperators),
-            "state_bytes": sum(operator.memoryUsedBytes for operator in event.stateOperators),
-        }
-        return {"bound": micros or progress.bound, **size}
+        totals["bound"] = micros or progress.bound
+        totals["state_rows"] = sum(operator.numRowsTotal for operator in event.stateOperators)
+        totals["state_bytes"] = sum(operator.memoryUsedBytes for operator in event.stateOperators)
+    return counted(replace(progress, **totals), observed)
+
+
+def observed_by(event: StreamingQueryProgress) -> Observed:
+    """Return what was observed in a batch, as `cepsql.spark.observed.observed_in` does."""
+    dropped = [
+        operator.numRowsDroppedByWatermark for operator in event.stateOperators if operator.operatorName in _DROPPING
+    ]
+    found = {name: row.asDict() for name, row in event.observedMetrics.items()}
+    return found | {f"{LEFT_OUT} {number}": {"late": late} for number, late in enumerate(dropped)}
+
+
+def counted(progress: Progress, observed: Observed) -> Progress:
+    """Return the totals with those of one batch added, and what it left held."""
+    totals: dict[str, Any] = {"batches": progress.batches + 1}
+    for name, given in observed.items():
+        values = dict(given)
+        malformed = values.get("malformed") or 0
+        if name.startswith(LEFT_OUT):
+            # The counts of sources take what operators of Spark leave out for used.
+            values["used"] = -(values.get("late") or 0) - (values.get("null_time") or 0)
+        elif name.startswith(BELOW_MATCH):
+            values |= {"read": malformed, "used": 0}
+        elif "late" not in values:
+            values["used"] = (values.get("read") or 0) - malformed
+        for metric, total in _COUNTED.items():
+            totals[total] = totals.get(total, getattr(progress, total)) + (values.get(metric) or 0)
+        counters, inputs = _others(values)
+        for counter, number in counters.items():
+            totals["counters"] = totals.get("counters", dict(progress.counters))
+            totals["counters"][counter] = totals["counters"].get(counter, 0) + number
+        for label, counts in inputs.items():
+            totals["inputs"] = totals.get("inputs", dict(progress.inputs))
+            totals["inputs"][label] = totals["inputs"].get(label, Counts()) + counts
+    return replace(progress, **totals, **_standing(progress, _stages(observed)))
+
+
+def _stages(observed: Observed) -> list[Mapping[str, Any]]:
+    """Return what our stages have observed; one without input observes nothing."""
+    return [values for values in observed.values() if values.get("bound") is not None]
+
+
+def _standing(progress: Progress, stages: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how far the stages of a query have come after a batch, and what they hold."""
+    if not stages:
+        return {}
     bounds = [values["bound"] for values in stages]
     times = [bound for bound in bounds if BEGINNING < bound < END_OF_TIME]
     deadlines = [values["deadline"] for values in stages if values.get("deadline") is not None]
@@ -264,29 +292,18 @@ def _micros(time: datetime.datetime) -> int:
     return (time - _EPOCH) // datetime.timedelta(microseconds=1)
 
 
-def _others(values: dict, prefix: str) -> tuple[dict[str, int], dict[str, Counts]]:
+def _others(values: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Counts]]:
     """Return the numbers of an operator beyond those that have a name in `Progress`: counters, and counts of inputs."""
     counters: dict[str, int] = {}
     inputs: dict[str, dict[str, int]] = {}
-    for name in values if values.get("total_read") is not None else ():
-        if name.startswith("total_") or name in ("bound", *STANDING) or name in _COUNTED:
+    for name in values if values.get("bound") is not None else ():
+        if name in ("bound", *STANDING) or name in _COUNTED:
             continue
         if count := re.fullmatch(_INPUT_COUNT, name):
-            inputs.setdefault(count[1], {})[count[2]] = values[prefix + name]
+            inputs.setdefault(count[1], {})[count[2]] = values[name]
         else:
-            counters[name] = values[prefix + name]
+            counters[name] = values[name]
     return counters, {name: Counts(**counts) for name, counts in inputs.items()}
-
-
-def _left_out(event: StreamingQueryProgress) -> dict[str, dict]:
-    """Return the counts of what operators of Spark left out, which the counts of sources take for used."""
-    found = {name: row.asDict() for name, row in event.observedMetrics.items() if name.startswith(LEFT_OUT)}
-    found |= {
-        f"{operator.operatorName} {number}": {"late": operator.numRowsDroppedByWatermark}
-        for number, operator in enumerate(event.stateOperators)
-        if operator.operatorName in _DROPPING
-    }
-    return {n: row | {"used": -(row.get("late") or 0) - (row.get("null_time") or 0)} for n, row in found.items()}
 
 
 class _Listener(StreamingQueryListener):
@@ -307,6 +324,25 @@ class _Listener(StreamingQueryListener):
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         if found := self._running.pop(str(event.runId), None):
             found.ended.set()
+
+    @cached_property
+    def _jlistener(self) -> Any:
+        assert SparkContext._jvm is not None
+        return SparkContext._jvm.PythonStreamingQueryListenerWrapper(_JavaListener(self))
+
+
+class _JavaListener(JStreamingQueryListener):
+    """What Java calls: it takes each event as one text, where pyspark asks Java for every number of it."""
+
+    def onQueryProgress(self, jevent: Any) -> None:
+        event = json.loads(jevent.progress().json())
+        for source, offset in itertools.product(event["sources"], _OFFSETS):
+            if not isinstance(source[offset], str):
+                source[offset] = json.dumps(source[offset])
+        self.pylistener.onQueryProgress(QueryProgressEvent(StreamingQueryProgress.fromJson(event)))
+
+    def onQueryIdle(self, jevent: Any) -> None:
+        """Nobody asks for idle triggers."""
 
 
 _LISTENERS: "weakref.WeakKeyDictionary[SparkSession, _Listener]" = weakref.WeakKeyDictionary()

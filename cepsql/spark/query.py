@@ -18,21 +18,23 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
-from cepsql.spark.checkpoint_files import explained
+from cepsql.spark.checkpoint_files import explained, last_committed
 from cepsql.spark.control import end_input
 from cepsql.spark.failures import placed, translate_failure
+from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
+from cepsql.spark.observed import observed_in
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import BatchSink
-from cepsql.spark.spark_plan import has_windows
+from cepsql.spark.spark_plan import drops_rows, has_windows
 
 if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
 
 
-_COMMIT_SECONDS, _POLL = 10.0, 0.05
+_START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,10 @@ class StandingQuery:
         sink.enough = self._end_early
         self._error: Error | None = None
         self._query: StreamingQuery
-        self._watch = Watch(options.patterns)
+        self._started = threading.Event()
+        self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark))
+        self._watch = Watch(options.patterns, self._kept.begun)
+        self._drops_rows = drops_rows(frame)
 
     def __enter__(self) -> "StandingQuery":
         return self
@@ -120,7 +125,8 @@ class StandingQuery:
     def progress(self) -> Progress:
         """Totals so far; complete once the query has ended."""
         sink = self._sink
-        return replace(self._watch.progress, rows_out=sink.rows, sink_retries=sink.retries, waiting=sink.waiting)
+        rows_out = self._kept.begun.rows_out + sink.rows
+        return replace(self._watch.progress, rows_out=rows_out, sink_retries=sink.retries, waiting=sink.waiting)
 
     def rows(self, timeout: float | None = None) -> Iterator[pa.Table]:
         """Yield the rows of each batch that has some, until the query has ended or none came for `timeout` seconds.
@@ -215,7 +221,8 @@ class StandingQuery:
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
         watch(self._frame.sparkSession, name, self._watch)
-        self._after_batch()
+        self._prepare_batch()
+        self._started.clear()
         writer = self._frame.writeStream.queryName(name).outputMode("append")
         writer = self._sink.attach(writer, self._after_batch).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
@@ -223,6 +230,10 @@ class StandingQuery:
         settings = local_checkpoint_settings(spark)
         with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings):
             self._query = writer.trigger(**timing).start()
+            self._started.set()
+            if settings:
+                # The source's log is opened by the query's own thread, from the settings of this session.
+                self._query._jsq.streamingQuery().awaitInitialization(_START_SECONDS * 1000)
 
     def _is_ending(self) -> bool:
         return self._stopping.is_set() or self._enough.is_set()
@@ -245,11 +256,19 @@ class StandingQuery:
                 time.sleep(_POLL)
         self._stop_spark()
 
-    def _after_batch(self, batch: int | None = None) -> None:
+    def _after_batch(self, batch: int) -> None:
+        """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""
+        # The first batch may be here before the call that started it has returned.
+        self._started.wait(_START_SECONDS)
+        totals = self._watch.reach(observed_in(self._query, self._drops_rows))
         if self._checkpoint.lock is not None:
-            self._checkpoint.lock.check()
+            with self._checkpoint.lock.held():
+                self._kept.keep(batch, replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows))
+        self._prepare_batch(batch)
+
+    def _prepare_batch(self, before: int | None = None) -> None:
         if self._late_bound is not None:
-            self._late_bound.set_after(self._checkpoint.spark, batch)
+            self._late_bound.set_after(self._checkpoint.spark, before)
 
     def _follow(self) -> None:
         """Wait until Spark's query has ended, and complete the progress; raise what it failed with."""

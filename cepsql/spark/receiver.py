@@ -195,6 +195,7 @@ def _send(address: tuple[str, int], token: bytes, batches: Iterable[pa.RecordBat
     context = TaskContext.get()
     assert context is not None
     with socket.create_connection(address) as connection, connection.makefile("rwb") as stream:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         stream.write(_GREETING.pack(token, context.partitionId()))
         stream.flush()
         writer = None

@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -22,6 +23,7 @@ from cepsql.spark.gateway import forget_java, java_ended, logs_to
 from cepsql.spark.java import ensure_java
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_LONGEST_SOCKET_FOLDER = 60
 
 
 def session(
@@ -91,11 +93,16 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     }
+    if hasattr(socket, "AF_UNIX"):
+        # Over TCP each exchange with a Python worker waits 40 ms for an acknowledgement.
+        settings["spark.python.unix.domain.socket.enabled"] = "true"
     if master.startswith("local"):
         # Without this, a machine whose name does not resolve cannot start Spark at all.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         # Removed with the folder, also where nobody waits for Java's end.
         settings |= {"spark.driver.memory": "2g", "spark.local.dir": str(folder / "local")}
+        if len(str(folder)) <= _LONGEST_SOCKET_FOLDER:
+            settings["spark.python.unix.domain.socket.dir"] = str(folder)
     if zone := os.environ.get("CEPSQL_TIMEZONE"):
         settings["spark.sql.session.timeZone"] = zone
     return settings

@@ -72,6 +72,14 @@ def keeps_state(node) -> bool:
     return node.isStreaming() and (node.nodeName() in (*_AGGREGATIONS, *_DEDUPLICATIONS) or is_match(node))
 
 
+def drops_rows(frame: DataFrame) -> bool:
+    """Tell whether operators of Spark's that count the late rows that they drop are part of a streaming frame."""
+    plan = analyzed(frame)
+    return plan is not None and any(
+        node.nodeName() in ("Join", *_DEDUPLICATIONS) and keeps_state(node) for node in nodes(plan)
+    )
+
+
 def has_windows(frame: DataFrame) -> bool:
     """Tell whether a frame computes window functions over a stream: ours, of frames that lie in one micro-batch."""
     plan = analyzed(frame)

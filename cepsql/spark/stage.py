@@ -1,6 +1,6 @@
 """Any operator as a stage of a Spark query: its inputs are packed, and each bucket of keys is advanced on its own."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -72,8 +72,8 @@ def run_stage(
     in microseconds up to which rows were released.
 
     identity:    of the query; a state that was written under another one is refused.
-    observation: name under which each batch's progress shows `observed_counts`, summed, the same since the checkpoint
-                 began with `total_` before their names, the greatest `bound`, and what is held: `STANDING`.
+    observation: name under which each batch's progress shows `observed_counts`, summed, the greatest `bound`, and what
+                 is held: `STANDING`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     """
     spark = feeds[0].frame.sparkSession
@@ -86,8 +86,7 @@ def run_stage(
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     stage = Stage(operator, tuple(Input(feed.delay, feed.side, feed.chained, feed.name) for feed in feeds), identity)
     late = tuple(feed.late for feed in feeds)
-    nothing = Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0))
-    names = _counted(stage, nothing, nothing)
+    names = observed_counts(stage, Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0)))
     ddl = ", ".join(f"`{name}` BIGINT" for name in (*names, *STANDING)) + ", bound BIGINT, output BINARY"
     batches = united.groupBy("bucket").applyInPandasWithState(
         partial(_advance, stage, late), ddl, "state BINARY", "append", GroupStateTimeout.NoTimeout
@@ -126,11 +125,6 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
             label = f"{INPUT_COUNTS}{place} {given.name or place} "
             found |= {label + name: getattr(counts, name) for name in COUNTS}
     return found
-
-
-def _counted(stage: Stage, batch: Tally, total: Tally) -> Mapping[str, int]:
-    totals = observed_counts(stage, total)
-    return observed_counts(stage, batch) | {f"total_{name}": number for name, number in totals.items()}
 
 
 def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataFrame:
@@ -184,7 +178,7 @@ def _advance(
             part = f"bucket-{key[0]}" if len(late) == 1 else f"input-{number}-bucket-{key[0]}"
             write_rejected(files, rejected, part)
     state.update((advanced.state,))
-    counts = _counted(stage, advanced.counts, advanced.total)
+    counts = observed_counts(stage, advanced.counts)
     for i, piece in enumerate(list(_serialized(advanced)) or [None]):
         numbers = counts if i == 0 else dict.fromkeys(counts, 0)
         held = asdict(advanced.standing) if i == 0 else {"rows": 0, "waiting": 0, "open": 0, "deadline": None}

@@ -76,8 +76,7 @@ class NamedQuery:
 
     @property
     def progress(self) -> Mapping:
-        """The numbers of `cepsql.spark.progress.Progress` by name, those of the batches, rows_out and seconds over all
-        starts; empty before its first report."""
+        """The numbers of `cepsql.spark.progress.Progress` by name, over all starts; empty before its first report."""
         return self.state.progress or {}
 
     @property

@@ -287,7 +287,6 @@ class Reconciler:
             return
         done = progress_data(owned.running.progress)
         progress = added(owned.before, done)
-        # Before its first batch a query does not know what its checkpoint has counted.
         if progress == owned.reported or not done["batches"]:
             return
         now = time.monotonic()

@@ -25,23 +25,30 @@ from pathlib import Path
 import pyarrow.dataset
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "servers")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "servers"), str(HERE.parent / "kafka")]
 
 from failpoints import PLACES  # noqa: E402
 from input import write_input  # noqa: E402
+from kafka_broker import Unavailable as NoBroker  # noqa: E402
+from kafka_broker import running_broker  # noqa: E402
+from kafka_topics import Topics  # noqa: E402
 from postgresql import PostgreSQL, Unavailable, running_postgresql  # noqa: E402
+from standing import is_finished  # noqa: E402
 
-_COUNTED = ("rows_read", "rows_used", "rows_late", "rows_malformed", "rows_null_time", "matches", "timeouts")
+_COUNTED = (
+    "rows_read", "rows_used", "rows_late", "rows_malformed", "rows_null_time", "rows_out", "matches", "timeouts",
+    "inputs",
+)  # fmt: skip
 _LONGEST_RUN_SECONDS = 240
-QUERIES = ("match", "unions", "chain", "keyed", "windows", "calls")
+QUERIES = ("match", "unions", "chain", "keyed", "windows", "calls", "topic")
 
 
 @dataclass
 class Outcome:
     """What a round has written, and what its queries counted of the input.
 
-    written: the rows, as text, of each sink and of the tables of late rows.
-    counts:  by query; without windows of Spark's, which do not count on after a restart.
+    written: the rows, as text, of each sink and of the tables of late rows; of the topic each record once.
+    counts:  by query, as its checkpoint has them.
     """
 
     written: dict[str, Counter]
@@ -54,6 +61,7 @@ class Round:
 
     folder: Path
     server: PostgreSQL | None
+    broker: str | None
     kills: list[str] = field(default_factory=list)
     _handles: list[int] = field(default_factory=list)
 
@@ -62,6 +70,8 @@ class Round:
         self._schema = f"f{secrets.token_hex(6)}"
         if self.server is not None:
             self._query(f"CREATE SCHEMA {self._schema}")
+        if self.broker is not None:
+            Topics(self.broker).create(self._schema)
 
     def run(self, chance: random.Random | None, kills: int = 0, until: float = float("inf")) -> None:
         """Run the queries to their end; with chance they are killed so often before, as long as they run.
@@ -70,12 +80,13 @@ class Round:
 
         A JVM whose program was killed is left to end by itself, beside the next one.
         """
-        while left := [name for name in QUERIES if not (self.folder / f"finished_{name}").exists()]:
+        names = [name for name in QUERIES if name != "topic" or self.broker is not None]
+        while left := [name for name in names if not is_finished(self.folder, name)]:
             killing = len(self.kills) < kills and time.monotonic() < until
             plan = _plan(chance) if chance is not None and killing else ()
             # A start of all of them takes longer than one that is soon killed needs.
-            names = chance.sample(left, min(2, len(left))) if plan and chance is not None else left
-            if not self._run_once(plan, names):
+            few = chance.sample(left, min(2, len(left))) if plan and chance is not None else left
+            if not self._run_once(plan, few):
                 self.kills.append(" ".join(map(str, plan)))
         for handle in self._handles:
             _kill(handle)
@@ -95,15 +106,16 @@ class Round:
             found["chain"] = _rows(sqlite3.connect(self.folder / "p.db").execute("SELECT * FROM chain"))
         else:
             found["chain"] = Counter(map(str, self._query(f"SELECT * FROM {self._schema}.chain")))
+        if self.broker is not None:
+            # A batch that is done again is sent again, with the same match ids: those may come more than once.
+            found["topic"] = Counter(map(str, set(Topics(self.broker).records(self._schema))))
         return found
 
     def _counts(self) -> dict[str, dict[str, int]]:
         found = {}
-        for path in sorted(self.folder.glob("finished_*")):
-            progress = json.loads(path.read_text())
-            name = path.name.removeprefix("finished_")
-            if name != "windows" and progress["batches"]:
-                found[name] = {key: progress[key] for key in _COUNTED}
+        for path in sorted(self.folder.glob("checkpoint_*/progress.json")):
+            totals = json.loads(path.read_text())["totals"]
+            found[path.parent.name.removeprefix("checkpoint_")] = {key: totals[key] for key in _COUNTED}
         return found
 
     def _run_once(self, plan: tuple, names: list[str]) -> bool:
@@ -115,6 +127,8 @@ class Round:
         environment = os.environ | {"FAULTS_SCHEMA": self._schema, "FAULTS_QUERIES": " ".join(names)}
         if self.server is not None:
             environment["FAULTS_POSTGRESQL"] = self.server.url
+        if self.broker is not None:
+            environment |= {"FAULTS_KAFKA": self.broker, "FAULTS_TOPIC": self._schema}
         with (self.folder / "log").open("ab") as log:
             child = subprocess.Popen(
                 [sys.executable, HERE / "standing.py", self.folder, *arguments],
@@ -191,18 +205,22 @@ def _rows(rows) -> Counter:
 
 
 @contextlib.contextmanager
-def rounds(required: bool = False) -> Iterator["tuple[Path, PostgreSQL | None]"]:
-    """Give a temporary folder, and a server of PostgreSQL if there can be one, which may be required."""
+def rounds(required: bool = False) -> Iterator["tuple[Path, PostgreSQL | None, str | None]"]:
+    """Give a temporary folder, a server of PostgreSQL and the address of a broker: None where they cannot be had.
+
+    required: without one of them the error says why.
+    """
     folder = Path(tempfile.mkdtemp(prefix="cepsql-faults-"))
     try:
         with contextlib.ExitStack() as stack:
-            server = None
+            server = broker = None
             try:
                 server = stack.enter_context(running_postgresql())
-            except Unavailable:
+                broker = stack.enter_context(running_broker())
+            except (Unavailable, NoBroker):
                 if required:
                     raise
-            yield folder, server
+            yield folder, server, broker
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -221,13 +239,13 @@ def main() -> int:
     # Servers and children are ended, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     chance, done, wrong = random.Random(options.seed), 0, 0
-    with rounds() as (folder, server):
+    with rounds() as (folder, server, broker):
         begun = time.monotonic()
         if options.expected and options.expected.exists():
             kept = json.loads(options.expected.read_text())
             expected = Outcome({name: Counter(rows) for name, rows in kept["written"].items()}, kept["counts"])
         else:
-            undisturbed = Round(folder / "undisturbed", server)
+            undisturbed = Round(folder / "undisturbed", server, broker)
             undisturbed.run(None)
             expected = undisturbed.outcome()
             sizes = {name: rows.total() for name, rows in expected.written.items()}
@@ -235,7 +253,7 @@ def main() -> int:
             if options.expected:
                 options.expected.write_text(json.dumps({"written": expected.written, "counts": expected.counts}))
         while done < options.kills and time.monotonic() - begun < options.seconds:
-            found = Round(folder / f"round {done}", server)
+            found = Round(folder / f"round {done}", server, broker)
             found.run(chance, min(options.per_round, options.kills - done), begun + options.seconds)
             done += len(found.kills)
             said = differences(expected, found.outcome())
@@ -250,8 +268,8 @@ def main() -> int:
                 kept = shutil.copytree(found.folder, Path(tempfile.mkdtemp(prefix="cepsql-kept-")), dirs_exist_ok=True)
                 print(f"  kept in {kept}, killed:", *found.kills, sep="\n    ", flush=True)
             shutil.rmtree(found.folder)
-    servers = "with PostgreSQL" if server else "without PostgreSQL"
-    print(f"{done} kills {servers}:", f"{wrong} rounds differ" if wrong else "all equal")
+    servers = " and ".join(name for name, there in (("PostgreSQL", server), ("Kafka", broker)) if there)
+    print(f"{done} kills with {servers or 'no server'}:", f"{wrong} rounds differ" if wrong else "all equal")
     return 1 if wrong else 0
 
 

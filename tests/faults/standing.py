@@ -1,15 +1,14 @@
 """Runs the queries of the harness until their input is used up: `standing.py FOLDER [PLACE MOMENT COUNT WHO]`.
 
 With a place it dies there: `WHO` is python, jvm or both. It writes its process ids to FOLDER/pids as soon as it has
-them, and the progress of each query to FOLDER/finished_NAME when that one has finished. FAULTS_QUERIES names those that
-are to run, if not all are.
+them. FAULTS_QUERIES names the queries that are to run, if not all are; FAULTS_POSTGRESQL and FAULTS_KAFKA say where
+servers are.
 """
 
 import hashlib
 import json
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -75,26 +74,21 @@ def main(folder: Path, die_at: list[str]) -> None:
         for name, (sql, sink) in queries(folder).items()
         if name in os.environ.get("FAULTS_QUERIES", name).split() and not is_finished(folder, name)
     }
-    for name, query in standing.items():
+    for query in standing.values():
         query.await_()
-        (folder / f"finished_{name}").write_text(json.dumps(asdict(query.progress), default=str))
 
 
 def is_finished(folder: Path, name: str) -> bool:
-    """Tell whether a query has come to its end, as its checkpoint says; its process may have died before it said so."""
-    plan, finished = folder / f"checkpoint_{name}" / "plan.json", folder / f"finished_{name}"
-    if not plan.exists() or not json.loads(plan.read_text())["finished"]:
-        return False
-    if not finished.exists():
-        finished.write_text(json.dumps({"batches": 0}))
-    return True
+    """Tell whether a query has come to its end, as its checkpoint says."""
+    plan = folder / f"checkpoint_{name}" / "plan.json"
+    return plan.exists() and json.loads(plan.read_text())["finished"]
 
 
 def queries(folder: Path) -> dict[str, tuple[str, Sink]]:
     """Return the queries by name, each with its sink."""
     url = os.environ.get("FAULTS_POSTGRESQL")
     database = {"url": url, "schema": os.environ.get("FAULTS_SCHEMA", "public")} if url else {"path": f"{folder}/p.db"}
-    return {
+    found = {
         "match": (MATCH, _sink("parquet", path=f"{folder}/match")),
         "unions": (UNION, _sink("sqlite", path=f"{folder}/s.db", table="unions", create_table="true")),
         "chain": (CHAIN, _sink("postgresql" if url else "sqlite", **database, table="chain", create_table="true")),
@@ -102,6 +96,10 @@ def queries(folder: Path) -> dict[str, tuple[str, Sink]]:
         "windows": (WINDOWS, _sink("json", path=f"{folder}/windows")),
         "calls": (MATCH, _sink("python", function="standing:keep")),
     }
+    if broker := os.environ.get("FAULTS_KAFKA"):
+        topic = os.environ["FAULTS_TOPIC"]
+        found["topic"] = (MATCH, _sink("kafka", **{"topic": topic, "kafka.bootstrap.servers": broker}))
+    return found
 
 
 def keep(rows, batch) -> None:

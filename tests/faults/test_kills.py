@@ -13,13 +13,13 @@ KILLS = examples(6)
 def test_nothing_is_lost_or_doubled(request):
     if not request.config.getoption("--nightly"):
         pytest.skip("it takes minutes: --nightly")
-    with rounds(required=os.environ.get("CEPSQL_TEST_SERVERS") == "required") as (folder, server):
-        undisturbed = Round(folder / "undisturbed", server)
+    with rounds(required=os.environ.get("CEPSQL_TEST_SERVERS") == "required") as (folder, server, broker):
+        undisturbed = Round(folder / "undisturbed", server, broker)
         undisturbed.run(None)
         expected = undisturbed.outcome()
         assert all(expected.written.values())
         assert expected.counts["match"]["rows_read"] == FILES * ROWS
-        found = Round(folder / "killed", server)
+        found = Round(folder / "killed", server, broker)
         found.run(draws("kills"), KILLS)
         assert differences(expected, found.outcome()) == [], f"killed {found.kills}"
         assert found.kills

@@ -16,12 +16,35 @@ class Topics:
 
     def new(self, partitions: int = 3) -> str:
         """Make a topic; return its name."""
-        from confluent_kafka.admin import NewTopic
-
         Topics._made += 1
         name = f"events-{Topics._made}"
-        self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result()
+        self.create(name, partitions)
         return name
+
+    def create(self, topic: str, partitions: int = 3) -> None:
+        from confluent_kafka.admin import NewTopic
+
+        self._admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result()
+
+    def records(self, topic: str) -> list[tuple[str | None, str]]:
+        """Return the keys and values of all records, partition after partition."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer({"bootstrap.servers": self.address, "group.id": "tests", "enable.auto.commit": False})
+        found = []
+        try:
+            for partition in consumer.list_topics(topic).topics[topic].partitions:
+                first, end = consumer.get_watermark_offsets(TopicPartition(topic, partition))
+                consumer.assign([TopicPartition(topic, partition, first)])
+                while first < end:
+                    for message in consumer.consume(min(end - first, 500), timeout=10):
+                        assert message.error() is None
+                        key = message.key()
+                        found.append((None if key is None else key.decode(), message.value().decode()))
+                        first = message.offset() + 1
+        finally:
+            consumer.close()
+        return found
 
     def delete(self, topic: str) -> None:
         self._admin.delete_topics([topic])[topic].result()

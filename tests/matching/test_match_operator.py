@@ -79,12 +79,9 @@ def test_stream_equals_one_pass(batches, delay):
     output, counts = Counter(), Counts()
     for given_out, more, states in run([*batches, [[END]]], delay):
         output, counts = output + given_out, counts + more
-        decoded = [decode(states[bucket], STAGE.operator, STAGE.identity) for bucket in range(BUCKETS)]
-        assert sum((state.tally.rows for state in decoded), Counts()) == counts
         assert counts.read == counts.used + counts.late + counts.malformed + counts.null_time
     assert output == one_pass(used)
     assert counts == expected
-    assert sum(state.tally.counters["matches"] for state in decoded) == sum(output.values())
     assert all(len(state) < 400 for state in states.values())
 
 

@@ -35,6 +35,14 @@ def written(folder: Path, format: str = "parquet") -> list[int]:
     return sorted(pyarrow.dataset.dataset(folder, format=format).to_table()["id"].to_pylist())
 
 
+@pytest.mark.parametrize("name", ["two words", "100%20 #1?", "a:b,c"])
+def test_the_folder_may_have_any_name(spark, tmp_path, name):
+    sink = opened(file_sink(tmp_path / name))
+    assert sink.accept(rows(spark, (1, "a")), 0) == 1
+    assert written(tmp_path / name) == [1]
+    assert os.listdir(tmp_path) == [name]
+
+
 @pytest.mark.parametrize("format", ["parquet", "json", "csv"])
 def test_a_batch_is_written_once(spark, tmp_path, format):
     options = {"header": "true"} if format == "csv" else {}
@@ -43,7 +51,7 @@ def test_a_batch_is_written_once(spark, tmp_path, format):
     assert sink.accept(rows(spark), 1) == 0
     assert sink.accept(rows(spark, (3, "c")), 2) == 1
     # As after a failure behind the last file.
-    assert opened(file_sink(tmp_path, format, **options)).accept(rows(spark, (3, "c")), 2) == 0
+    assert opened(file_sink(tmp_path, format, **options)).accept(rows(spark, (3, "c")), 2) == 1
     assert written(tmp_path, format) == [1, 2, 3]
     assert len([name for name in os.listdir(tmp_path) if name.startswith("my-query-11111111-")]) == 2
     back = spark.read.schema("id INT, text STRING").options(**options).format(format).load(str(tmp_path))
@@ -76,7 +84,7 @@ def test_a_batch_on_record_is_put_in_place(spark, tmp_path, monkeypatch, files_i
             sink.accept(spark.range(2, 4, 1, 2).selectExpr("CAST(id AS INT) AS id", "'x' AS text"), 1)
     assert len(written(tmp_path)) == 1 + files_in_place
     # The rows of the batch that comes again may lie in other files.
-    assert opened(file_sink(tmp_path)).accept(rows(spark, (2, "x"), (3, "x")), 1) == 0
+    assert opened(file_sink(tmp_path)).accept(rows(spark, (2, "x"), (3, "x")), 1) == 2
     assert written(tmp_path) == [1, 2, 3]
 
 

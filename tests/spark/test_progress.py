@@ -8,8 +8,9 @@ from pyspark.sql import Row
 
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import LEFT_OUT
-from cepsql.spark.progress import BELOW_MATCH, Watch
+from cepsql.spark.progress import BELOW_MATCH, Progress, Watch
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
@@ -34,9 +35,8 @@ def event(batch=7, operators=(), sources=(), watermark=None, **observed) -> Simp
     )
 
 
-def stage(numbers: list, totals: list, bound: int | None = 3) -> dict:
-    names = [*NAMES, *(f"total_{name}" for name in NAMES)]
-    return dict(zip(names, [*numbers, *totals], strict=True)) | {"bound": bound}
+def stage(*numbers: int | None, bound: int | None = 3) -> dict:
+    return dict(zip(NAMES, numbers + (0,) * (len(NAMES) - len(numbers)), strict=True)) | {"bound": bound}
 
 
 def counted(watch: Watch) -> tuple[int, ...]:
@@ -59,15 +59,25 @@ def test_what_spark_leaves_out_is_not_used():
     assert counted(watch) == (9, 2, 5, 1, 1)
 
 
-def test_counts_go_on_from_the_checkpoint():
-    watch = Watch()
-    watch.add(event(0, m=stage([None] * 10, [None] * 10, None)))
-    assert counted(watch) == (0, 0, 0, 0, 0)
-    watch.add(event(1, m=stage([4, 1, 1, 1, 1, 0, 0, 0, 0, 0], [40, 10, 11, 12, 7, 0, 5, 0, 0, 0])))
-    assert counted(watch) == (40, 10, 11, 12, 7)
-    watch.add(event(2, m=stage([4, 1, 1, 1, 1, 0, 2, 0, 0, 0], [44, 11, 12, 13, 8, 0, 7, 0, 0, 0])))
-    assert counted(watch) == (44, 11, 12, 13, 8)
-    assert (watch.progress.matches, watch.progress.bound) == (7, 3)
+def test_counts_go_on_from_the_checkpoint(tmp_path):
+    first, later = stage(4, 1, 1, 1, 1), stage(4, 1, 1, 1, 1, 0, 2, bound=5)
+    kept = KeptProgress(tmp_path, None)
+    watch = Watch("", kept.begun)
+    kept.keep(0, watch.reach({"m": stage(*[None] * 10, bound=None)}))
+    kept.keep(1, watch.reach({"m": first}))
+    kept.keep(2, watch.reach({"m": later}))
+    # Whether Spark has committed the batch on record, or was killed before.
+    for committed, numbers, batches in [(2, (8, 2, 2, 2, 2), 3), (1, (4, 1, 1, 1, 1), 2)]:
+        again = Watch("", KeptProgress(tmp_path, committed).begun)
+        assert (counted(again), again.progress.batches) == (numbers, batches)
+    again.add(event(2, m=later))
+    assert (counted(again), again.progress.matches, again.progress.bound) == ((8, 2, 2, 2, 2), 2, 5)
+
+
+def test_a_damaged_record_of_counts_does_not_keep_a_query_from_going_on(tmp_path, caplog):
+    (tmp_path / "progress.json").write_text("{")
+    assert KeptProgress(tmp_path, 4).begun == Progress()
+    assert "the totals of the query begin anew" in caplog.text
 
 
 def test_counters_and_inputs_have_their_names():
@@ -76,21 +86,20 @@ def test_counters_and_inputs_have_their_names():
         counts = {name: number for name, number in own.items() if name != "timeless"}
         own |= {f"input{n} {s} {name}": number for n, s in enumerate("st") for name, number in counts.items()}
         own |= {"duplicates": duplicates}
-        return own | {f"total_{name}": 10 * number for name, number in own.items()} | {"bound": 3}
+        return own | {"bound": 3}
 
     watch = Watch()
     watch.add(event(0, m=several(2, 1)))
-    assert (watch.progress.counters, watch.progress.rows_read) == ({"duplicates": 10}, 20)
+    assert (watch.progress.counters, watch.progress.rows_read) == ({"duplicates": 1}, 2)
     watch.add(event(1, m=several(3, 1), other=several(5, 5)))
-    assert watch.progress.counters == {"duplicates": 11 + 50}
-    one, other = Counts(23, 23), Counts(50, 50)
-    assert watch.progress.inputs == {"s": one + other, "t": one + other}
+    assert watch.progress.counters == {"duplicates": 7}
+    assert watch.progress.inputs == {"s": Counts(10, 10), "t": Counts(10, 10)}
 
 
 def test_a_row_below_a_subquery_is_counted_once():
     watch = Watch()
     below = {f"{BELOW_MATCH}_1": {"read": 9, "malformed": 2}}
-    watch.add(event(**below, m=stage([5, 3, 1, 0, 1] + [0] * 5, [5, 3, 1, 0, 1] + [0] * 5)))
+    watch.add(event(**below, m=stage(5, 3, 1, 0, 1)))
     assert counted(watch) == (7, 3, 1, 2, 1)
 
 
@@ -136,24 +145,23 @@ def test_batches_that_spark_has_forgotten_are_awaited():
 
 def test_what_was_given_up_is_told(caplog):
     watch = Watch("A (B | C)*")
-    watch.add(event(m=stage([0] * 8 + [1, 2], [0] * 8 + [9, 9])))
+    watch.add(event(m=stage(*[0] * 8, 1, 2)))
     assert [record.getMessage() for record in caplog.records] == [
         "batch 7: the pattern A (B | C)* took too many steps from 2 rows, which count as not matched; see SET "
         "cepsql.step_budget",
         "batch 7: AFTER MATCH SKIP of the pattern A (B | C)* led nowhere once; matching went on",
     ]
-    assert (watch.progress.misplaced_skips, watch.progress.attempts_given_up) == (9, 9)
+    assert (watch.progress.misplaced_skips, watch.progress.attempts_given_up) == (1, 2)
 
 
 def test_the_watermark_is_a_time_or_none():
     watch = Watch()
-    nothing = [0] * len(NAMES)
     for bound, ended, shown in [
         (BEGINNING, False, None),
         (3_000_000, False, datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.UTC)),
         (END_OF_TIME, True, datetime.datetime(1970, 1, 1, 0, 0, 3, tzinfo=datetime.UTC)),
     ]:
-        watch.add(event(watch.progress.batches, m=stage(nothing, nothing, bound)))
+        watch.add(event(watch.progress.batches, m=stage(bound=bound)))
         assert (watch.progress.watermark, watch.progress.ended) == (shown, ended)
 
 
@@ -167,9 +175,8 @@ def test_the_watermark_of_spark_counts_where_no_stage_has_one():
 
 def test_what_waits_is_that_of_the_last_batch():
     watch = Watch()
-    nothing = [0] * len(NAMES)
     for waiting, deadline in [(5, 7), (2, None)]:
         held = {"waiting": waiting, "open": 1, "deadline": deadline}
-        watch.add(event(watch.progress.batches, m=stage(nothing, nothing) | held, n=stage(nothing, nothing)))
+        watch.add(event(watch.progress.batches, m=stage() | held, n=stage()))
     found = watch.progress
     assert (found.rows_waiting, found.open, found.deadline) == (2, 1, None)

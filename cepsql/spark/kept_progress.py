@@ -1,0 +1,60 @@
+"""The totals of a standing query in its checkpoint, so that they go on exactly wherever it was stopped or killed.
+
+They are written with each micro-batch, before Spark commits it. A batch that comes again was not committed, so that the
+totals before it are kept, too.
+"""
+
+import json
+import logging
+import os
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from cepsql.ordered.counts import Counts
+from cepsql.spark.progress import Progress
+
+LOGGER = logging.getLogger("cepsql")
+_FILE = "progress.json"
+_SINCE_START = ("seconds", "sink_retries", "waiting", "batch_seconds", "rows_per_second", "records_behind")
+"""What is not kept."""
+
+
+class KeptProgress:
+    """The totals in the checkpoint `folder`, of which Spark has committed the batch `committed` last.
+
+    begun: the totals as of that batch.
+    """
+
+    def __init__(self, folder: Path, committed: int | None):
+        self._file = folder / _FILE
+        self.begun = self._last = self._kept(committed)
+
+    def keep(self, batch: int, progress: Progress) -> None:
+        """Write the totals as of a batch that is about to be committed."""
+        said = {"batch": batch, "totals": _data(progress), "before": _data(self._last)}
+        new = self._file.with_suffix(".new")
+        new.write_text(json.dumps(said), "utf-8")
+        os.replace(new, self._file)
+        self._last = progress
+
+    def _kept(self, committed: int | None) -> Progress:
+        if committed is None:
+            return Progress()
+        try:
+            said = json.loads(self._file.read_text("utf-8"))
+            if said["batch"] in (committed, committed + 1):
+                return _progress(said["totals" if said["batch"] == committed else "before"])
+        except (OSError, ValueError):
+            pass
+        LOGGER.warning("%s is missing or damaged: the totals of the query begin anew, its rows do not", self._file)
+        return Progress()
+
+
+def _data(progress: Progress) -> dict:
+    return {name: value for name, value in asdict(progress).items() if name not in _SINCE_START}
+
+
+def _progress(data: dict) -> Progress:
+    known = {field.name for field in fields(Progress)} - {"inputs"}
+    inputs = {name: Counts(**counts) for name, counts in data["inputs"].items()}
+    return Progress(**{name: value for name, value in data.items() if name in known}, inputs=inputs)
