@@ -101,6 +101,12 @@ class StandingQuery:
     def __exit__(self, *exception) -> None:
         self.stop()
 
+    def _repr_html_(self) -> str:
+        """Show in a notebook how it does."""
+        from cepsql.render.html import html_text
+
+        return html_text(f"standing query, {self.status}\n{self.progress}")
+
     @property
     def status(self) -> str:
         """running, stopped, finished or failed."""
