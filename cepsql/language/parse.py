@@ -40,7 +40,7 @@ _RELATION_ENDS = _JOIN_WORDS | {
 }  # fmt: skip
 _CLAUSE_STARTS = {
     "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROW", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
-    "SUBSET": None, "DEFINE": None, "PARTITION BY": None, "ALLOWED": "LATENESS",
+    "SUBSET": None, "DEFINE": None, "PARTITION BY": None, "WITH": "HEARTBEAT", "ALLOWED": "LATENESS",
 }  # fmt: skip
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 """What TABLE(...) takes."""
@@ -169,9 +169,10 @@ def keywords() -> frozenset[str]:
 
 
 def _choices(parser) -> set[str]:
-    """Return the terminals that may be next: quickly, and exactly where a query or name may go on or have an alias."""
+    """Return the terminals that may be next: quickly, and exactly where a query or name may go on or have an alias, or
+    a name could be a key."""
     choices = set(parser.choices())
-    return parser.accepts() if choices & {"TABLE_ALIAS", "DOT"} else choices
+    return parser.accepts() if choices & {"TABLE_ALIAS", "DOT"} or {"NAME", "OPTION_KEY"} <= choices else choices
 
 
 def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
@@ -342,7 +343,7 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
     if word == "WITHIN" and text.word(i + 1).startswith("GROUP"):
         return False
     needed = _CLAUSE_STARTS[word]
-    return needed is None or text.word(i + 1).removesuffix("S") == needed or text.raw(i + 1) == needed
+    return needed is None or text.word(i + 1) in (needed, f"{needed}S") or text.raw(i + 1) == needed
 
 
 def _begins_clause(text: Text, i: int) -> bool:

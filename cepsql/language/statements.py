@@ -191,12 +191,12 @@ class StartClause:
 
 @dataclass(frozen=True)
 class CreateSource:
-    """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression)."""
+    """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression, heartbeat or None)."""
 
     name: Name
     columns: tuple[ColumnDefinition, ...]
     spans: dict[str, Span] = field(compare=False)
-    watermark: tuple[Name, exp.Expr] | None
+    watermark: tuple[Name, exp.Expr, exp.Expr | None] | None
     format: str
     options: tuple[tuple[str, str], ...] = field(repr=False)
     streaming: bool
@@ -285,8 +285,16 @@ class Drop:
 
 
 @dataclass(frozen=True)
+class DropSavepoint:
+    """DROP SAVEPOINT 'name'."""
+
+    name: Name
+    if_exists: bool
+
+
+@dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, SINKS or QUERIES."""
+    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS."""
 
     kind: str
 
@@ -388,6 +396,7 @@ Statement = (
     | ControlQuery
     | AlterQuery
     | Drop
+    | DropSavepoint
     | Show
     | ShowCreate
     | ShowHistory

@@ -29,6 +29,7 @@ from cepsql.language.statements import (
     Describe,
     DescribeQuery,
     Drop,
+    DropSavepoint,
     EmitClause,
     Explain,
     ExplainMatch,
@@ -107,8 +108,13 @@ class _Translator:
         for clause in _subtrees(tree, "watermark"):
             if watermark is not None:
                 raise self.text.error("a stream has one watermark", _begin(clause.children[0]))
-            column, delay = _values(clause)
-            watermark = (self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition))
+            column, delay, *_ = _values(clause)
+            heartbeat = _subtree(clause, "heartbeat")
+            watermark = (
+                self._name(column),
+                parse_island(self.text, self._tokens(delay), exp.Condition),
+                None if heartbeat is None else self._expression(_values(heartbeat)[0]),
+            )
             if not streaming:
                 raise self.text.error(
                     "a bounded table has no watermark", _begin(clause.children[0]), hint="CREATE STREAM has one"
@@ -254,6 +260,10 @@ class _Translator:
         words = [_type(token) for token in tree.children if isinstance(token, Token)]
         name = self._qualified(_needed(tree, "qualified_name"))
         return Drop(words[1].lower(), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
+
+    def drop_savepoint(self, tree: Tree) -> DropSavepoint:
+        (name,) = (child for child in tree.children if isinstance(child, Token) and child.type == "OPTION_KEY")
+        return DropSavepoint(self._name(name), _subtree(tree, "if_exists") is not None)
 
     # Standing queries under names
 

@@ -13,6 +13,7 @@ from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
+from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
     ChangingGroups,
     Deduplicate,
@@ -56,8 +57,11 @@ def describe_plan(plan: Plan, session: Mapping[str, str], frame_identity: Callab
 def describe_join(join: IntervalJoin) -> dict:
     """Return what decides which rows a join pairs, and how, but not what it reads, as data that JSON can hold."""
     keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
-    kind = "left join" if join.outer else "join"
-    return {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+    kind = "join" if join.kind == JoinKind.INNER else f"{join.kind.lower()} join"
+    described = {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+    if join.conditions:
+        described["on"] = [canonical_sql(condition) for condition in join.conditions]
+    return described
 
 
 def describe_frames(frames: Frames) -> dict:
@@ -136,7 +140,7 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case ChangingGroups(groups, inputs):
             return describe_group_changes(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
-        case IntervalJoin(inputs):
+        case IntervalJoin(_, inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)
@@ -172,7 +176,9 @@ def _option(name: str, value: str) -> str:
 
 def _watermark(relation: Source | Registered) -> list | None:
     mark = relation.watermark
-    return None if mark is None else [mark.column.lower(), mark.delay]
+    if mark is None:
+        return None
+    return [mark.column.lower(), mark.delay, *([] if mark.heartbeat is None else [f"heartbeat {mark.heartbeat}"])]
 
 
 def _type(written: str) -> str:

@@ -30,18 +30,11 @@ from cepsql.plan.over import hoist_over
 from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
-from cepsql.plan.stream_join import join_streams
+from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.window_groups import hoist_assigned_groups, hoist_window_groups
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
-
-
-_COMPARISONS = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_ENDLESS_JOIN = (
-    "the join keeps every row of its streams for ever, since a partner may come at any time: bound it by a condition "
-    "such as b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
-)
 
 
 @dataclass(frozen=True)
@@ -103,14 +96,7 @@ class Plan:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the query."""
-        found = [notice for match in self.matches for notice in match.notices]
-        return (*found, *([_ENDLESS_JOIN] if self._joins_without_bound() else []))
-
-    def _joins_without_bound(self) -> bool:
-        """Tell whether Spark joins streams under no condition that compares times, or anything, by less or greater."""
-        query, inputs = self.logical.query, self.logical.inputs
-        streams = [table for table in catalog_tables(query) if inputs[table_name(table)].properties.streaming]
-        return len(streams) > 1 and query.find(exp.Join) is not None and query.find(*_COMPARISONS) is None
+        return tuple(notice for match in self.matches for notice in match.notices)
 
 
 def plan_query(query: Query, lookup: Lookup) -> Plan:
@@ -151,6 +137,9 @@ class _Planner:
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
             root = hoist_assigned_groups(root, query.span, self._checked)
+        if view is None:
+            # What reads a view says which of the event times in its joins matters.
+            root = hoist_joins(root, None, self._checked, query.span)
         if view is None or not root.resolved.streaming:
             root = with_calendar_windows(root)
         if root.properties.streaming:
@@ -228,7 +217,8 @@ class _Planner:
             below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)
-            below = join_streams(clause, hoist_distinct(below))
+            below = hoist_joins(below, clause, self._checked, clause.span)
+            below = hoist_distinct(below)
             refuse_operator_input(clause, below, spoken)
         rows = below.properties
         if rows.ordered and rows.watermark is None:

@@ -23,6 +23,7 @@ from cepsql.spark.gateway import forget_java, java_ended, logs_to
 from cepsql.spark.java import ensure_java
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_LONGEST_SOCKET_FOLDER = 60
 
 
 def session(
@@ -100,6 +101,8 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         # Removed with the folder, also where nobody waits for Java's end.
         settings |= {"spark.driver.memory": "2g", "spark.local.dir": str(folder / "local")}
+        if len(str(folder)) <= _LONGEST_SOCKET_FOLDER:
+            settings["spark.python.unix.domain.socket.dir"] = str(folder)
     if zone := os.environ.get("CEPSQL_TIMEZONE"):
         settings["spark.sql.session.timeZone"] = zone
     return settings

@@ -115,8 +115,9 @@ def _source(create: CreateSource) -> list[str]:
         computed += f" METADATA FROM {column.metadata!r}" if column.metadata else ""
         lines.append(f"  {column.name}: {column.type}{computed}")
     if create.watermark is not None:
-        name, expression = create.watermark
-        lines.append(f"  watermark {name.text}: {_sql(expression)}")
+        name, expression, heartbeat = create.watermark
+        beats = "" if heartbeat is None else f" heartbeat {_sql(heartbeat)}"
+        lines.append(f"  watermark {name.text}: {_sql(expression)}{beats}")
     lines.append(f"  using {create.format}")
     lines += [f"    {key} = {value!r}" for key, value in create.options]
     if create.value is not None:
