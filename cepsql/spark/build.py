@@ -129,7 +129,7 @@ def _check_heartbeats(frame: DataFrame, beating: list[Source | Registered]) -> N
     if beating and _spark_keeps_state(frame):
         raise NotSupportedError(
             f"WITH HEARTBEAT of {beating[0].name} does not reach the windows, groups and joins that Spark computes",
-            hint="let a subquery compute them below MATCH_RECOGNIZE, DEDUPLICATE or OVER, or leave the heartbeat out",
+            hint="end the query with EMIT ON WINDOW CLOSE, so that cepsql computes its windows",
         )
 
 
