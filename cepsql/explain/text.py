@@ -2,13 +2,18 @@
 
 from decimal import Decimal
 
+from sqlglot import exp
+
+from cepsql.analysis.emission import CLOSE, ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.window_groups import SessionWindow
+from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
+from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.pair_rows import LEFT
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
@@ -41,6 +46,7 @@ from cepsql.plan.nodes import (
 )
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
+from cepsql.plan.window_groups import window_call
 from cepsql.scalar.tree import Call, Literal, Parameter
 
 _SIGNS = {
@@ -73,9 +79,17 @@ def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
+    lines += [f"  emit: {emitted}" for emitted in _emitted_by_spark(plan)]
     lines += _indented(_node(plan.root, scan_obstacle))
     lines += [f"  notice: {notice}" for notice in plan.notices]
     return "\n".join(lines)
+
+
+def _emitted_by_spark(plan: Plan) -> list[str]:
+    """Tell when groups of windows that Spark makes come out."""
+    group = plan.root.query.args.get("group") if isinstance(plan.root, Sql) and plan.streaming else None
+    windowed = group is not None and any(window_call(key) is not None for key in group.expressions)
+    return ["once, with the batch after the one in which a window is over"] if windowed else []
 
 
 def explain_pattern(plan: Plan) -> str:
@@ -180,18 +194,44 @@ def _over_lines(node: Over) -> list[str]:
 def _window_lines(node: WindowAggregate) -> list[str]:
     groups, time = node.groups, node.properties.watermark
     delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
-    if isinstance(groups.window, SessionWindow):
-        window = f"sessions of rows at most {_duration(groups.window.gap)} apart"
-    else:
-        window = f"{_duration(groups.window.size)}, every {_duration(groups.window.slide)}"
+    match groups.window:
+        case SessionWindow(gap):
+            window = f"sessions of rows at most {_duration(gap)} apart"
+        case FixedWindow(size, slide):
+            window = f"{_duration(size)}, every {_duration(slide)}"
+        case GivenWindow(start, end):
+            window = f"from {start} to {end} of each row"
+        case Instants():
+            window = "of rows with the same event time"
+    keys = f"group by: {', '.join(groups.keys) or 'nothing else'}"
+    if groups.aggregates is None:
+        keys = f"for each {', '.join(groups.keys)}" if isinstance(groups.window, SessionWindow) else "whole"
     return [
-        f"WindowAggregate {groups.name}",
-        f"  windows: {window}; group by: {', '.join(groups.keys) or 'nothing else'}",
-        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates),
+        f"{'WindowRows' if groups.aggregates is None else 'WindowAggregate'} {groups.name}",
+        f"  windows: {window}; {keys}",
+        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates or ()),
         f"  watermark: {groups.time} - {', '.join(delays)}",
-        "  state: rows not yet released by the watermark; rows of windows that are not over",
-        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, sessions have any length",
+        *_emission_lines(groups.emission),
+        f"  event time: {time.column}, {_hold(time.delay)}" if time else _no_time(groups),
     ]
+
+
+def _no_time(groups: WindowGroups) -> str:
+    reason = "sessions have any length" if groups.emission == ON_CLOSE else "groups come out at times of their own"
+    return f"  event time: none, {reason}"
+
+
+def _emission_lines(emission: Emission) -> list[str]:
+    """Return the lines that say when groups come out, and what is kept for them."""
+    if emission == ON_CLOSE:
+        kept = "rows not yet released by the watermark; rows of windows that are not over"
+        return [f"  state: {kept}", "  emit: once, when a window is over"]
+    lateness = _duration(emission.lateness)
+    state = f"  state: rows of windows until {f'{lateness} after ' if emission.lateness else ''}they are over"
+    if emission.kind == CLOSE:
+        return [state, f"  emit: once, {lateness} after a window is over"]
+    times = "whenever they change" if emission.every is None else f"every {_duration(emission.every)} of event time"
+    return [state, f"  emit: groups {times}, with what each row does in {OPERATION}"]
 
 
 def _match_lines(node: Match) -> list[str]:
@@ -220,19 +260,32 @@ def _match_lines(node: Match) -> list[str]:
 
 
 def _join_lines(node: IntervalJoin) -> list[str]:
-    left, right = (side.properties.event_time for side in node.inputs)
+    left, right = (node.side(side).properties.event_time for side in range(2))
     keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in node.keys)
     kept = [_duration(max(reach, 0)) for reach in (node.high, -node.low)]
     time = node.properties.event_time
     low, high = (f"{'-' if micros < 0 else ''}{_duration(abs(micros))}" for micros in (node.low, node.high))
-    return [
-        f"{'LeftJoin' if node.outer else 'Join'} {node.properties.name}  {keys}",
+    lines = [
+        f"{node.kind.capitalize() + 'Join' if node.kind != JoinKind.INNER else 'Join'} {node.name}  {keys}".rstrip(),
         f"  times: right.{right.column} - left.{left.column} from {low} to {high}",
+    ]
+    if node.conditions:
+        spoken = " AND ".join(sql_of(_spoken_sides(condition)) for condition in node.conditions)
+        lines.append(f"  further condition on pairs: {spoken}")
+    return [
+        *lines,
         f"  watermark: {left.column} - {_duration(left.delay)}, {right.column} - {_duration(right.delay)}",
         "  state: rows not yet released by the watermark; "
         f"rows of the left for {kept[0]} and of the right for {kept[1]} after their time",
         f"  event time of pairs: {time.column}, {_hold(time.delay)}",
     ]
+
+
+def _spoken_sides(condition: exp.Expr) -> exp.Expr:
+    copy = condition.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", exp.to_identifier("left" if column.table == LEFT else "right"))
+    return copy
 
 
 def _state(program: MatchProgram) -> str:

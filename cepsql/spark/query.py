@@ -19,7 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed, last_planned
-from cepsql.spark.control import end_input
+from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
@@ -49,6 +49,7 @@ class StartOptions:
     sql:      the query's text, in which errors point.
     patterns: the query's row patterns as text, for warnings.
     explain:  what `StandingQuery.explain_match` calls with a key.
+    heartbeat: how often, in microseconds, the query is told what the clock shows; None: never.
     late_folders: where rows go that are not used.
     """
 
@@ -59,6 +60,7 @@ class StartOptions:
     sql: str = ""
     patterns: str = ""
     explain: "Callable[[object], MatchExplanation] | None" = None
+    heartbeat: int | None = None
     late_folders: tuple[str, ...] = ()
 
 
@@ -88,7 +90,7 @@ class StandingQuery:
         sink.enough, sink.rebuilding = self._end_early, checkpoint.rebuilds
         self._error: Error | None = None
         self._query: StreamingQuery
-        self._started = threading.Event()
+        self._started, self._batches_done = threading.Event(), 0
         self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark))
         # Another process may have begun it before it was killed.
         self._found_planned = last_planned(Path(checkpoint.spark))
@@ -100,6 +102,12 @@ class StandingQuery:
 
     def __exit__(self, *exception) -> None:
         self.stop()
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook how it does."""
+        from cepsql.render.html import html_text
+
+        return html_text(f"standing query, {self.status}\n{self.progress}")
 
     @property
     def status(self) -> str:
@@ -199,6 +207,17 @@ class StandingQuery:
             discard(self._checkpoint)
             raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
+        if self._options.heartbeat is not None and not self._options.drain:
+            threading.Thread(target=self._beat, args=[self._options.heartbeat], name="cepsql-beat", daemon=True).start()
+
+    def _beat(self, interval: int) -> None:
+        """Give heartbeats, each after a batch that had the time to take the one before."""
+        given = None
+        while not self._done.wait(interval / 1_000_000):
+            if given is None or given != self._batches_done:
+                given = self._batches_done
+                with contextlib.suppress(OSError):
+                    give_heartbeat(self._checkpoint.control, time.time_ns() // 1000)
 
     def _run(self) -> None:
         """Follow the query to its end, in a thread of its own."""
@@ -269,6 +288,7 @@ class StandingQuery:
             with self._checkpoint.lock.held():
                 self._kept.keep(batch, replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows))
         self._prepare_batch(batch)
+        self._batches_done += 1
 
     def _prepare_batch(self, before: int | None = None) -> None:
         if self._late_bound is not None:
