@@ -161,7 +161,7 @@ class Engine:
         """The queries that stand under names: `engine.queries["fraud"].stop()`."""
         from cepsql.standing.queries import Queries
 
-        return Queries(lambda: self.home.reconciler)
+        return Queries(lambda: self.home)
 
     @property
     def home(self) -> "Home":
@@ -516,10 +516,10 @@ class Engine:
     # Questions
 
     def _show(self, kind: str) -> Answer:
-        if kind in ("queries", "sinks"):
-            from cepsql.standing.statements import show_queries, show_sinks
+        if kind in ("queries", "sinks", "savepoints"):
+            from cepsql.standing.statements import show
 
-            return show_queries(self) if kind == "queries" else show_sinks(self)
+            return show(self, kind)
         found = sorted((r for r in self.catalog if kind_of(r) + "s" == kind), key=lambda r: r.name)
         if kind == "views":
             views = (view for view in found if isinstance(view, View))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from cepsql.catalog import Registered, Sink, Source
+from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, suggestion
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
@@ -275,6 +275,10 @@ class Query:
             sql=self.plan.query.sql,
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
+            heartbeat=min(
+                (mark.heartbeat for mark in _watermarks(origins) if mark.heartbeat is not None), default=None
+            ),
+            late_folders=tuple(_late_folders(origins)),
         )
         standing = start(frame, target, folder, options)
         self._engine.keep(standing)
@@ -442,6 +446,10 @@ def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:
     """Return a program with the limits that settings give its search."""
     strict = program.strict or settings.get("cepsql.strict", "").lower() == "true"
     return replace(program, strict=strict, step_budget=int(settings.get("cepsql.step_budget", STEP_BUDGET)))
+
+
+def _watermarks(origins: list[Source | Registered]) -> list[Watermark]:
+    return [origin.watermark for origin in origins if origin.watermark is not None]
 
 
 def _late_folders(origins: list[Source | Registered]) -> list[str]:

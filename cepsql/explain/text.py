@@ -2,13 +2,17 @@
 
 from decimal import Decimal
 
+from sqlglot import exp
+
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.window_groups import SessionWindow
+from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
+from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.pair_rows import LEFT
 from cepsql.pattern.by_position import by_position, needs_match
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.compile import dump as dump_code
@@ -180,14 +184,22 @@ def _over_lines(node: Over) -> list[str]:
 def _window_lines(node: WindowAggregate) -> list[str]:
     groups, time = node.groups, node.properties.watermark
     delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
-    if isinstance(groups.window, SessionWindow):
-        window = f"sessions of rows at most {_duration(groups.window.gap)} apart"
-    else:
-        window = f"{_duration(groups.window.size)}, every {_duration(groups.window.slide)}"
+    match groups.window:
+        case SessionWindow(gap):
+            window = f"sessions of rows at most {_duration(gap)} apart"
+        case FixedWindow(size, slide):
+            window = f"{_duration(size)}, every {_duration(slide)}"
+        case GivenWindow(start, end):
+            window = f"from {start} to {end} of each row"
+        case Instants():
+            window = "of rows with the same event time"
+    keys = f"group by: {', '.join(groups.keys) or 'nothing else'}"
+    if groups.aggregates is None:
+        keys = f"for each {', '.join(groups.keys)}" if isinstance(groups.window, SessionWindow) else "whole"
     return [
-        f"WindowAggregate {groups.name}",
-        f"  windows: {window}; group by: {', '.join(groups.keys) or 'nothing else'}",
-        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates),
+        f"{'WindowRows' if groups.aggregates is None else 'WindowAggregate'} {groups.name}",
+        f"  windows: {window}; {keys}",
+        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates or ()),
         f"  watermark: {groups.time} - {', '.join(delays)}",
         "  state: rows not yet released by the watermark; rows of windows that are not over",
         f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, sessions have any length",
@@ -220,19 +232,32 @@ def _match_lines(node: Match) -> list[str]:
 
 
 def _join_lines(node: IntervalJoin) -> list[str]:
-    left, right = (side.properties.event_time for side in node.inputs)
+    left, right = (node.side(side).properties.event_time for side in range(2))
     keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in node.keys)
     kept = [_duration(max(reach, 0)) for reach in (node.high, -node.low)]
     time = node.properties.event_time
     low, high = (f"{'-' if micros < 0 else ''}{_duration(abs(micros))}" for micros in (node.low, node.high))
-    return [
-        f"{'LeftJoin' if node.outer else 'Join'} {node.properties.name}  {keys}",
+    lines = [
+        f"{node.kind.capitalize() + 'Join' if node.kind != JoinKind.INNER else 'Join'} {node.name}  {keys}".rstrip(),
         f"  times: right.{right.column} - left.{left.column} from {low} to {high}",
+    ]
+    if node.conditions:
+        spoken = " AND ".join(sql_of(_spoken_sides(condition)) for condition in node.conditions)
+        lines.append(f"  further condition on pairs: {spoken}")
+    return [
+        *lines,
         f"  watermark: {left.column} - {_duration(left.delay)}, {right.column} - {_duration(right.delay)}",
         "  state: rows not yet released by the watermark; "
         f"rows of the left for {kept[0]} and of the right for {kept[1]} after their time",
         f"  event time of pairs: {time.column}, {_hold(time.delay)}",
     ]
+
+
+def _spoken_sides(condition: exp.Expr) -> exp.Expr:
+    copy = condition.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", exp.to_identifier("left" if column.table == LEFT else "right"))
+    return copy
 
 
 def _state(program: MatchProgram) -> str:

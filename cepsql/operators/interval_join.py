@@ -1,45 +1,60 @@
-"""Pairs of rows of two streams with equal keys whose event times lie close to each other."""
+"""Rows of two streams with equal keys whose event times lie close to each other: pairs, and rows that met nobody."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from cepsql.operators.null_keys import null_keys
+from cepsql.operators.pair_condition import PairCondition
+from cepsql.operators.pair_rows import LEFT, RIGHT, alone, pairs
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.columns import integers
+from cepsql.ordered.columns import integers, take_rows
 from cepsql.ordered.operator import Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 
-LEFT, RIGHT = "l_", "r_"
-"""What the names of the columns of either side begin with in the output."""
-
 _MATCHED = "matched"
+_PIECE = 2**18
+
+
+class JoinKind(StrEnum):
+    """What a join gives out: pairs, pairs and unmatched rows, or the rows of the left with or without a partner."""
+
+    INNER = "INNER"
+    LEFT = "LEFT"
+    FULL = "FULL"
+    SEMI = "SEMI"
+    ANTI = "ANTI"
 
 
 @dataclass(frozen=True)
 class IntervalJoin:
-    """Gives out the pairs of rows with equal keys and low <= right time - left time <= high.
+    """Joins rows with equal keys and low <= right time - left time <= high.
 
-    A pair comes out as soon as both rows are released, so in the order of the later one of the two times. A key with
-    NULL meets nobody. Rows that no row to come can meet are forgotten.
+    A pair comes out as soon as both rows are released, so in the order of the later one of the two times; so does the
+    left row of a SEMI join, once. A row that met nobody comes out, where the kind asks for it, as soon as no row to
+    come can meet it. A key with NULL meets nobody. Rows that no row to come can meet are forgotten.
 
     Output columns: the keys k*, `t`, which is the later time, and the columns of each side after LEFT and RIGHT, the
-    times l_t and r_t among them.
+    times l_t and r_t among them; NULL for the side that is missing. SEMI and ANTI have those of the left only.
 
     left, right: the layouts of the two sides.
     low, high:   microseconds, low <= high.
-    outer:       the columns of the right side for a LEFT JOIN, else None. Then a left row that met nobody comes out as
-                 soon as no row to come can meet it, with NULL for the right side. No further condition may be asked of
-                 its pairs afterwards: a row whose pairs all fail it would be missing.
+    kind:        what comes out.
+    columns:     the columns of the left and of the right beside the keys; LEFT needs those of the right, FULL both.
+    condition:   what must hold of a pair beside; None for nothing.
     """
 
     left: RowLayout
     right: RowLayout
     low: int
     high: int
-    outer: pa.Schema | None = None
+    kind: JoinKind = JoinKind.INNER
+    columns: tuple[pa.Schema | None, pa.Schema | None] = (None, None)
+    condition: PairCondition | None = None
 
     sections: ClassVar[dict[str, int]] = {}
     counters = ("pairs", "unmatched")
@@ -51,11 +66,11 @@ class IntervalJoin:
 
     @property
     def marks(self) -> tuple[Mapping[str, pa.DataType], ...]:
-        return ({} if self.outer is None else {_MATCHED: pa.bool_()}, {})
+        return ({_MATCHED: pa.bool_()} if self._marked(0) else {}, {_MATCHED: pa.bool_()} if self._marked(1) else {})
 
     @property
     def hold(self) -> int:
-        return 0 if self.outer is None else self.holds[0]
+        return time_hold(self.kind, self.low, self.high)
 
     @property
     def holds(self) -> tuple[int, int]:
@@ -67,27 +82,29 @@ class IntervalJoin:
         return integers(held.rows["t"])[held.pending] + self._reach(side)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
-        left, right = rows
-        null = np.any([_null_keys(side, self.left.key_names) for side in rows if side is not None], axis=0)
-        one, other = self._pairs(left, right, null, old)
-        tables, keep = [], [self._keep(side, number, null, new) for number, side in enumerate(rows)]
-        if left is not None and right is not None and len(one):
-            tables.append(self._output(left.rows, one, right.rows.take(pa.array(other))))
-        if left is not None and self.outer is not None:
-            matched = left.rows[_MATCHED].fill_null(False).to_numpy().copy()
-            matched[one] = True
-            kept = keep[0]
-            assert kept is not None
-            alone = ~matched & self._gone(left, kept)
-            keep[0] = Keep(kept.pending, marks={_MATCHED: pa.array(matched)})
-            places = np.flatnonzero(alone)
-            if len(places):
-                nothing = pa.table({f.name: pa.nulls(len(places), f.type) for f in self.outer})
-                tables.append(self._output(left.rows, places, nothing))
+        null = np.any([null_keys(side, self.left.key_names) for side in rows if side is not None], axis=0)
+        met = self._pairs(rows[0], rows[1], null, old)
+        tables, keep = [], []
+        if self.kind not in (JoinKind.SEMI, JoinKind.ANTI) and len(met[0]):
+            left, right = rows
+            assert left is not None and right is not None
+            tables.append(pairs(self.sides, left.rows, met[0], right.rows, met[1]))
+        for side, ordered in enumerate(rows):
+            kept, single = self._settled(ordered, side, null, met[side], new)
+            keep.append(kept)
+            if ordered is not None and len(single):
+                tables.append(self._single(ordered.rows, single, side))
         output = pa.concat_tables(tables) if tables else pa.table({})
         if tables:
             output = output.take(pa.array(np.argsort(integers(output["t"]), kind="stable")))
-        return Step(output, keep, counts={"pairs": len(one), "unmatched": output.num_rows - len(one)})
+        paired = len(met[0]) if self.kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL) else 0
+        if self.kind == JoinKind.SEMI:
+            paired = output.num_rows
+        return Step(output, keep, counts={"pairs": paired, "unmatched": output.num_rows - paired})
+
+    def _marked(self, side: int) -> bool:
+        """Tell whether it matters of the rows of a side if they met one."""
+        return self.kind == JoinKind.FULL or (side == 0 and self.kind != JoinKind.INNER)
 
     def _reach(self, side: int) -> int:
         """Return for how long after its time a row of a side can meet rows that are released."""
@@ -108,50 +125,58 @@ class IntervalJoin:
         begins = np.where(times > old, begins, np.maximum(begins, ranges.first_after(partition, np.array(old))))
         sizes = np.where(null[partition], 0, np.maximum(ends - begins, 0))
         one = np.repeat(np.arange(len(times)), sizes)
-        return one, np.arange(len(one)) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+        other = np.arange(len(one)) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+        if self.condition is None or not len(one):
+            return one, other
+        holds = np.concatenate(
+            [
+                self.condition.holds(left.rows, one[begin : begin + _PIECE], right.rows, other[begin : begin + _PIECE])
+                for begin in range(0, len(one), _PIECE)
+            ]
+        )
+        return one[holds], other[holds]
 
-    def _keep(self, ordered: OrderedRows | None, side: int, null: np.ndarray, bound: int) -> Keep | None:
-        """Keep the rows that rows to come can meet: those come at the bound + 1 or later."""
+    def _settled(
+        self, ordered: OrderedRows | None, side: int, null: np.ndarray, met: np.ndarray, bound: int
+    ) -> tuple[Keep | None, np.ndarray]:
+        """Return what of a side to keep, and its rows that come out by themselves."""
+        nothing = np.zeros(0, np.int64)
         if ordered is None:
-            return None
+            return None, nothing
+        pending = self._pending(ordered, side, null, bound)
+        if not self._marked(side):
+            return Keep(pending), nothing
+        before = ordered.rows[_MATCHED].fill_null(False).to_numpy()
+        matched = before.copy()
+        matched[met] = True
+        keep = Keep(pending, marks={_MATCHED: pa.array(matched)})
+        if self.kind == JoinKind.SEMI:
+            return keep, np.flatnonzero(matched & ~before)
+        gone = np.arange(ordered.rows.num_rows) < np.repeat(pending, np.diff(ordered.starts))
+        return keep, np.flatnonzero(gone & ~matched)
+
+    def _pending(self, ordered: OrderedRows, side: int, null: np.ndarray, bound: int) -> np.ndarray:
+        """Keep the rows that rows to come can meet: those come at the bound + 1 or later."""
         over = np.concatenate([[0], np.cumsum(integers(ordered.rows["t"]) <= bound - self._reach(side))])
         first = ordered.starts[:-1] + over[ordered.starts[1:]] - over[ordered.starts[:-1]]
-        return Keep(np.where(null, ordered.starts[1:], first))
+        return np.where(null, ordered.starts[1:], first)
 
-    def _gone(self, ordered: OrderedRows, keep: Keep) -> np.ndarray:
-        """Tell which rows are not kept."""
-        return np.arange(ordered.rows.num_rows) < np.repeat(keep.pending, np.diff(ordered.starts))
-
-    def _output(self, left: pa.Table, places: np.ndarray, right: pa.Table) -> pa.Table:
-        """Return pairs as rows; `right` has as many rows as there are places in `left`."""
-        keys = self.left.key_names
-        mine = left.take(pa.array(places))
-        columns = {name: mine[name] for name in keys}
-        columns["t"] = mine["t"]
-        if not right["t"].null_count:
-            columns["t"] = pa.array(np.maximum(integers(mine["t"]), integers(right["t"])))
-        columns |= {LEFT + name: mine[name] for name in _own(self.left, mine)}
-        columns |= {RIGHT + name: right[name] for name in _own(self.right, right)}
-        return pa.table(columns)
+    def _single(self, rows: pa.Table, places: np.ndarray, side: int) -> pa.Table:
+        """Return rows of one side without a partner."""
+        other = None if self.kind in (JoinKind.SEMI, JoinKind.ANTI) else self.columns[1 - side]
+        return alone(self.sides[side], take_rows(rows, places), (LEFT, RIGHT)[side], other)
 
 
 def time_holds(low: int, high: int) -> tuple[int, int]:
-    """Return how many microseconds the left and the right time of a pair may lie behind the bound at which it comes."""
+    """Return how many microseconds the left and the right time of a row may lie behind the bound at which it comes."""
     return max(high, 0), max(-low, 0)
 
 
-def _own(layout: RowLayout, table: pa.Table) -> list[str]:
-    """Return the columns of a side that are neither keys nor marks."""
-    names = ["t", *(column.name for column in (*layout.order, *layout.values))]
-    return [*names, "m"] if "m" in table.column_names and layout.predicates else names
-
-
-def _null_keys(ordered: OrderedRows, names: Sequence[str]) -> np.ndarray:
-    """Tell which partitions have a key with NULL."""
-    null = np.zeros(len(ordered.starts) - 1, bool)
-    filled = np.flatnonzero(np.diff(ordered.starts))
-    for name in names:
-        column = ordered.rows[name].chunk(0)
-        if column.null_count:
-            null[filled] |= column.take(pa.array(ordered.starts[filled])).is_null().to_numpy(zero_copy_only=False)
-    return null
+def time_hold(kind: JoinKind, low: int, high: int) -> int:
+    """Return how many microseconds the later time of a row may lie behind the bound at which it comes."""
+    match kind:
+        case JoinKind.INNER:
+            return 0
+        case JoinKind.FULL:
+            return max(time_holds(low, high))
+    return time_holds(low, high)[0]

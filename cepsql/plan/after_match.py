@@ -13,7 +13,6 @@ from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.islands import KEPT_AGGREGATES
 from cepsql.plan.markers import join_kind
-from cepsql.plan.time_bound import equates_sides, missing_bounds
 
 _WINDOWS = ("WINDOW", "SESSION_WINDOW")
 _KEEP_LEFT = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
@@ -96,11 +95,9 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties
         _check_joins_with_tables(select, query)
         if streams := query.streams(scope):
             grouping = _aggregation(select, query)
-            if len(streams) > 1:
-                _check_join(scope, streams, query)
-            if grouping is not None:
+            # What joins streams is checked once an operator stands for the join.
+            if grouping is not None and len(streams) == 1:
                 _check_aggregation(select, grouping, streams, query)
-            if len(streams) > 1 or grouping is not None:
                 stateful.append(scope)
     if len(stateful) > 1:
         raise _twice(stateful[-1].expression, query)
@@ -109,7 +106,7 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties
 
 def _twice(found: exp.Expr, query: _Query) -> NotSupportedError:
     return NotSupportedError(
-        "over the matches of a stream one aggregation, or one join with another stream, is supported",
+        "one aggregation over the matches of a stream is supported",
         span_of(found, query.place),
         "run two queries",
     )
@@ -175,8 +172,6 @@ def _aggregation(select: exp.Expr, query: _Query) -> exp.Expr | None:
 
 def _check_aggregation(select: exp.Expr, grouping: exp.Expr, streams: dict, query: _Query) -> None:
     place = span_of(grouping, query.place)
-    if len(streams) > 1:
-        raise _twice(grouping, query)
     ((alias, source),) = streams.items()
     time = query.time(source, "an aggregate", place)
     group = select.args.get("group")
@@ -199,41 +194,3 @@ def _is_window(key: exp.Expr, alias: str, time: Watermark) -> bool:
     if _window_name(key) in _WINDOWS and key.expressions:
         key = key.expressions[0]
     return isinstance(key, exp.Column) and key.table.lower() == alias and key.name.lower() == time.column.lower()
-
-
-def _check_join(scope: Scope, streams: dict, query: _Query) -> None:
-    select = scope.expression
-    joins = select.args.get("joins") or []
-    place = span_of(joins[-1], query.place)
-    if len(streams) > 2:
-        raise NotSupportedError("a join of more than two streams is not supported", place, "run two queries")
-    joined = next(join for join in reversed(joins) if join.alias_or_name.lower() in streams)
-    place = span_of(joined, query.place)
-    kind = join_kind(joined)
-    if kind not in ("INNER", "CROSS", "LEFT"):
-        raise NotSupportedError(
-            f"{kind} JOIN of the matches of a stream with a stream is not supported", place, "JOIN and LEFT JOIN are"
-        )
-    times = {
-        alias: query.time(source, "a join with a stream", place).column.lower() for alias, source in streams.items()
-    }
-    conditions = [joined.args["on"]] if joined.args.get("on") is not None else []
-    if kind in ("INNER", "CROSS"):
-        conditions += [join.args["on"] for join in joins if join is not joined and join.args.get("on") is not None]
-        conditions += [select.args["where"].this] if select.args.get("where") is not None else []
-    if not equates_sides(conditions, streams) and not joined.args.get("using"):
-        raise NotSupportedError(
-            "a join of two streams needs a value of one that equals a value of the other", place, "add it to ON"
-        )
-    for earlier, later in missing_bounds(conditions, times):
-        raise NotSupportedError(
-            f"ON does not say how much later than {_time(earlier, times)} {_time(later, times)} may be, "
-            "so that rows would be kept for ever",
-            place,
-            f"add AND {_time(later, times)} <= {_time(earlier, times)} + INTERVAL '1' HOUR",
-        )
-
-
-def _time(alias: str, times: dict[str, str]) -> str:
-    name = times[alias]
-    return name if alias.startswith("__match_") else f"{alias}.{name}"

@@ -11,6 +11,7 @@ from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
+from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql, WindowAggregate
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
@@ -43,8 +44,11 @@ def describe_plan(plan: Plan, session: Mapping[str, str], frame_identity: Callab
 def describe_join(join: IntervalJoin) -> dict:
     """Return what decides which rows a join pairs, and how, but not what it reads, as data that JSON can hold."""
     keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
-    kind = "left join" if join.outer else "join"
-    return {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+    kind = "join" if join.kind == JoinKind.INNER else f"{join.kind.lower()} join"
+    described = {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+    if join.conditions:
+        described["on"] = [canonical_sql(condition) for condition in join.conditions]
+    return described
 
 
 def describe_frames(frames: Frames) -> dict:
@@ -57,10 +61,13 @@ def describe_frames(frames: Frames) -> dict:
 
 def describe_window_groups(groups: WindowGroups) -> dict:
     """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
+    found = None
+    if groups.aggregates is not None:
+        found = [[column.name, canonical_sql(call)] for column, call in groups.aggregates]
     return {
         "windows": asdict(groups.window) | {"of": groups.time},
         "group by": list(groups.keys),
-        "aggregates": [[column.name, canonical_sql(call)] for column, call in groups.aggregates],
+        "aggregates": found,
         "columns": [column.name for column in groups.columns],
     }
 
@@ -108,7 +115,7 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case WindowAggregate(groups, inputs):
             return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
-        case IntervalJoin(inputs):
+        case IntervalJoin(_, inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)
@@ -144,7 +151,9 @@ def _option(name: str, value: str) -> str:
 
 def _watermark(relation: Source | Registered) -> list | None:
     mark = relation.watermark
-    return None if mark is None else [mark.column.lower(), mark.delay]
+    if mark is None:
+        return None
+    return [mark.column.lower(), mark.delay, *([] if mark.heartbeat is None else [f"heartbeat {mark.heartbeat}"])]
 
 
 def _type(written: str) -> str:

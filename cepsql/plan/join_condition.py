@@ -1,6 +1,6 @@
 """What the condition of a join of two streams asks: equal keys, times close to each other, and more."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -16,7 +16,7 @@ _LONGEST = 2**58
 class JoinCondition:
     """The parts of a condition, all of which must hold.
 
-    keys:      pairs of expressions over the left and over the right side that must be equal.
+    keys:      pairs of expressions over the left and over the right side that must be equal; none if all meet all.
     low, high: right time - left time lies between them, microseconds.
     own:       conditions on the left side alone, and on the right side alone.
     further:   conditions on pairs.
@@ -29,12 +29,15 @@ class JoinCondition:
     further: tuple[exp.Expr, ...]
 
 
-def split_condition(conditions: Sequence[exp.Expr], times: Mapping[str, str], place: Span | None) -> JoinCondition:
+def split_condition(
+    conditions: Sequence[exp.Expr], times: Mapping[str, str], spoken: Callable[[str, str], str], place: Span | None
+) -> JoinCondition:
     """Take the condition of a join of two streams apart.
 
     conditions: what must all hold, with the table of every column.
     times:      the aliases of the left and of the right side with their event-time columns, lower case.
-    Raises NotSupportedError if no key or no bound is there, ProgrammingError for bounds that no pair keeps.
+    spoken:     what the user calls a column of an alias.
+    Raises NotSupportedError if no bound is there, ProgrammingError for bounds that no pair keeps.
     """
     left, right = times
     keys: list[tuple[exp.Expr, exp.Expr]] = []
@@ -56,26 +59,20 @@ def split_condition(conditions: Sequence[exp.Expr], times: Mapping[str, str], pl
             own[side].append(part)
         else:
             further.append(part)
-    keys = keys or equal_times
-    if not keys:
-        raise NotSupportedError(
-            "a join of two streams before MATCH_RECOGNIZE needs a value of one that equals a value of the other",
-            place,
-            "add it to ON, as left = right",
-        )
     for earlier, later in missing_bounds(conditions, times):
+        before, after = spoken(earlier, times[earlier]), spoken(later, times[later])
         raise NotSupportedError(
-            f"ON does not say how much later than {_time(earlier, times)} {_time(later, times)} may be, "
-            "so that rows would be kept for ever",
+            f"the condition of the join does not say how much later than {before} {after} may be, so that rows would "
+            "be kept for ever",
             place,
-            f"add AND {_time(later, times)} <= {_time(earlier, times)} + INTERVAL '1' HOUR",
+            f"add AND {after} <= {before} + INTERVAL '1' HOUR",
         )
     low, high = -limits[right, left], limits[left, right]
     if low > high:
         raise ProgrammingError("no two rows have times as the condition of the join asks", place)
     if max(-low, high) >= _LONGEST:
         raise NotSupportedError("a join of streams whose times lie thousands of years apart is not supported", place)
-    return JoinCondition(tuple(keys), low, high, (tuple(own[left]), tuple(own[right])), tuple(further))
+    return JoinCondition(tuple(keys or equal_times), low, high, (tuple(own[left]), tuple(own[right])), tuple(further))
 
 
 def only_side(part: exp.Expr, sides: Iterable[str]) -> str | None:
@@ -96,8 +93,3 @@ def _equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.E
         if len(tables) == 1:
             by_table[tables.pop()] = side
     return (by_table[left], by_table[right]) if set(by_table) == {left, right} else None
-
-
-def _time(side: str, times: Mapping[str, str]) -> str:
-    # Subqueries without an alias have one that the user never wrote.
-    return times[side] if side.startswith("_") else f"{side}.{times[side]}"

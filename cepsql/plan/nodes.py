@@ -6,6 +6,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from cepsql.analysis.assigned_windows import AssignedWindows
 from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
@@ -15,7 +16,8 @@ from cepsql.analysis.window_groups import WindowGroups
 from cepsql.analysis.written import Written
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.operators.interval_join import LEFT, RIGHT, time_holds
+from cepsql.operators.interval_join import JoinKind, time_hold, time_holds
+from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.plan.after_match import check_after_matches
 from cepsql.plan.event_time import match_event_time, missing_event_time
 from cepsql.plan.markers import BOUND, inline_ctes
@@ -42,6 +44,7 @@ class Sql:
     view:    the view whose query it is, if it is one's.
     markers: the query lets the markers of its ordered inputs pass, in the column `cepsql.plan.markers.BOUND`.
     text:    how it was written, as far as `query` is what it says; see `written`.
+    windows: the windows of event time that it gives the rows of a stream, row by row; see `RowWindows`.
     """
 
     query: exp.Query
@@ -49,6 +52,7 @@ class Sql:
     view: str | None = None
     markers: bool = False
     text: Written | None = field(default=None, compare=False, repr=False)
+    windows: "RowWindows | None" = field(default=None, compare=False, repr=False)
 
     @property
     def written(self) -> Written | None:
@@ -89,6 +93,14 @@ class Sql:
     def _missing_time(self, name: str, follower: str, place: Span | None) -> Error:
         found = next(node for key, node in self.inputs.items() if flat_name(key) == name)
         return missing_time(found, follower, place)
+
+
+@dataclass(frozen=True)
+class RowWindows:
+    """Windows of event time, and the rows without them."""
+
+    assigned: AssignedWindows
+    rows: Sql
 
 
 class _Operator:
@@ -163,8 +175,8 @@ class Over(_Operator):
 
 @dataclass(frozen=True)
 class WindowAggregate(_Operator):
-    """An ordered operator: the groups of rows with equal keys in the same window of event time. `inputs` and `markers`
-    as of `Match`; it stands over streams only."""
+    """An ordered operator: the groups of rows with equal keys in the same window of event time, or their rows. `inputs`
+    and `markers` as of `Match`; it stands over streams only."""
 
     groups: WindowGroups
     inputs: tuple["Node", ...]
@@ -180,55 +192,65 @@ class WindowAggregate(_Operator):
 
 @dataclass(frozen=True)
 class IntervalJoin(_Operator):
-    """An ordered operator: the pairs of rows of two streams with equal keys whose event times lie close to each other.
+    """An ordered operator: rows of two streams with equal keys whose event times lie close to each other.
 
-    inputs:    the left and the right stream.
-    keys:      pairs of expressions over the columns of the left and of the right that must be equal.
-    low, high: right time - left time lies between them, microseconds.
-    columns:   the columns of the left and of the right that a pair gives; each is one of its columns, after LEFT or
-               RIGHT.
-    time:      which event time the pairs are followed by: LEFT's, RIGHT's, or the later one, LATER.
-    outer:     a row of the left that meets none comes out, too, with NULL for the right.
-    markers:   it gives markers beside its pairs.
+    name:       what SQL over it calls it.
+    inputs:     the streams, those of the left first.
+    keys:       pairs of expressions over the columns of the left and of the right that must be equal.
+    low, high:  right time - left time lies between them, microseconds.
+    columns:    the columns of the left and of the right that come out; each is one of its columns, after LEFT or RIGHT.
+    time:       which event time the rows are followed by: LEFT's, RIGHT's, or the later one, LATER.
+    kind:       what comes out: pairs, rows without a partner.
+    conditions: what must hold of a pair beside, with LEFT and RIGHT as tables of the columns.
+    sides:      which side each input belongs to, 0 or 1.
+    markers:    it gives markers beside its rows.
     """
 
+    name: str
     inputs: tuple["Node", ...]
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]
     low: int
     high: int
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     time: str
-    outer: bool = False
+    kind: JoinKind = JoinKind.INNER
+    conditions: tuple[exp.Expr, ...] = ()
+    sides: tuple[int, ...] = (0, 1)
     markers: bool = False
 
     @cached_property
     def properties(self) -> Properties:
-        """What is known of the pairs."""
-        left, right = (node.properties for node in self.inputs)
+        """What is known of the rows; the event time is None if it is not among the columns."""
         given = [
-            ColumnDefinition(prefix + column.name, column.type)
-            for prefix, side, names in zip((LEFT, RIGHT), (left, right), self.columns, strict=True)
-            for column in side.columns
+            ColumnDefinition(prefix + column.name.lower(), column.type)
+            for side, (prefix, names) in enumerate(zip((LEFT, RIGHT), self.columns, strict=True))
+            for column in self.side(side).properties.columns
             if column.name.lower() in names
         ]
         given.append(ColumnDefinition(LATER, self.time_type))
+        names = [column.name for column in given]
         if self.markers:
             given.append(ColumnDefinition(BOUND, "bigint"))
         held = time_holds(self.low, self.high)
-        hold = {LEFT: held[0], RIGHT: held[1], LATER: held[0] if self.outer else 0}[self.time]
-        return Properties(JOIN_NAME, tuple(given), True, Watermark(self.time_column, hold), True)
+        hold = {LEFT: held[0], RIGHT: held[1], LATER: time_hold(self.kind, self.low, self.high)}[self.time]
+        time = Watermark(self.time_column, hold) if self.time_column in names else None
+        return Properties(self.name, tuple(given), True, time, True)
+
+    def side(self, number: int) -> "Node":
+        """Return an input of the left side, 0, or of the right one, 1."""
+        return self.inputs[self.sides.index(number)]
 
     @property
     def time_type(self) -> str:
         """The type of the event times."""
-        return self.inputs[0].properties.event_time_type
+        return self.side(0).properties.event_time_type
 
     @property
     def time_column(self) -> str:
-        """The column of the event time that the pairs are followed by."""
+        """The column of the event time that the rows are followed by."""
         if self.time == LATER:
             return LATER
-        return self.time + self.inputs[self.time == RIGHT].properties.event_time.column
+        return self.time + self.side(int(self.time == RIGHT)).properties.event_time.column.lower()
 
 
 @dataclass(frozen=True)
@@ -246,9 +268,6 @@ class SparkWatermark:
 
 Ordered = Match | Deduplicate | Over | WindowAggregate | IntervalJoin
 Node = Read | Sql | Ordered | SparkWatermark
-
-JOIN_NAME = "__join"
-"""What SQL over an interval join calls it."""
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""

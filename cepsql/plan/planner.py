@@ -18,26 +18,20 @@ from cepsql.analysis.written import Written, without_limit, written_input, writt
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
-from cepsql.language.statements import DeduplicateClause, MatchClause, Query
+from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.language.translate import statements
+from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
-from cepsql.plan.stream_join import join_streams
-from cepsql.plan.window_groups import hoist_window_groups
+from cepsql.plan.stream_join import hoist_joins
+from cepsql.plan.window_groups import hoist_assigned_groups, hoist_window_groups
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
-
-
-_COMPARISONS = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_ENDLESS_JOIN = (
-    "the join keeps every row of its streams for ever, since a partner may come at any time: bound it by a condition "
-    "such as b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
-)
 
 
 @dataclass(frozen=True)
@@ -94,14 +88,7 @@ class Plan:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the query."""
-        found = [notice for match in self.matches for notice in match.notices]
-        return (*found, *([_ENDLESS_JOIN] if self._joins_without_bound() else []))
-
-    def _joins_without_bound(self) -> bool:
-        """Tell whether Spark joins streams under no condition that compares times, or anything, by less or greater."""
-        query, inputs = self.logical.query, self.logical.inputs
-        streams = [table for table in catalog_tables(query) if inputs[table_name(table)].properties.streaming]
-        return len(streams) > 1 and query.find(exp.Join) is not None and query.find(*_COMPARISONS) is None
+        return tuple(notice for match in self.matches for notice in match.notices)
 
 
 def plan_query(query: Query, lookup: Lookup) -> Plan:
@@ -133,19 +120,31 @@ class _Planner:
                 clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
             given = used_ctes(_with_ctes(clause, query))
             below = self._over(given, matches, written_input(query, clause, given))
-            if isinstance(clause, MatchClause):
-                matches[clause.name] = self._match(replace(clause, input=below.query), below)
-            else:
-                matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
+            matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
+        refuse_groups_beside(root)
         root = hoist_over(root, self._checked, query.span)
+        if root.resolved.streaming and view is None:
+            root = hoist_assigned_groups(root, query.span, self._checked)
+        if view is None:
+            # What reads a view says which of the event times in its joins matters.
+            root = hoist_joins(root, None, self._checked, query.span)
         if root.properties.streaming:
             refuse_on_streams(root)
             expression, limit = _take_limit(root.query)
             if limit is not None:
                 root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
+
+    def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
+        match clause:
+            case MatchClause():
+                return self._match(clause, below)
+            case DeduplicateClause():
+                return self._deduplicate(clause, below)
+            case WindowClause():
+                return window_rows(implied_partition(clause, query), below, self._checked)
 
     def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
         names = {table_name(table): table for table in catalog_tables(query)}
@@ -203,9 +202,11 @@ class _Planner:
         Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
         """
         if below.resolved.streaming:
+            below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)
-            below = join_streams(clause, hoist_distinct(below))
+            below = hoist_joins(below, clause, self._checked, clause.span)
+            below = hoist_distinct(below)
             refuse_operator_input(clause, below, spoken)
         rows = below.properties
         if rows.ordered and rows.watermark is None:
@@ -215,7 +216,7 @@ class _Planner:
         return below
 
 
-def _with_ctes(clause: MatchClause | DeduplicateClause, query: Query) -> exp.Query:
+def _with_ctes(clause: Clause, query: Query) -> exp.Query:
     """Return the clause's input with the CTEs that are visible where the clause stands."""
     copy = clause.input.copy()
     for cte in _ctes_at(clause.name, query):

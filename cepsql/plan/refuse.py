@@ -61,7 +61,7 @@ def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], spoken: s
     uses = [table for table in catalog_tables(query) if table_name(table) in streams]
     _refuse_in_conditions(uses, clause.span)
     if len(uses) > 1:
-        raise NotSupportedError(f"a join of streams in a UNION before {spoken} is not supported", clause.span)
+        raise NotSupportedError(f"a join of streams of this form before {spoken} is not supported", clause.span)
     found = _without_subqueries(query).find(*_STATEFUL)
     if found is not None:
         raise NotSupportedError(
@@ -74,7 +74,9 @@ def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], spoken: s
 def _refuse_in_conditions(streams: list[exp.Table], place: Span | None) -> None:
     if within := next(filter(_in_condition, streams), None):
         raise NotSupportedError(
-            "a stream in a subquery of a condition is not supported", span_of(within, place), "a table there is"
+            "a stream in a subquery of a condition is not supported",
+            span_of(within, place),
+            "WHERE EXISTS (...) AND NOT EXISTS (...) are, with a bound on the time between the rows; so is any table",
         )
 
 

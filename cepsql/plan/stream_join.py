@@ -1,182 +1,231 @@
-"""A join of two streams within a time, below a MATCH_RECOGNIZE, becomes an ordered operator."""
+"""SELECTs that join streams within a time become ordered operators, two streams at a time."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from cepsql.analysis.pair_conditions import check_pair_condition
 from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.operators.interval_join import LEFT, RIGHT
+from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.plan.join_condition import JoinCondition, only_side, split_condition
-from cepsql.plan.markers import inline_ctes, join_kind
-from cepsql.plan.nodes import JOIN_NAME, LATER, IntervalJoin, Node, Sql, missing_time
+from cepsql.plan.join_order import relations, streams_first
+from cepsql.plan.markers import join_kind
+from cepsql.plan.nodes import LATER, IntervalJoin, Node, Sql, missing_time
+from cepsql.plan.over import Checked
 from cepsql.plan.reader import Reader
+from cepsql.plan.rows_below import hoist_selects, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
+from cepsql.plan.semi_joins import with_semi_joins
+from cepsql.plan.time_bound import time_limits
+from cepsql.plan.window_bounds import with_window_bounds
 
-_WITH_TABLES = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
+_KINDS = {
+    "INNER": JoinKind.INNER, "CROSS": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT,
+    "FULL": JoinKind.FULL, "SEMI": JoinKind.SEMI, "LEFT SEMI": JoinKind.SEMI, "ANTI": JoinKind.ANTI,
+    "LEFT ANTI": JoinKind.ANTI,
+}  # fmt: skip
+_KEEP_ROWS = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
+_NAME = "__join_"
 
 
-def join_streams(clause: Reader, below: Sql) -> Sql:
-    """Return the input of a match with its join of two streams as an ordered operator; an input without one as it is.
+def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span) -> Sql:
+    """Return plain SQL in which each SELECT that joins streams reads an operator with the joined rows, also in the
+    views that it reads.
 
-    Of the two event times the pairs are followed by the one that the clause orders by.
-    Raises NotSupportedError for joins that cannot be run so, and ProgrammingError for names that mean nothing.
+    reader: what reads the rows: of several event times they are followed by the one that it orders by.
+    Raises NotSupportedError and ProgrammingError for joins that would keep rows for ever, or that cannot be run.
     """
+    names = [item.this.name.lower() for item in reader.order_by[:1]] if reader is not None else []
+    found: list[Sql] = []
+    refused: list[Error] = []
+    for given in (LEFT, RIGHT, LATER):
+        try:
+            query = _with_joins(below, given, checked, place)
+            if query is below:
+                return below
+            time = query.properties.watermark
+        except Error as error:
+            refused.append(error)
+            continue
+        if reader is None or (time is not None and time.column.lower() in names):
+            return query
+        found.append(query)
+    if not found:
+        raise refused[0]
+    return next((query for query in found if query.properties.watermark is not None), found[0])
+
+
+def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
+    """Return plain SQL over operators for its joins; their rows are followed by the event time `given`."""
     inlined = {n: node if node.properties.ordered else inline_views(node) for n, node in below.inputs.items()}
     flat = replace(below, inputs=inlined)
-    # Only the views that this query names are left to put in place.
     if not any(node.properties.ordered for node in inlined.values()):
         views = inline_views(flat)
         assert isinstance(views, Sql)
         flat = views
-    resolved = resolve(inline_ctes(flat.query), lambda table: flat.inputs[table_name(table)].properties)
-    nodes = {flat_name(name): node for name, node in flat.inputs.items()}
-    number = _joining_select(resolved.qualified, _streams(nodes), clause.span)
-    if number is None:
+    views_left = {name: node for name, node in flat.inputs.items() if isinstance(node, Sql)}
+    changed = {name: _with_joins(view, given, checked, place) for name, view in views_left.items()}
+    joined = any(changed[name] is not view for name, view in views_left.items())
+    if joined:
+        flat = replace(flat, inputs={**flat.inputs, **changed})
+    if not flat.resolved.streaming:
         return below
-    join = _join(list(resolved.qualified.find_all(exp.Select))[number], nodes, clause.span)
-    choices = [_over(resolved.qualified, number, join, nodes, time) for time in (LEFT, RIGHT, LATER)]
-    timely = [query for query in choices if query.properties.watermark is not None]
-    first = clause.order_by[0].this.name.lower() if clause.order_by else None
-    asked = [query for query in timely if query.properties.event_time.column.lower() == first]
-    return (asked or timely or choices)[0]
+    streams = {flat_name(name) for name, node in flat.inputs.items() if node.properties.streaming}
+
+    def hoisted(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select:
+        return _Joining(select, nodes, streams, checked, where).outer(given)
+
+    query = hoist_selects(flat, lambda select, _: _joins(select, streams), hoisted, place)
+    return query if joined or query is not flat else below
+
+
+def _joins(select: exp.Select, streams: Collection[str]) -> bool:
+    """Tell whether a SELECT joins streams, or asks in a condition whether another stream has a row."""
+    own = [item for item in relations(select) if _reads(item, streams)]
+    return len(own) > 1 or bool(own and with_semi_joins(select, streams) is not select)
+
+
+def _reads(item: exp.Expr, streams: Collection[str]) -> bool:
+    return any(table_name(table) in streams or table.name.startswith(_NAME) for table in catalog_tables(item))
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One of the joined streams: its rows, its name in the query, and its event time, lower case."""
+    """One of two joined relations.
 
-    rows: Sql
-    alias: str
-    time: str
+    item:  it in FROM.
+    rows:  its rows.
+    times: the columns that may be its event time, lower case, with its rows followed by each.
+    """
+
+    item: exp.Expr
+    rows: Mapping[str, Sql]
 
     @property
-    def columns(self) -> set[str]:
-        return {column.name.lower() for column in self.rows.properties.columns}
-
-    @property
-    def time_type(self) -> str:
-        return self.rows.properties.event_time_type.lower()
+    def alias(self) -> str:
+        return self.item.alias_or_name.lower()
 
     def where(self, conditions: Iterable[exp.Expr]) -> "_Side":
         """Return the side without the rows that fail a condition."""
-        query = self.rows.query
-        for condition in conditions:
-            query = query.where(condition.copy())
-        return replace(self, rows=replace(self.rows, query=query))
+        found = {}
+        for time, rows in self.rows.items():
+            query = rows.query
+            for condition in conditions:
+                query = query.where(condition.copy())
+            found[time] = replace(rows, query=query)
+        return replace(self, rows=found)
 
 
-@dataclass(frozen=True)
-class _Join:
-    """A join of two streams within a SELECT.
+@dataclass
+class _Joining:
+    """The joins of a SELECT while operators take their places, one after another.
 
-    sides:  the left and the right stream, without the rows that conditions on one of them leave out.
-    places: where they stand in FROM and its JOINs.
-    keys:   pairs of expressions that must be equal.
-    where:  what must hold of pairs.
-    outer:  it is a LEFT JOIN.
+    spoken: what the user wrote for a column of the rows so far.
     """
 
-    sides: tuple[_Side, _Side]
-    places: tuple[int, int]
-    keys: tuple[tuple[exp.Expr, exp.Expr], ...]
-    low: int
-    high: int
-    where: tuple[exp.Expr, ...]
-    outer: bool
+    select: exp.Select
+    nodes: dict[str, Node]
+    streams: Collection[str]
+    checked: Checked
+    place: Span
+    spoken: dict[tuple[str, str], str] = field(default_factory=dict)
 
+    def outer(self, given: str) -> exp.Select:
+        """Return the SELECT over the last join, whose rows are followed by the event time `given`."""
+        self.select = with_window_bounds(with_semi_joins(self.select, self.streams))
+        while True:
+            self.select = streams_first(self.select, lambda item: _reads(item, self.streams))
+            items = relations(self.select)
+            if len(items) < 2 or not _reads(items[1], self.streams):
+                return self.select
+            last = sum(_reads(item, self.streams) for item in items) == 2
+            self._join(given if last else None)
 
-def _joining_select(query: exp.Query, streams: Collection[str], place: Span | None) -> int | None:
-    """Return the number of the SELECT that joins two streams, None if there is none or it is a branch of a UNION."""
-    counted = _uses_by_part(query, streams)
-    for number, select in enumerate(query.find_all(exp.Select)):
-        uses = [counted[id(item)] for item in _items(select)]
-        if sum(map(bool, uses)) < 2:
-            continue
-        if select.find_ancestor(exp.SetOperation) is not None:
-            return None
-        if max(uses) > 1 and any(item.find(exp.SetOperation) for item in _items(select) if counted[id(item)]):
-            raise NotSupportedError("a UNION in a join of streams before MATCH_RECOGNIZE is not supported", place)
-        if sum(uses) > 2 or counted[id(query)] > 2:
-            raise NotSupportedError("a join of more than two streams before MATCH_RECOGNIZE is not supported", place)
-        return number
-    return None
+    def _join(self, given: str | None) -> None:
+        """Put an operator in place of the first two relations; `given` is None if another join reads its rows."""
+        items, joins = relations(self.select), self.select.args["joins"]
+        joined, later = joins[0], joins[1:]
+        place, spoken_kind = span_of(joined, self.place) or self.place, join_kind(joined)
+        if spoken_kind not in _KINDS:
+            raise NotSupportedError(f"{spoken_kind} JOIN of streams is not supported", place)
+        kind, swapped = _KINDS[spoken_kind], spoken_kind == "RIGHT"
+        first, second = (self._side(item, joined, place) for item in items[:2])
+        left, right = (second, first) if swapped else (first, second)
+        on = conjuncts(joined.args.get("on"))
+        _refuse_others(on, {left.alias, right.alias}, place)
+        where = conjuncts(self.select.args["where"].this) if self.select.args.get("where") else []
+        plain_later = all(join_kind(join) in _KEEP_ROWS for join in later)
+        pushed = where if plain_later else []
+        if kind in (JoinKind.LEFT, JoinKind.FULL) and any(self._limits(part, left, right) for part in pushed):
+            # Rows without a partner fail the condition on both times.
+            kind = JoinKind.INNER
+        asked = on + pushed if kind == JoinKind.INNER else on
+        rest = [part for part in where if not any(part is other for other in asked)]
+        left, right, condition = self._timed(left, right, asked, place)
+        keys, pairs = list(condition.keys), condition.further
+        if kind == JoinKind.INNER:
+            left, right = left.where(condition.own[0]), right.where(condition.own[1])
+            rest, pairs = [*rest, *condition.further], ()
+        else:
+            kept = [part for part in rest if plain_later and only_side(part, [left.alias]) is not None]
+            if kind != JoinKind.FULL:
+                left, rest = left.where(kept), [part for part in rest if not any(part is other for other in kept)]
+                right = right.where(condition.own[1])
+            keys += _meeting(condition, kind)
+        self._replace(left, right, JoinKind(kind), keys, condition, pairs, rest, swapped, given)
 
-
-def _join(select: exp.Select, nodes: Mapping[str, Node], place: Span | None) -> _Join:
-    joins, items = select.args.get("joins") or [], _items(select)
-    first, second = (i for i, item in enumerate(items) if _uses(item, _streams(nodes)))
-    joined = joins[second - 1]
-    place, kind = span_of(joined, place), join_kind(joined)
-    _check_kinds(select, (first, second), place)
-    left, right = _side(items[first], nodes, place), _side(items[second], nodes, place)
-    if kind == "RIGHT":
-        left, right = right, left
-    if left.time_type != right.time_type or not left.time_type.startswith("timestamp"):
-        raise NotSupportedError(
-            f"a join of streams whose event times are {left.time_type.upper()} and {right.time_type.upper()} is not "
-            "supported before MATCH_RECOGNIZE",
-            place,
-            "two TIMESTAMP, or two TIMESTAMP_NTZ, are",
+    def _limits(self, part: exp.Expr, left: _Side, right: _Side) -> bool:
+        """Tell whether a condition says how far event times of the two sides lie apart."""
+        return any(
+            time_limits(part, {left.alias: one, right.alias: other})[0] for one in left.rows for other in right.rows
         )
-    on = conjuncts(joined.args.get("on"))
-    where = conjuncts(select.args["where"].this) if select.args.get("where") else []
-    if first:
-        where += conjuncts(joins[first - 1].args.get("on"))
-    outer = kind in ("LEFT", "RIGHT")
-    if not outer:
-        on, where = on + where, []
-    condition = split_condition(on, {side.alias: side.time for side in (left, right)}, place)
-    if not outer:
-        sides = left.where(condition.own[0]), right.where(condition.own[1])
-        return _of(condition, sides, (first, second), condition.keys, condition.further, False)
-    if condition.further:
-        raise NotSupportedError(
-            f"a condition on pairs of rows in the ON of a {kind} JOIN before MATCH_RECOGNIZE is not supported",
-            span_of(condition.further[0], place),
-            "equal values, a time between the rows of less than a day, and conditions on one of the streams are",
-        )
-    kept = [part for part in where if only_side(part, [left.alias]) is not None]
-    sides = left.where(kept), right.where(condition.own[1])
-    # A row that fails a condition of ON meets nobody, and comes out all the same.
-    meets = exp.and_(*condition.own[0]) if condition.own[0] else None
-    keys = tuple((exp.case().when(meets, one) if meets is not None else one, other) for one, other in condition.keys)
-    return _of(condition, sides, (first, second), keys, [part for part in where if part not in kept], True)
 
+    def _timed(
+        self, left: _Side, right: _Side, asked: list[exp.Expr], place: Span
+    ) -> tuple[_Side, _Side, JoinCondition]:
+        """Return the sides, each with the event time that the condition bounds, and the condition."""
+        refused: list[Error] = []
+        for one, mine in left.rows.items():
+            for other, theirs in right.rows.items():
+                times = {left.alias: one, right.alias: other}
+                try:
+                    condition = split_condition(asked, times, self._spoken, place)
+                except Error as error:
+                    refused.append(error)
+                    continue
+                return replace(left, rows={one: mine}), replace(right, rows={other: theirs}), condition
+        raise refused[0]
 
-def _of(condition: JoinCondition, sides: tuple, places: tuple, keys: tuple, where: Iterable, outer: bool) -> _Join:
-    return _Join(sides, places, keys, condition.low, condition.high, tuple(where), outer)
+    def _spoken(self, alias: str, column: str) -> str:
+        # Subqueries without an alias have one that the user never wrote.
+        return self.spoken.get((alias, column), column if alias.startswith("_") else f"{alias}.{column}")
 
-
-def _check_kinds(select: exp.Select, places: tuple[int, int], place: Span | None) -> None:
-    """Refuse joins that could not be taken out of their order, and those of which a row is never known to be lost."""
-    joins = select.args.get("joins") or []
-    kinds = {number: join_kind(join) for number, join in enumerate(joins, 1)}
-    first, second = kinds.pop(places[0], "INNER"), kinds.pop(places[1])
-    spoken = None
-    if second not in ("INNER", "CROSS", "LEFT", "RIGHT"):
-        spoken = f"{second} JOIN of two streams"
-    elif second == "RIGHT" and kinds:
-        spoken = "RIGHT JOIN of two streams beside tables"
-    elif first not in ("INNER", "CROSS"):
-        spoken = f"{first} JOIN of a table with the first of two streams"
-    elif wrong := [kind for kind in kinds.values() if kind not in _WITH_TABLES]:
-        spoken = f"{wrong[0]} JOIN of a table with two joined streams"
-    elif select.args.get("laterals") or any(isinstance(join.this, exp.Lateral) for join in joins):
-        spoken = "LATERAL beside a join of streams"
-    if spoken is not None:
-        raise NotSupportedError(f"{spoken} before MATCH_RECOGNIZE is not supported", place, "JOIN and LEFT JOIN are")
-
-
-def _side(item: exp.Expr, nodes: Mapping[str, Node], place: Span | None) -> _Side:
-    names = dict.fromkeys(table_name(table) for table in catalog_tables(item))
-    side = Sql(exp.select("*").from_(item.copy()), {name: nodes[name] for name in names})
-    if side.properties.watermark is None:
-        stream = next(node for node in side.inputs.values() if node.properties.streaming)
+    def _side(self, item: exp.Expr, joined: exp.Join, place: Span) -> _Side:
+        query = exp.select("*").from_(item.copy())
+        side = Sql(query, read_nodes(query, self.nodes))
+        node = next(iter(side.inputs.values()))
+        if isinstance(item, exp.Table) and isinstance(node, IntervalJoin) and item.name.startswith(_NAME):
+            name = next(iter(side.inputs))
+            choices = [replace(node, time=time) for time in (LEFT, RIGHT, LATER)]
+            rows = [replace(side, inputs={name: choice}) for choice in choices]
+            timely = {_time(one): one for one in rows if one.properties.watermark is not None}
+            return _Side(item, timely)
+        found: dict[str, Sql] = {}
+        for name in self._compared(item):
+            asked = self._read(side, (name,), place)
+            if asked.properties.watermark is not None and _time(asked) == name:
+                found[name] = asked
+        if found:
+            return _Side(item, found)
+        checked = self._read(side, (), place)
+        if checked.properties.watermark is not None:
+            return _Side(item, {_time(checked): checked})
+        stream = next(node for node in checked.inputs.values() if node.properties.streaming)
         if stream.properties.ordered:
             raise missing_time(stream, "a join with a stream", place)
         raise ProgrammingError(
@@ -184,61 +233,143 @@ def _side(item: exp.Expr, nodes: Mapping[str, Node], place: Span | None) -> _Sid
             place,
             "declare the stream with WATERMARK FOR, and keep that column as it is in the subquery",
         )
-    return _Side(side, item.alias_or_name.lower(), side.properties.event_time.column.lower())
 
+    def _read(self, side: Sql, order: tuple[str, ...], place: Span) -> Sql:
+        """Return the rows of a side followed by one of these columns, if it has that event time."""
+        items = tuple(exp.Ordered(this=exp.column(name), nulls_first=True) for name in order)
+        return self.checked(_Rows(items, place), side, "JOIN")
 
-def _over(query: exp.Query, number: int, join: _Join, nodes: Mapping[str, Node], time: str) -> Sql:
-    """Return the query over the pairs, which are followed by a time: LEFT, RIGHT or LATER."""
-    query = query.copy()
-    select = list(query.find_all(exp.Select))[number]
-    tables = [part for i, part in enumerate(select.args["joins"], 1) if i not in join.places]
-    if 0 not in join.places:
-        tables.insert(0, exp.Join(this=select.args["from_"].this, kind="CROSS"))
-    select.set("from_", exp.From(this=exp.to_table(JOIN_NAME)))
-    select.set("joins", tables)
-    select.set("where", exp.Where(this=exp.and_(*join.where)) if join.where else None)
-    given = _rename(select, join)
-    pairs = IntervalJoin(
-        tuple(side.rows for side in join.sides),
-        tuple((_plain(one), _plain(other)) for one, other in join.keys),
-        join.low,
-        join.high,
-        given,
-        time,
-        join.outer,
-    )
-    names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
-    return Sql(query, {name: pairs if name == JOIN_NAME else nodes[name] for name in names})
+    def _compared(self, item: exp.Expr) -> list[str]:
+        """Return the columns of a relation that conditions compare with others and that may be event times."""
+        alias = item.alias_or_name.lower()
+        comparisons = self.select.find_all(exp.Between, exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+        columns = [column for part in comparisons for column in part.find_all(exp.Column)]
+        return list(dict.fromkeys(column.name.lower() for column in columns if column.table.lower() == alias))
 
+    def _replace(
+        self,
+        left: _Side,
+        right: _Side,
+        kind: JoinKind,
+        keys: list[tuple[exp.Expr, exp.Expr]],
+        condition: JoinCondition,
+        pairs: tuple[exp.Expr, ...],
+        rest: list[exp.Expr],
+        swapped: bool,
+        given: str | None,
+    ) -> None:
+        name, joins = f"{_NAME}{len(self.nodes)}", self.select.args["joins"]
+        _check_times(left, right, self.place)
+        select = self.select
+        select.set("from_", exp.From(this=exp.to_table(name)))
+        select.set("joins", joins[1:])
+        select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
+        prefixes = {LEFT: left} if kind in (JoinKind.SEMI, JoinKind.ANTI) else {LEFT: left, RIGHT: right}
+        columns = self._rename(name, prefixes)
+        conditions = tuple(_of_pair(part, left.alias, right.alias) for part in pairs)
+        for part in conditions:
+            check_pair_condition(part, self.place)
+        join = IntervalJoin(
+            name,
+            tuple(next(iter(side.rows.values())) for side in (left, right)),
+            tuple((_plain(one), _plain(other)) for one, other in keys),
+            condition.low,
+            condition.high,
+            columns,
+            LATER,
+            kind,
+            conditions,
+        )
+        followed = replace(join, time=given or LATER)
+        self.nodes[name] = join if followed.properties.watermark is None else followed
 
-def _rename(select: exp.Select, join: _Join) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Let a SELECT read the columns of the pairs in place of those of the sides; return which of each side it reads."""
-    left, right = join.sides
-    times = {exp.column(side.time, table=side.alias) for side in join.sides}
-    for call in list(select.find_all(exp.Greatest)):
-        if {_lower(argument) for argument in (call.this, *call.expressions)} == times and len(call.expressions) == 1:
-            call.replace(exp.column(LATER, table=JOIN_NAME))
-    given: dict[str, dict[str, None]] = {LEFT: {}, RIGHT: {}}
-    for column in list(select.find_all(exp.Column)):
-        for prefix, side in ((LEFT, left), (RIGHT, right)):
-            if _means(column, side, select):
-                name = column.name.lower()
-                given[prefix][name] = None
-                column.set("this", exp.to_identifier(prefix + name, quoted=True))
-                column.set("table", exp.to_identifier(JOIN_NAME))
-    return tuple(given[LEFT]), tuple(given[RIGHT])
+    def _rename(self, name: str, sides: Mapping[str, _Side]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Let the SELECT read the columns of the join in place of those of the sides; return which of each it reads."""
+        times = {exp.column(next(iter(side.rows)), table=side.alias) for side in sides.values()}
+        for call in list(self.select.find_all(exp.Greatest)):
+            if {_lower(argument) for argument in (call.this, *call.expressions)} == times and len(times) == 2:
+                call.replace(exp.column(LATER, table=name))
+        given: dict[str, dict[str, None]] = {LEFT: {}, RIGHT: {}}
+        for column in list(self.select.find_all(exp.Column)):
+            for prefix, side in sides.items():
+                if self._means(column, side):
+                    before = column.name.lower()
+                    given[prefix][before] = None
+                    self.spoken[name, prefix + before] = self._spoken(side.alias, before)
+                    column.set("this", _placed(exp.to_identifier(prefix + before, quoted=True), column))
+                    column.set("table", exp.to_identifier(name))
+                    break
+        return tuple(given[LEFT]), tuple(given[RIGHT])
 
-
-def _means(column: exp.Column, side: _Side, select: exp.Select) -> bool:
-    """Tell whether a column below the SELECT is one of the side, not of a relation of that name further in."""
-    if column.table.lower() != side.alias or column.name.lower() not in side.columns:
-        return False
-    inner = column.parent_select
-    while inner is not None and inner is not select:
-        if side.alias in (item.alias_or_name.lower() for item in _items(inner)):
+    def _means(self, column: exp.Column, side: _Side) -> bool:
+        """Tell whether a column below the SELECT is one of the side, not of a relation of that name further in."""
+        rows = next(iter(side.rows.values()))
+        names = {known.name.lower() for known in rows.properties.columns}
+        if column.table.lower() != side.alias or column.name.lower() not in names:
             return False
-        inner = inner.parent_select
-    return True
+        inner = column.parent_select
+        while inner is not None and inner is not self.select:
+            if isinstance(inner, exp.Select) and side.alias in (i.alias_or_name.lower() for i in relations(inner)):
+                return False
+            inner = inner.parent_select
+        return True
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A join as a reader of the rows of a side."""
+
+    order_by: tuple[exp.Ordered, ...]
+    span: Span
+
+
+def _refuse_others(on: Iterable[exp.Expr], sides: set[str], place: Span) -> None:
+    """Refuse an ON that reads a relation which is joined later, as a name without its table may after USING."""
+    for part in on:
+        other = next((c for c in part.find_all(exp.Column) if c.table.lower() not in sides), None)
+        if other is not None:
+            raise ProgrammingError(
+                f"ON reads {other.table}, which is joined later",
+                place,
+                "write the table before the name of each column",
+            )
+
+
+def _meeting(condition: JoinCondition, kind: JoinKind) -> list[tuple[exp.Expr, exp.Expr]]:
+    """Return keys that are NULL, so that they meet nobody, in rows that fail what ON asks of their side alone."""
+    keys: list[tuple[exp.Expr, exp.Expr]] = []
+    if condition.own[0]:
+        keys.append((_if(condition.own[0]), exp.true()))
+    if condition.own[1] and kind == JoinKind.FULL:
+        keys.append((exp.true(), _if(condition.own[1])))
+    return keys
+
+
+def _if(conditions: Iterable[exp.Expr]) -> exp.Case:
+    return exp.case().when(exp.and_(*(part.copy() for part in conditions)), exp.true())
+
+
+def _check_times(left: _Side, right: _Side, place: Span) -> None:
+    kinds = [next(iter(side.rows.values())).properties.event_time_type.lower() for side in (left, right)]
+    if kinds[0] != kinds[1] or not kinds[0].startswith("timestamp"):
+        raise NotSupportedError(
+            f"a join of streams whose event times are {kinds[0].upper()} and {kinds[1].upper()} is not supported",
+            place,
+            "two TIMESTAMP, or two TIMESTAMP_NTZ, are",
+        )
+
+
+def _time(rows: Sql) -> str:
+    return rows.properties.event_time.column.lower()
+
+
+def _of_pair(condition: exp.Expr, left: str, right: str) -> exp.Expr:
+    """Return a condition on pairs with LEFT and RIGHT as the names of the sides."""
+    names = {left: LEFT, right: RIGHT}
+    copy = condition.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", exp.to_identifier(names[column.table.lower()]))
+    return copy
 
 
 def _plain(expression: exp.Expr) -> exp.Expr:
@@ -249,34 +380,13 @@ def _plain(expression: exp.Expr) -> exp.Expr:
     return copy
 
 
+def _placed(name: exp.Identifier, column: exp.Column) -> exp.Identifier:
+    """Return a new name for a column, with its place in the text."""
+    name.meta.update(column.this.meta)
+    return name
+
+
 def _lower(expression: exp.Expr) -> exp.Expr:
     if not isinstance(expression, exp.Column):
         return expression
     return exp.column(expression.name.lower(), table=expression.table.lower())
-
-
-def _items(select: exp.Select) -> list[exp.Expr]:
-    """Return the relations of FROM and its JOINs."""
-    if select.args.get("from_") is None:
-        return []
-    return [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
-
-
-def _streams(nodes: Mapping[str, Node]) -> set[str]:
-    return {name for name, node in nodes.items() if node.properties.streaming}
-
-
-def _uses_by_part(query: exp.Query, streams: Collection[str]) -> Counter[int]:
-    """Return `_uses` of every part of a query, by its id."""
-    counted: Counter[int] = Counter()
-    for table in catalog_tables(query):
-        part: exp.Expr | None = table if table_name(table) in streams else None
-        while part is not None:
-            counted[id(part)] += 1
-            part = part.parent
-    return counted
-
-
-def _uses(part: exp.Expr, streams: Collection[str]) -> int:
-    """Count how often streams are named in a part of a query."""
-    return sum(table_name(table) in streams for table in catalog_tables(part))

@@ -68,19 +68,6 @@ def missing_bounds(conditions: Iterable[exp.Expr], times: Mapping[str, str]) -> 
     return [pair for pair in ((sides[0], sides[1]), (sides[1], sides[0])) if pair not in limited]
 
 
-def equates_sides(conditions: Iterable[exp.Expr], sides: Iterable[str]) -> bool:
-    """Tell whether the conditions say that a value of one side equals one of the other."""
-    sides = set(sides)
-    for condition in conditions:
-        for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
-            part = part.unnest()
-            if isinstance(part, _EQUAL):
-                left, right = ({c.table.lower() for c in side.find_all(exp.Column)} & sides for side in _sides(part))
-                if len(left) == len(right) == 1 and left != right:
-                    return True
-    return False
-
-
 @dataclass(frozen=True)
 class _Time:
     """The event time of a side and so many microseconds."""

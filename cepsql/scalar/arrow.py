@@ -9,7 +9,7 @@ from cepsql.scalar.ansi import may_fail
 from cepsql.scalar.arrow_kernels import ARROW_KERNELS
 from cepsql.scalar.columns import Value, all_rows, arrow_type
 from cepsql.scalar.spark_sql import spark_sql
-from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
+from cepsql.scalar.tree import Apply, Constant, Input, Leaf, Node, Session
 
 
 def arrow_obstacle(node: Node, session: Session) -> str | None:
@@ -27,10 +27,10 @@ def arrow_obstacle(node: Node, session: Session) -> str | None:
     return failing and f"{failing}, which may be an error in ANSI mode"
 
 
-def evaluate(node: Node, columns: Mapping[str, pa.Array], rows: int, session: Session) -> pa.Array:
+def evaluate(node: Node, columns: Mapping[Leaf, pa.Array], rows: int, session: Session) -> pa.Array:
     """Return the values of an expression, of the Arrow type of its Spark type, one for each of the rows.
 
-    node:    one without `arrow_obstacle`, whose inputs are names of columns.
+    node:    one without `arrow_obstacle`, whose inputs are keys of `columns`.
     columns: the columns that it reads.
     Raises OperationalError where Spark fails, too: an instant beyond 64 bits.
     """

@@ -50,6 +50,12 @@ class FittedSink(BatchSink):
     def claim(self) -> None:
         """Take the sink over from earlier epochs, as far as it knows of them."""
 
+    def forget(self) -> None:
+        """Remove what the sink keeps of the query beside its rows: it was dropped.
+
+        Raises OperationalError if the sink does not answer.
+        """
+
     def accept(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch in the sink's columns."""
         columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]

@@ -80,6 +80,16 @@ class TableSink(FittedSink):
         """Take the table over from earlier epochs of the query, and from its other checkpoints."""
         self._at_once(self._claim)
 
+    def forget(self) -> None:
+        """Remove the rows of the query in the table of writers; a process that still writes is refused."""
+        of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
+
+        def remove(connection: sa.Connection) -> None:
+            if sa.inspect(connection).has_table(WRITERS, self._schema):
+                connection.execute(sa.delete(self._writers).where(of_query))
+
+        self._at_once(remove)
+
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a micro-batch in one transaction unless it was written before."""
         columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]

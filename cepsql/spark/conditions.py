@@ -1,8 +1,10 @@
 """The conditions of a match program by the rules and types of a Spark session."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType
 
 from cepsql.matching.match_operator import row_layout
 from cepsql.pattern.leaf_types import typed_condition
@@ -24,23 +26,40 @@ def in_session(frame: DataFrame, program: MatchProgram) -> MatchProgram:
     Raises NotSupportedError for a condition that cannot be computed as Spark would on the types of the columns.
     """
     conditions = [condition for condition in program.conditions if condition is not None]
-    spark = frame.sparkSession
-    ansi = setting(spark, _ANSI).lower() == "true"
     if not conditions:
-        return replace(program, session=Session(ansi))
+        return replace(program, session=Session(is_ansi(frame.sparkSession)))
     types = _column_types(frame, program)
-    checked = [typed_condition(condition, types, Session(ansi, _ANY_ZONE)) for condition in conditions]
+    session = session_for(
+        frame.sparkSession, lambda any_zone: [typed_condition(c, types, any_zone) for c in conditions]
+    )
+    return replace(program, session=session)
+
+
+def is_ansi(spark: SparkSession) -> bool:
+    """Tell whether a session computes by the rules of ANSI mode."""
+    return setting(spark, _ANSI).lower() == "true"
+
+
+def session_for(spark: SparkSession, conditions: Callable[[Session], Iterable[Node]]) -> Session:
+    """Return what conditions must know of a session: its time zone only where they read clocks, for it is large.
+
+    conditions: gives them, typed, for a session whose time zone does not matter.
+    """
+    ansi = is_ansi(spark)
+    checked = conditions(Session(ansi, _ANY_ZONE))
     zoned = any(_reads_clock(node) for condition in checked for node in nodes(condition))
-    return replace(program, session=Session(ansi, session_zone(spark) if zoned else Zone()))
+    return Session(ansi, session_zone(spark) if zoned else Zone())
 
 
 def _column_types(frame: DataFrame, program: MatchProgram) -> dict[str, Type]:
     """Return the types that conditions see; `t` is the microseconds of a TIMESTAMP where a condition reads it."""
     fields = frame.selectExpr(*layout_columns(frame, row_layout(program))).schema.fields
-    return {field.name: _type(field.dataType.simpleString()) for field in fields} | {"t": TIMESTAMP}
+    return {field.name: value_type(field.dataType) for field in fields} | {"t": TIMESTAMP}
 
 
-def _type(name: str) -> Type:
+def value_type(spark_type: DataType) -> Type:
+    """Return the type by which conditions compute with the values of a column."""
+    name = spark_type.simpleString()
     kind = parse_type(name)
     # Rows carry intervals without their units, and other types only to be handed on.
     return INTERVAL if kind.name == "interval" else Type(name) if kind == UNKNOWN else kind

@@ -13,8 +13,8 @@ from sqlglot import exp
 from cepsql.analysis.aggregate_calls import aggregate_call, spread_distinct
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.window_groups import SessionWindow, WindowGroups
-from cepsql.operators.windows import END, FIRST, PLACE, START, FixedWindows, Sessions
+from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
+from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
 from cepsql.plan.identity import describe_window_groups
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
@@ -31,16 +31,13 @@ _FIRST, _PLACE = "__first", "__place"
 def window_aggregates(
     feeds: Sequence[Feed], groups: WindowGroups, observation: str, buckets: Buckets | None, markers: bool
 ) -> DataFrame:
-    """Return a row for each group of streams, merged in the order of event time, as soon as its window is over.
+    """Return a row for each group of streams, merged in the order of event time, as soon as its window is over; or its
+    rows.
 
     feeds:   streams of the same columns and types.
     markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
     """
-    window, layout = groups.window, groups.layout
-    if isinstance(window, SessionWindow):
-        operator: FixedWindows | Sessions = Sessions(layout, window.gap)
-    else:
-        operator = FixedWindows(layout, window.size, window.slide, window.offset)
+    operator = _operator(groups)
     identity = digest([STATE_VERSION, describe_window_groups(groups)])[:16]
     stage = run_stage(operator, feeds, identity, observation, buckets)
     frame = feeds[0].frame
@@ -49,20 +46,38 @@ def window_aggregates(
     found = unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
     kind = frame.schema[groups.time].dataType
     columns = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(groups.columns)]
-    bounds = [f"{timestamp_of(name, kind)} AS {name}" for name in (START, END)]
+    micros = {START: START, END: END, TIME: f"{END} - 1000"}
+    bounds = [f"{timestamp_of(sql, kind)} AS {name}" for name, sql in micros.items()]
     marks = [BOUND] if markers else []
+    if groups.aggregates is None:
+        given = [column for column in columns if column.split(" AS ")[-1] not in map(quoted, micros)]
+        return found.selectExpr(*given, *bounds, *marks)
     rows = found.selectExpr(*columns, *bounds, f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *marks)
     return _aggregated(rows, groups, marks)
 
 
+def _operator(groups: WindowGroups) -> FixedWindows | Sessions | GivenWindows:
+    window, layout = groups.window, groups.layout
+    match window:
+        case FixedWindow(size, slide, offset):
+            return FixedWindows(layout, size, slide, offset)
+        case SessionWindow(gap):
+            return Sessions(layout, gap)
+        case Instants():
+            return FixedWindows(layout, 1, 1)
+        case GivenWindow(start, end):
+            names = {column.name: f"v{i}" for i, column in enumerate(groups.columns)}
+            return GivenWindows(layout, (names[start], names[end]))
+
+
 def _aggregated(rows: DataFrame, groups: WindowGroups, marks: list[str]) -> DataFrame:
     """Return the first row of each group with the aggregates; markers are groups of their own."""
-    keys = list(map(quoted, [*groups.keys, START, END, *marks]))
+    keys = list(map(quoted, [*groups.keys, START, END, TIME, *marks]))
     placed = rows.repartition(*keys).sortWithinPartitions(*keys, _PLACE)
     over = f"OVER (PARTITION BY {', '.join(keys)})"
     calls: list[str] = []
     distinct: dict[str, list[str]] = {}
-    for column, call in groups.aggregates:
+    for column, call in groups.aggregates or ():
         plain, values = _without_distinct(call, len(distinct))
         distinct |= values
         calls.append(f"{sql_of(plain)} {over} AS {quoted(column.name)}")

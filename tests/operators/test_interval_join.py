@@ -1,4 +1,4 @@
-"""Pairs of rows within a time, compared with a nested loop, whatever the micro-batches."""
+"""Joins within a time, compared with a nested loop, whatever the micro-batches."""
 
 import math
 from collections import Counter
@@ -9,11 +9,15 @@ from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepsql.operators.interval_join import IntervalJoin
+from cepsql.operators.interval_join import IntervalJoin, JoinKind
+from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
+from cepsql.scalar.tree import STANDARD_SESSION, Call, Literal
+from cepsql.scalar.types import BIGINT, STRING
+from cepsql.scalar.typing import typed
 
 KEYS = (Column("k0", ""), Column("k1", ""))
 LEFT = RowLayout(KEYS, Column("t", ""), (), (Column("v0", ""),))
@@ -23,7 +27,10 @@ SCHEMAS = (
     pa.schema([*KEY_FIELDS, ("v0", pa.int64()), ("bucket", pa.int32())]),
     pa.schema([*KEY_FIELDS, ("v0", pa.string()), ("v1", pa.bool_()), ("m", pa.int64()), ("bucket", pa.int32())]),
 )
-OUTER = pa.schema([("t", pa.int64()), ("v0", pa.string()), ("v1", pa.bool_()), ("m", pa.int64())])
+COLUMNS = (
+    pa.schema([("t", pa.int64()), ("v0", pa.int64())]),
+    pa.schema([("t", pa.int64()), ("v0", pa.string()), ("v1", pa.bool_()), ("m", pa.int64())]),
+)
 END = {"t": END_OF_TIME, "bucket": 0}
 BUCKETS = 2
 PLACES = {1.0: 0, 2.0: 1, 0.0: 0, math.nan: 1, None: 0}
@@ -85,28 +92,57 @@ def meet(one: dict, other: dict) -> bool:
     return one["k0"] == other["k0"] or (math.isnan(one["k0"]) and math.isnan(other["k0"]))
 
 
+def condition(text: str) -> PairCondition:
+    """Make the condition that the numbers of two rows have different remainders, in one way or another."""
+    numbers = Call("mod", (PairColumn(0, "v0"), Literal(3))), Call("mod", (PairColumn(1, "m"), Literal(3)))
+    different = Call("ne", numbers)
+    if text == "by row":
+        different = Call("ne", (Call("bit_count", numbers[:1]), Call("bit_count", numbers[1:])))
+    if text == "with NULL":
+        different = Call("and", (different, Call("eq", (PairColumn(0, "k1"), PairColumn(1, "k1")))))
+    types = {"v0": BIGINT, "m": BIGINT, "k1": STRING}
+    return PairCondition(typed(different, lambda leaf: types[leaf.name], STANDARD_SESSION), STANDARD_SESSION)
+
+
 RANGES = st.tuples(st.integers(-5, 5), st.integers(-5, 5)).map(sorted)
+CONDITIONS = st.sampled_from([None, None, "by column", "by row", "with NULL"])
 
 
-@settings(max_examples=examples(300))
-@given(batches(), RANGES, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.booleans())
-def test_a_nested_loop_gives_the_same(given, limits, delays, outer):
+def asked(text: str | None, one: dict, other: dict) -> bool:
+    if text == "by row":
+        return (one["v0"] % 3).bit_count() != (other["m"] % 3).bit_count()
+    return text is None or one["v0"] % 3 != other["m"] % 3
+
+
+@settings(max_examples=examples(500))
+@given(batches(), RANGES, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(JoinKind), CONDITIONS)
+def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
     low, high = limits
-    join = IntervalJoin(LEFT, RIGHT, low, high, OUTER if outer else None)
+    join = IntervalJoin(LEFT, RIGHT, low, high, kind, COLUMNS, None if text is None else condition(text))
     stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
     left, right = on_time(given, delays)
-    expected = [(a["v0"], b["v0"]) for a in left for b in right if meet(a, b) and low <= b["t"] - a["t"] <= high]
-    if outer:
-        met = {one for one, _ in expected}
-        expected += [(a["v0"], None) for a in left if a["v0"] not in met]
+    pairs = [
+        (a["v0"], b["v0"])
+        for a in left
+        for b in right
+        if meet(a, b) and low <= b["t"] - a["t"] <= high and asked(text, a, b)
+    ]
+    ones, others = {one for one, _ in pairs}, {other for _, other in pairs}
+    expected = pairs if kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL) else []
+    if kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI):
+        expected = expected + [(a["v0"], None) for a in left if a["v0"] not in ones]
+    if kind == JoinKind.FULL:
+        expected = expected + [(None, b["v0"]) for b in right if b["v0"] not in others]
+    if kind == JoinKind.SEMI:
+        expected = [(one, None) for one in ones]
     found, before = [], BEGINNING
     for output, bound, states in run(stage, given):
         for row in output:
-            assert row["t"] == max(time for time in (row["l_t"], row["r_t"]) if time is not None)
+            times = [row["l_t"], row.get("r_t")]
+            assert row["t"] == max(time for time in times if time is not None)
             assert row["t"] > before - join.hold
-            assert row["l_t"] > before - join.holds[0]
-            assert row["r_t"] is None or row["r_t"] > before - join.holds[1]
-        found += [(row["l_v0"], row["r_v0"]) for row in output]
+            assert all(time is None or time > before - hold for time, hold in zip(times, join.holds, strict=True))
+        found += [(row["l_v0"], row.get("r_v0")) for row in output]
         before = bound
         for state in states.values():
             kept = decode(state, join, "").kept
@@ -118,7 +154,7 @@ def test_a_nested_loop_gives_the_same(given, limits, delays, outer):
 
 
 def test_columns_of_both_sides():
-    join = IntervalJoin(LEFT, RIGHT, 0, 5, OUTER)
+    join = IntervalJoin(LEFT, RIGHT, 0, 5, JoinKind.LEFT, COLUMNS)
     stage = Stage(join, (Input(0, 0), Input(0, 1)), "")
     key = {"k0": 1.0, "k1": "x", "bucket": 0}
     left = [key | {"t": 1, "v0": 7}, key | {"t": 20, "v0": 8}]
@@ -129,9 +165,9 @@ def test_columns_of_both_sides():
     assert outputs == [[pair], [alone]]
 
 
-@pytest.mark.parametrize("outer", [None, OUTER])
-def test_a_side_may_never_come(outer):
-    stage = Stage(IntervalJoin(LEFT, RIGHT, 0, 5, outer), (Input(0, 0), Input(0, 1)), "")
+@pytest.mark.parametrize("kind", JoinKind)
+def test_a_side_may_never_come(kind):
+    stage = Stage(IntervalJoin(LEFT, RIGHT, 0, 5, kind, COLUMNS), (Input(0, 0), Input(0, 1)), "")
     left = [{"k0": 1.0, "k1": "x", "bucket": 0, "t": 1, "v0": 7}]
     outputs = [[row["l_v0"] for row in output] for output, _, _ in run(stage, [(left, [])])]
-    assert outputs == [[], [7] if outer else []]
+    assert outputs == [[], [7] if kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI) else []]

@@ -110,7 +110,7 @@ SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t JOIN orders AS o ON t.sy
 ~~~~
 SELECT * FROM (SELECT t.sym, t.ts, o.id FROM ticks AS t LEFT JOIN orders AS o ON t.sym = o.customer AND o.at BETWEEN t.ts AND t.ts + INTERVAL '2' MINUTES WHERE t.qty > 1) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.id AS a PATTERN (A B))
 ----
-query.inputs.__match_0.inputs[0].inputs.__join.between[1] was 60000000 and is 120000000; query.inputs.__match_0.inputs[0].inputs.__join.inputs[0].sql was SELECT * FROM ticks AS t and is SELECT * FROM ticks AS t WHERE t.qty > 1; query.inputs.__match_0.inputs[0].inputs.__join.join was [['sym', 'customer']] and is nothing; and 1 more
+query.inputs.__match_0.inputs[0].inputs.__join_2.between[1] was 60000000 and is 120000000; query.inputs.__match_0.inputs[0].inputs.__join_2.inputs[0].sql was SELECT * FROM ticks AS t and is SELECT * FROM ticks AS t WHERE t.qty > 1; query.inputs.__match_0.inputs[0].inputs.__join_2.join was [['sym', 'customer']] and is nothing; and 1 more
 the same match ids
 ====
 SELECT LAG(qty) OVER (PARTITION BY sym ORDER BY ts) AS before FROM ticks
@@ -140,4 +140,11 @@ SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FR
 SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FROM ticks GROUP BY window(ts, '60 seconds'))
 ----
 the same query
+the same match ids
+====
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY sym, window_start
+~~~~
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE, OFFSET 1 SECOND) GROUP BY sym, window_start
+----
+query.inputs.__groups_2.windows.offset was 0 and is 1000000
 the same match ids

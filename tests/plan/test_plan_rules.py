@@ -8,6 +8,7 @@ from catalog import engine
 from golden import check, params
 
 from cepsql.language.tokens import DIALECT
+from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import IntervalJoin, Match, Node, Read, Sql, inputs
 from cepsql.plan.rules import RULES
 
@@ -25,10 +26,11 @@ def dump(node: Node) -> list[str]:
             )
         case Match(match, _, markers):
             line = f"Match {match.clause.name}{'  with markers' if markers else ''}"
-        case IntervalJoin(_, keys, low, high, _, time, outer, markers):
+        case IntervalJoin(_, _, keys, low, high, _, time, kind, _, sides, markers):
             equal = ", ".join(f"{one.sql(dialect=DIALECT)} = {other.sql(dialect=DIALECT)}" for one, other in keys)
-            kind = "LeftJoin" if outer else "IntervalJoin"
-            line = f"{kind} {equal}  from {low} to {high}  by {time}{'  with markers' if markers else ''}"
+            spoken = "Join" if kind == JoinKind.INNER else f"{kind.capitalize()}Join"
+            of_sides = "" if sides == (0, 1) else f"  of sides {sides}"
+            line = f"{spoken} {equal}  from {low} to {high}  by {time}{of_sides}{'  with markers' if markers else ''}"
         case _:
             line = type(node).__name__
     return [line, *(f"  {below}" for part in inputs(node) for below in dump(part))]

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Node, Ordered, Sql, transform
+from cepsql.plan.nodes import IntervalJoin, Node, Ordered, Sql, transform
 from cepsql.plan.union import union_branches
 
 
@@ -19,7 +19,12 @@ def split_unions(root: Node) -> Node:
 def _split(node: Node) -> Node:
     if not isinstance(node, Ordered) or not node.properties.streaming:
         return node
-    return replace(node, inputs=tuple(branch for below in node.inputs for branch in input_branches(below)))
+    branches = [input_branches(below) for below in node.inputs]
+    inputs = tuple(branch for parts in branches for branch in parts)
+    if not isinstance(node, IntervalJoin):
+        return replace(node, inputs=inputs)
+    sides = tuple(side for side, parts in zip(node.sides, branches, strict=True) for _ in parts)
+    return replace(node, inputs=inputs, sides=sides)
 
 
 def input_branches(below: Node) -> list[Node]:

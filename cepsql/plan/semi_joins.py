@@ -1,0 +1,74 @@
+"""Conditions that ask whether another stream has a row, EXISTS and IN, are written as SEMI and ANTI joins."""
+
+from collections.abc import Collection
+
+from sqlglot import exp
+
+from cepsql.analysis.plain_sql import conjuncts
+from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.plan.join_order import relations
+
+_FURTHER = ("joins", "group", "having", "limit", "offset", "laterals", "distinct", "qualify", "with_")
+
+
+def with_semi_joins(select: exp.Select, streams: Collection[str]) -> exp.Select:
+    """Return a SELECT without the conditions of its WHERE that ask whether a stream has a row, and with joins for
+    them; the same SELECT if it has none that can be written so.
+
+    select: with the table of every column.
+    """
+    where = select.args.get("where")
+    parts = conjuncts(where.this) if where is not None else []
+    taken = {item.alias_or_name.lower() for item in relations(select)}
+    found = [_join(part, streams, taken) for part in parts]
+    if not any(found):
+        return select
+    copy = select.copy()
+    rest = [part.copy() for part, join in zip(parts, found, strict=True) if join is None]
+    copy.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+    copy.set("joins", [*(copy.args.get("joins") or []), *filter(None, found)])
+    return copy
+
+
+def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp.Join | None:
+    """Return the join that a condition is, None for other conditions; its relation has a name that is not taken."""
+    kind, asked = "SEMI", condition
+    if isinstance(condition, exp.Not):
+        kind, asked = "ANTI", condition.this.unnest()
+    if isinstance(asked, exp.Exists):
+        query = asked.this.unnest()
+        further: list[exp.Expr] = []
+    elif isinstance(asked, exp.In) and asked.args.get("query") is not None and kind == "SEMI":
+        query = asked.args["query"].unnest()
+        if len(query.selects) != 1:
+            return None
+        further = [exp.EQ(this=asked.this.copy(), expression=query.selects[0].unalias().copy())]
+    else:
+        return None
+    if not isinstance(query, exp.Select) or any(query.args.get(part) for part in _FURTHER) or query.find(exp.AggFunc):
+        return None
+    if not any(table_name(table) in streams for table in catalog_tables(query)):
+        return None
+    item = query.args["from_"].this.copy()
+    conditions = [*further, *conjuncts(query.args["where"].this if query.args.get("where") else None)]
+    return exp.Join(
+        this=_renamed(item, conditions, taken),
+        side="LEFT",
+        kind=kind,
+        on=exp.and_(*(part.copy() for part in conditions)) if conditions else exp.true(),
+    )
+
+
+def _renamed(item: exp.Expr, conditions: list[exp.Expr], taken: set[str]) -> exp.Expr:
+    """Give a relation a name that no other one has, in it and in conditions over it."""
+    before = item.alias_or_name.lower()
+    name = before if before not in taken else f"__exists_{len(taken)}"
+    taken.add(name)
+    conditions[:] = [part.copy() for part in conditions]
+    for part in conditions:
+        for column in part.find_all(exp.Column):
+            if column.table.lower() == before:
+                column.set("table", exp.to_identifier(name))
+    alias = item.args.get("alias") or exp.TableAlias()
+    item.set("alias", exp.TableAlias(this=exp.to_identifier(name), columns=alias.args.get("columns")))
+    return item

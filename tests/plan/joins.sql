@@ -1,0 +1,153 @@
+# Joins of streams, with the plan that EXPLAIN LOGICAL shows.
+SELECT a.sym, b.price FROM ticks a JOIN orders o ON o.customer = a.sym AND o.at BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR JOIN ticks b ON b.sym = a.sym AND b.ts BETWEEN o.at AND o.at + INTERVAL '1' MINUTE AND b.price > a.price
+----
+Query  stream  sym string, price double
+  Sql  SELECT __join_3.`l_l_sym` AS sym, __join_3.`r_price` AS price FROM __join_3 WHERE __join_3.`r_price` > __join_3.`l_l_price`
+    Join __join_3  left.(`l_sym`) = right.(sym)
+      times: right.ts - left.r_at from 0 seconds to 1 minute
+      watermark: r_at - 0 seconds, ts - 10 seconds
+      state: rows not yet released by the watermark; rows of the left for 1 minute and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      Join __join_2  left.(sym) = right.(customer)
+        times: right.at - left.ts from 0 seconds to 1 hour
+        watermark: ts - 10 seconds, at - 0 seconds
+        state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
+        event time of pairs: r_at, given out as soon as the watermark reaches it
+        scan: Spark's: the streams are joined
+        Stream ticks  json  watermark ts - 10 seconds
+        Stream orders  csv  watermark at - 0 seconds
+      Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT a.sym, b.price FROM ticks a LEFT JOIN ticks b ON b.sym = a.sym AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' MINUTE AND b.price > a.price * 2 AND a.qty > 3 AND b.qty > 4 WHERE a.active
+----
+Query  stream  sym string, price double
+  Sql  SELECT __join_1.`l_sym` AS sym, __join_1.`r_price` AS price FROM __join_1
+    LeftJoin __join_1  left.(sym) = right.(sym) AND left.(CASE WHEN qty > 3 THEN TRUE END) = right.(TRUE)
+      times: right.ts - left.ts from 0 seconds to 1 minute
+      further condition on pairs: right.price > left.price * 2
+      watermark: ts - 10 seconds, ts - 10 seconds
+      state: rows not yet released by the watermark; rows of the left for 1 minute and of the right for 0 seconds after their time
+      event time of pairs: later, given out at most 1 minute after the watermark has reached it
+      scan: Spark's: the streams are joined
+      Sql  SELECT * FROM ticks AS a WHERE a.active
+        Stream ticks  json  watermark ts - 10 seconds
+      Sql  SELECT * FROM ticks AS b WHERE b.qty > 4
+        Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT sym, o.id, c.name FROM ticks FULL JOIN orders o ON customer = ticks.sym AND at = ts LEFT JOIN companies c USING (sym)
+----
+Query  stream  sym string, id bigint, name string
+  Sql  SELECT COALESCE(__join_3.`l_sym`, c.sym) AS sym, __join_3.`r_id` AS id, c.name AS name FROM __join_3 LEFT JOIN companies AS c ON __join_3.`l_sym` = c.sym
+    FullJoin __join_3  left.(sym) = right.(customer)
+      times: right.at - left.ts from 0 seconds to 0 seconds
+      watermark: ts - 10 seconds, at - 0 seconds
+      state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Stream ticks  json  watermark ts - 10 seconds
+      Stream orders  csv  watermark at - 0 seconds
+    Table companies  csv
+====
+SELECT a.sym FROM companies c, ticks a, orders o WHERE a.sym = o.customer AND c.sym = a.sym AND o.at = a.ts
+----
+Query  stream  sym string
+  Sql  SELECT __join_3.`l_sym` AS sym FROM __join_3 CROSS JOIN companies AS c WHERE c.sym = __join_3.`l_sym`
+    Join __join_3  left.(sym) = right.(customer)
+      times: right.at - left.ts from 0 seconds to 0 seconds
+      watermark: ts - 10 seconds, at - 0 seconds
+      state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Stream ticks  json  watermark ts - 10 seconds
+      Stream orders  csv  watermark at - 0 seconds
+    Table companies  csv
+====
+SELECT a.sym FROM ticks a JOIN companies c ON c.sym = a.sym JOIN orders o ON o.customer = c.name AND o.at = a.ts
+----
+Query  stream  sym string
+  Sql  SELECT __join_3.`l_a__sym` AS sym FROM __join_3
+    Join __join_3  left.(`c__name`) = right.(customer)
+      times: right.at - left.a__ts from 0 seconds to 0 seconds
+      watermark: a__ts - 10 seconds, at - 0 seconds
+      state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Sql  SELECT * FROM (SELECT a.sym AS `a__sym`, c.name AS `c__name`, a.ts AS `a__ts` FROM ticks AS a JOIN companies AS c ON c.sym = a.sym) AS __a_c
+        Stream ticks  json  watermark ts - 10 seconds
+        Table companies  csv
+      Stream orders  csv  watermark at - 0 seconds
+====
+SELECT a.sym FROM ticks a WHERE NOT EXISTS (SELECT 1 FROM orders WHERE customer = a.sym AND at BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR) AND a.qty IN (SELECT id FROM orders WHERE at = a.ts)
+----
+Query  stream  sym string
+  Sql  SELECT __join_3.`l_l_sym` AS sym FROM __join_3
+    SemiJoin __join_3  left.(`l_qty`) = right.(id)
+      times: right.at - left.l_ts from 0 seconds to 0 seconds
+      watermark: l_ts - 1 hour, at - 0 seconds
+      state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      AntiJoin __join_2  left.(sym) = right.(customer)
+        times: right.at - left.ts from 0 seconds to 1 hour
+        watermark: ts - 10 seconds, at - 0 seconds
+        state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
+        event time of pairs: l_ts, given out at most 1 hour after the watermark has reached it
+        scan: Spark's: the streams are joined
+        Stream ticks  json  watermark ts - 10 seconds
+        Stream orders  csv  watermark at - 0 seconds
+      Stream orders  csv  watermark at - 0 seconds
+====
+SELECT window(at, '1 hour').start, COUNT(*) FROM ticks a JOIN orders o ON customer = sym AND at BETWEEN ts AND ts + INTERVAL '1' HOUR GROUP BY window(at, '1 hour')
+----
+Query  stream  start unknown, _col_1 bigint
+  Sql  SELECT WINDOW(__join_2.`r_at`, '1 hour').start AS start, COUNT(*) AS _col_1 FROM __join_2 GROUP BY WINDOW(__join_2.`r_at`, '1 hour')
+    Spark's watermark  r_at
+      Join __join_2  left.(sym) = right.(customer)
+        times: right.at - left.ts from 0 seconds to 1 hour
+        watermark: ts - 10 seconds, at - 0 seconds
+        state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
+        event time of pairs: r_at, given out as soon as the watermark reaches it
+        scan: Spark's: the streams are joined
+        Stream ticks  json  watermark ts - 10 seconds
+        Stream orders  csv  watermark at - 0 seconds
+====
+SELECT a.sym FROM ticks a RIGHT JOIN orders o ON customer = sym AND at BETWEEN ts AND ts + INTERVAL '1' DAY WHERE qty > 4
+----
+Query  stream  sym string
+  Sql  SELECT __join_2.`r_sym` AS sym FROM __join_2 WHERE __join_2.`r_qty` > 4
+    LeftJoin __join_2  left.(customer) = right.(sym)
+      times: right.ts - left.at from -2 days to 0 seconds
+      further condition on pairs: left.at BETWEEN right.ts AND right.ts + INTERVAL '1' DAY
+      watermark: at - 0 seconds, ts - 10 seconds
+      state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 2 days after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Stream orders  csv  watermark at - 0 seconds
+      Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT p.k, p.n, q.n AS m FROM (SELECT sym AS k, window(ts, '1 minute') AS w, COUNT(*) AS n FROM ticks GROUP BY 1, 2) AS p JOIN (SELECT sym AS k, window(ts, '1 minute') AS w, COUNT(*) AS n FROM ticks GROUP BY 1, 2) AS q ON p.k = q.k AND p.w.start = q.w.start + INTERVAL '3' MINUTES
+----
+Query  stream  k string, n bigint, m bigint
+  Sql  SELECT __join_1.`l_k` AS k, __join_1.`l_n` AS n, __join_1.`r_n` AS m FROM __join_1
+    Join __join_1  left.(k) = right.(k)
+      times: right.__w_start - left.__w_start from -3 minutes to -3 minutes
+      watermark: __w_start - 1 minute, __w_start - 1 minute
+      state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 3 minutes after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      Sql  SELECT p.__w_start AS __w_start, p.k AS k, p.w AS w, p.n AS n, __bound FROM (SELECT __groups_1.window_start AS __w_start, __groups_1.sym AS k, NAMED_STRUCT('start', __groups_1.window_start, 'end', __groups_1.window_end) AS w, __groups_1.__a0 AS n, __bound FROM __groups_1) AS p
+        WindowAggregate __groups_1
+          windows: 1 minute, every 1 minute; group by: sym
+          __a0: COUNT(*)
+          watermark: ts - 10 seconds
+          state: rows not yet released by the watermark; rows of windows that are not over
+          event time: window_start, given out at most 1 minute after the watermark has reached it
+          Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
+      Sql  SELECT q.__w_start AS __w_start, q.k AS k, q.w AS w, q.n AS n, __bound FROM (SELECT __groups_1.window_start AS __w_start, __groups_1.sym AS k, NAMED_STRUCT('start', __groups_1.window_start, 'end', __groups_1.window_end) AS w, __groups_1.__a0 AS n, __bound FROM __groups_1) AS q
+        WindowAggregate __groups_1
+          windows: 1 minute, every 1 minute; group by: sym
+          __a0: COUNT(*)
+          watermark: ts - 10 seconds
+          state: rows not yet released by the watermark; rows of windows that are not over
+          event time: window_start, given out at most 1 minute after the watermark has reached it
+          Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
