@@ -15,7 +15,8 @@ from cepsql.shell.top import top
 
 def state(name: str, state: str = RUNNING, error: str | None = None, progress: dict | None = None, at: float = 100.0):
     return QueryState(
-        name, RUNNING, 0.0, 0, None, state, 0.0, "shell", 1, 0, error, None, progress, at, at
+        name=name, desired=RUNNING, desired_since=0.0, restarts_asked=0, state=state, state_since=0.0, owner="shell",
+        epoch=1, restarts=0, error=error, error_at=None, progress=progress, progress_at=at, now=at,
     )  # fmt: skip
 
 
