@@ -307,7 +307,7 @@ class Query:
             match_id = match_id_column(self.plan.logical)
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
-        target = open_sink(valued_sink(sink), writer)
+        target = open_sink(valued_sink(sink), writer, self.plan.changes)
         target.check(self.columns)
         return target
 
@@ -320,7 +320,7 @@ class Query:
         from cepsql.sinks import WriterIdentity, open_sink
 
         once = uuid.uuid4().hex
-        target = open_sink(valued_sink(sink), WriterIdentity(f"insert-{once}", 1, once))
+        target = open_sink(valued_sink(sink), WriterIdentity(f"insert-{once}", 1, once), self.plan.changes)
 
         def written() -> int:
             target.check(self.columns)

@@ -76,16 +76,16 @@ def plan_assigned_windows(
     if clause.offset is not None:
         offset = window_length(clause.offset, clause.span)
     if clause.kind == SESSION:
-        size = step = _as_fixed(size)
+        size = step = as_fixed(size)
     if kind == "timestamp_ntz":
         # All its days are equally long.
         monday = _FIRST_MONDAY if (step if clause.kind == HOPPING else size).unit == WEEKS else 0
-        size, step, offset = _as_fixed(size), _as_fixed(step), _as_fixed(offset)
+        size, step, offset = as_fixed(size), as_fixed(step), as_fixed(offset)
         offset = Length(offset.count + monday) if offset.fixed else offset
     spec = AssignedWindows(
         clause.kind, time.name, kind, size, step, offset, clause.partition_by, clause.timed, clause.span
     )
-    _check_lengths(spec, clause)
+    check_lengths(spec, clause.size, clause.step, clause.offset)
     return spec
 
 
@@ -114,35 +114,36 @@ def _time(clause: WindowClause, columns: Sequence[ColumnDefinition], watermark: 
     )
 
 
-def _as_fixed(length: Length) -> Length:
+def as_fixed(length: Length) -> Length:
     days = {DAYS: 1, WEEKS: 7}.get(length.unit)
     return Length(length.count * days * _DAY) if days else length
 
 
-def _check_lengths(spec: AssignedWindows, clause: WindowClause) -> None:
+def check_lengths(
+    spec: AssignedWindows, of_size: exp.Expr | None, of_step: exp.Expr | None, of_offset: exp.Expr | None
+) -> None:
+    """Raise ProgrammingError for windows that cannot be; told are the places of their lengths in the text."""
     size, step, offset = spec.size, spec.step, spec.offset
-    of_size, of_step, of_offset = (_place(part, clause) for part in (clause.size, clause.step, clause.offset))
-    for length, place in ((size, of_size), (step, of_step)):
+    at_size, at_step, at_offset = (
+        spec.span if part is None else span_of(part, spec.span) for part in (of_size, of_step, of_offset)
+    )
+    for length, place in ((size, at_size), (step, at_step)):
         if length.count <= 0:
             raise ProgrammingError("a window must be longer than zero", place)
     if spec.kind == SESSION and size.unit == MONTHS:
-        raise ProgrammingError("the gap of a session has no months", of_size)
+        raise ProgrammingError("the gap of a session has no months", at_size)
     if spec.kind in (HOPPING, CUMULATING) and not _fits(step, size):
-        raise ProgrammingError("windows must begin, or grow, at least as often as they are long", of_step)
+        raise ProgrammingError("windows must begin, or grow, at least as often as they are long", at_step)
     if spec.kind == CUMULATING and size.unit == step.unit and size.count % step.count:
-        raise ProgrammingError("the size of cumulating windows must be a multiple of their step", of_step)
+        raise ProgrammingError("the size of cumulating windows must be a multiple of their step", at_step)
     if spec.kind != SESSION and size.longest // step.shortest > _MOST_WINDOWS:
-        raise ProgrammingError(f"a row would lie in more than {_MOST_WINDOWS:,} windows", of_step)
+        raise ProgrammingError(f"a row would lie in more than {_MOST_WINDOWS:,} windows", at_step)
     begins = step if spec.kind == HOPPING else size
     if offset.unit == MONTHS or abs(offset.count if offset.fixed else offset.longest) >= begins.longest:
-        raise ProgrammingError("the offset must be less than the time between two windows, without months", of_offset)
+        raise ProgrammingError("the offset must be less than the time between two windows, without months", at_offset)
     if not offset.fixed and begins.fixed:
         hint = "say it in hours"
-        raise ProgrammingError("windows of a fixed length have an offset of a fixed length", of_offset, hint)
-
-
-def _place(part: exp.Expr | None, clause: WindowClause) -> Span | None:
-    return span_of(part, clause.span) if part is not None else clause.span
+        raise ProgrammingError("windows of a fixed length have an offset of a fixed length", at_offset, hint)
 
 
 def _fits(step: Length, size: Length) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
@@ -62,6 +63,7 @@ class WindowGroups:
                 they are; None for the rows themselves, with START, END and TIME.
     given:      which of these what comes out is followed by; with `Instants` it is the key.
     layout:     the columns that travel; the values v0, v1, ... are `columns`.
+    emission:   when they come out; groups that change have a last column OPERATION.
     """
 
     name: str
@@ -72,6 +74,7 @@ class WindowGroups:
     aggregates: tuple[tuple[ColumnDefinition, exp.Expr], ...] | None
     given: str
     layout: RowLayout
+    emission: Emission = ON_CLOSE
 
     @property
     def output(self) -> tuple[ColumnDefinition, ...]:
@@ -81,12 +84,15 @@ class WindowGroups:
         if self.aggregates is None:
             taken = {START, END, TIME}
             return (*(column for column in self.columns if column.name not in taken), *bounds)
-        return (*(types[key] for key in self.keys), *bounds, *(column for column, _ in self.aggregates))
+        changes = [ColumnDefinition(OPERATION, "string")] if self.emission.changing else []
+        return (*(types[key] for key in self.keys), *bounds, *(column for column, _ in self.aggregates), *changes)
 
     @property
     def watermark(self) -> Watermark | None:
         """The event time of what comes out, None if it can lie any time behind."""
         window = self.window
+        if self.emission != ON_CLOSE:
+            return None
         if isinstance(window, Instants):
             return Watermark(self.time, 0)
         if self.given != START:

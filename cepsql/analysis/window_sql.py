@@ -32,13 +32,27 @@ def windowed_query(rows: exp.Query, windows: AssignedWindows) -> exp.Query:
     return query
 
 
+def window_structs(windows: AssignedWindows, time: str) -> str:
+    """Return the SQL of an array of the windows that a time lies in, structs as window(...) gives them; NULL for NULL.
+
+    time: an expression.
+    """
+    start, end, condition = _bounds(windows, time, "i")
+    kind = windows.time_type
+    struct = f"NAMED_STRUCT('start', CAST({start} AS {kind}), 'end', CAST({end} AS {kind}))"
+    if not condition:
+        return f"CASE WHEN {time} IS NOT NULL THEN ARRAY({struct}) END"
+    numbers = f"FILTER(SEQUENCE(0, {_most(windows) - 1}), i -> {condition})"
+    return f"CASE WHEN {time} IS NOT NULL THEN TRANSFORM({numbers}, i -> {struct}) END"
+
+
 def window_times(windows: AssignedWindows, end: str) -> str:
     """Return the SQL of what comes behind the bounds of a window that ends at `end`: a column, or nothing."""
     return f", {end} - INTERVAL '0.001' SECOND AS {TIME}" if windows.timed else ""
 
 
 def _assigned(windows: AssignedWindows, time: str) -> str:
-    start, end, condition = _bounds(windows, time)
+    start, end, condition = _bounds(windows, time, f"{_PLACE}.i")
     kind = windows.time_type
     start, end = f"CAST({start} AS {kind})", f"CAST({end} AS {kind})"
     join = ""
@@ -56,9 +70,8 @@ def _most(windows: AssignedWindows) -> int:
     return -(-windows.size.longest // windows.step.shortest)
 
 
-def _bounds(windows: AssignedWindows, time: str) -> tuple[str, str, str]:
-    """Return the bounds of the window number `i` of a row, and the condition for there being one, if not always."""
-    number = f"{_PLACE}.i"
+def _bounds(windows: AssignedWindows, time: str, number: str) -> tuple[str, str, str]:
+    """Return the bounds of the window with a number of a row, and the condition for there being one, if not always."""
     if windows.kind == CUMULATING:
         first = _begin(windows, time, windows.size, "0")
         whole = _begin(windows, time, windows.size, "1")

@@ -4,10 +4,11 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from cepsql.analysis.emission import CLOSE, ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow
+from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
@@ -45,6 +46,7 @@ from cepsql.plan.nodes import (
 )
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
+from cepsql.plan.window_groups import window_call
 from cepsql.scalar.tree import Call, Literal, Parameter
 
 _SIGNS = {
@@ -77,9 +79,17 @@ def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
+    lines += [f"  emit: {emitted}" for emitted in _emitted_by_spark(plan)]
     lines += _indented(_node(plan.root, scan_obstacle))
     lines += [f"  notice: {notice}" for notice in plan.notices]
     return "\n".join(lines)
+
+
+def _emitted_by_spark(plan: Plan) -> list[str]:
+    """Tell when groups of windows that Spark makes come out."""
+    group = plan.root.query.args.get("group") if isinstance(plan.root, Sql) and plan.streaming else None
+    windowed = group is not None and any(window_call(key) is not None for key in group.expressions)
+    return ["once, with the batch after the one in which a window is over"] if windowed else []
 
 
 def explain_pattern(plan: Plan) -> str:
@@ -201,9 +211,27 @@ def _window_lines(node: WindowAggregate) -> list[str]:
         f"  windows: {window}; {keys}",
         *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates or ()),
         f"  watermark: {groups.time} - {', '.join(delays)}",
-        "  state: rows not yet released by the watermark; rows of windows that are not over",
-        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, sessions have any length",
+        *_emission_lines(groups.emission),
+        f"  event time: {time.column}, {_hold(time.delay)}" if time else _no_time(groups),
     ]
+
+
+def _no_time(groups: WindowGroups) -> str:
+    reason = "sessions have any length" if groups.emission == ON_CLOSE else "groups come out at times of their own"
+    return f"  event time: none, {reason}"
+
+
+def _emission_lines(emission: Emission) -> list[str]:
+    """Return the lines that say when groups come out, and what is kept for them."""
+    if emission == ON_CLOSE:
+        kept = "rows not yet released by the watermark; rows of windows that are not over"
+        return [f"  state: {kept}", "  emit: once, when a window is over"]
+    lateness = _duration(emission.lateness)
+    state = f"  state: rows of windows until {f'{lateness} after ' if emission.lateness else ''}they are over"
+    if emission.kind == CLOSE:
+        return [state, f"  emit: once, {lateness} after a window is over"]
+    times = "whenever they change" if emission.every is None else f"every {_duration(emission.every)} of event time"
+    return [state, f"  emit: groups {times}, with what each row does in {OPERATION}"]
 
 
 def _match_lines(node: Match) -> list[str]:

@@ -40,7 +40,7 @@ _RELATION_ENDS = _JOIN_WORDS | {
 }  # fmt: skip
 _CLAUSE_STARTS = {
     "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROW", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
-    "SUBSET": None, "DEFINE": None, "PARTITION BY": None, "WITH": "HEARTBEAT",
+    "SUBSET": None, "DEFINE": None, "PARTITION BY": None, "WITH": "HEARTBEAT", "ALLOWED": "LATENESS",
 }  # fmt: skip
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 """What TABLE(...) takes."""
@@ -207,8 +207,12 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return following == "ROW"
         case "QUERY" | "EXTENDED" if "NAME" in choices:
             return bool(following)
-        case "DEDUPLICATE" | "WINDOW":
+        case "DEDUPLICATE":
             return _begins_operator(text, at)
+        case "WINDOW":
+            return _begins_operator(text, at) or text.word(at - 1) == "ON"
+        case "EMIT":
+            return _begins_emit(text, at)
         case "TABLE" if "RELATION" in choices:
             return _begins_window_function(text, at)
         case "FIRST" | "LAST":
@@ -255,7 +259,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
 
     def stops(i: int) -> bool:
         ends = text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN")
-        return ends or _begins_operator(text, i) or _begins_key(text, i)
+        return ends or _begins_operator(text, i) or _begins_key(text, i) or (i > at and _begins_emit(text, i))
 
     return _run(text, at, stops, nested=True)
 
@@ -292,7 +296,7 @@ def _relation_end(text: Text, at: int) -> int:
             return True
         # LATERAL VIEW ends a relation; JOIN LATERAL (...) begins one.
         ends = text.word(i) in _RELATION_ENDS or text.raw(i) in (";", "|>") or text.word(i) == "LATERAL"
-        return i > at and (ends or _begins_operator(text, i) or _begins_key(text, i))
+        return i > at and (ends or _begins_operator(text, i) or _begins_key(text, i) or _begins_emit(text, i))
 
     return _run(text, at, stops, nested=True)
 
@@ -312,7 +316,7 @@ def _ends_type(text: Text, i: int) -> bool:
 
 def _alias_end(text: Text, at: int) -> int:
     name = at + 1 if text.word(at) == "AS" else at
-    if _begins_key(text, at) or _begins_operator(text, at):
+    if _begins_key(text, at) or _begins_operator(text, at) or _begins_emit(text, at):
         return at
     if not _is_name(text, name) or (
         name == at and text.word(at) in _RELATION_ENDS | {"PIVOT", "LATERAL", "TABLESAMPLE"}
@@ -360,6 +364,15 @@ def _begins_clause(text: Text, i: int) -> bool:
 def _begins_key(text: Text, i: int) -> bool:
     """Tell whether the FOR KEY (...) of EXPLAIN MATCH begins here."""
     return text.word(i) == "FOR" and text.word(i + 1) == "KEY" and text.raw(i + 2) == "("
+
+
+def _begins_emit(text: Text, i: int) -> bool:
+    """Tell whether EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY begins here, at the end of a query."""
+    if text.word(i) != "EMIT":
+        return False
+    following = text.word(i + 1), text.word(i + 2)
+    ended = text.raw(i + 2) in ("", ";", ")") or following[1] == "ALLOWED"
+    return following == ("ON", "WINDOW") or following[0] == "EVERY" or (following[0] == "CHANGES" and ended)
 
 
 def _begins_operator(text: Text, i: int) -> bool:

@@ -123,6 +123,22 @@ Clause = MatchClause | DeduplicateClause | WindowClause
 
 
 @dataclass(frozen=True)
+class EmitClause:
+    """EMIT ...: when the groups of windows come out.
+
+    kind:     "close" (once, when their window is over), "changes" (whenever they change) or "every" (as they are then,
+              each time that event time has gone on by an interval).
+    every:    that interval.
+    lateness: how long after that a row may come that still counts.
+    """
+
+    kind: str
+    every: exp.Expr | None
+    lateness: exp.Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class Query:
     """A query in which every MATCH_RECOGNIZE, DEDUPLICATE and WINDOW (...) is a placeholder table.
 
@@ -131,6 +147,7 @@ class Query:
                of each operator with what it reads, without its alias.
     parameters: the parameters in the text; an empty one stands for those whose place is not known.
     values:    SQL of the parameters' values, once they are bound.
+    emit:      its EMIT clause.
     """
 
     expression: exp.Query
@@ -142,6 +159,7 @@ class Query:
     operator_places: Mapping[str, Span] = field(default_factory=dict, compare=False)
     parameters: tuple[Name, ...] = field(default=(), compare=False)
     values: Mapping[str, str] = field(default_factory=dict, compare=False)
+    emit: EmitClause | None = None
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         if word == "MATCH" and words[i + 1 : i + 2] in (["RECOGNIZE"], ["_RECOGNIZE"], ["RECOGNISE"]):
             return "MATCH_RECOGNIZE is one word"
     if words[index] == "EMIT" or (words[index] in ("CHANGES", "FINAL") and "EMIT" in words):
-        return "EMIT is not needed: a query over a stream gives its rows as they are found"
+        return "at the end of a query: EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY INTERVAL '1' MINUTE"
     if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
         return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
     for word in reversed(words[max(0, index - 2) : index + 1]):

@@ -30,6 +30,7 @@ from cepsql.language.statements import (
     DescribeQuery,
     Drop,
     DropSavepoint,
+    EmitClause,
     Explain,
     ExplainMatch,
     ExplainReplace,
@@ -192,6 +193,9 @@ class _Translator:
 
     def create_view(self, tree: Tree) -> CreateView:
         query = self.query(_needed(tree, "query"))
+        if query.emit is not None:
+            hint = "the query that reads the view may have it"
+            raise NotSupportedError("EMIT in a view is not supported", query.emit.span, hint, self.text.sql)
         return CreateView(
             self._qualified(_needed(tree, "qualified_name")),
             query,
@@ -339,6 +343,8 @@ class _Translator:
     # Queries
 
     def query(self, tree: Tree) -> Query:
+        emit = _subtree(tree, "emit")
+        tree = Tree(tree.data, [part for part in tree.children if part is not None and part is not emit])
         tokens = self._query_tokens(tree)
         expression = parse_island(self.text, tokens)
         self._forget_inner_aliases(expression)
@@ -357,7 +363,16 @@ class _Translator:
             self.inputs,
             self.places,
             tuple(Name(name, place) for place, name in self.text.parameters),
+            emit=None if emit is None else self._emit(emit),
         )
+
+    def _emit(self, tree: Tree) -> EmitClause:
+        words = [child for child in tree.children if isinstance(child, Token) and child.type != "EXPRESSION"]
+        kind = {"ON": "close", "CHANGES": "changes", "EVERY": "every"}[_type(words[1])]
+        lengths = [self._expression(island) for island in _values(tree)]
+        every = lengths.pop(0) if kind == "every" else None
+        span = self.text.span(_begin(words[0]), _begin(words[0]) + (4 if kind == "close" else 2))
+        return EmitClause(kind, every, lengths[0] if lengths else None, span)
 
     def _start(self, part: Tree | Token) -> int:
         """Return the token with which a part of a query begins."""

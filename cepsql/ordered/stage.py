@@ -43,11 +43,18 @@ class Stage:
     """An operator with its inputs.
 
     identity: of the query; a state that was written under another one is refused.
+    lateness: None: rows come to the operator in the order of time, below the bound. Else they come as soon as they are
+              there, and a row is late only so many microseconds behind the bound.
     """
 
     operator: Operator
     inputs: tuple[Input, ...]
     identity: str
+    lateness: int | None = None
+
+    def late_bound(self, bound: int) -> int:
+        """Return the event time at or below which a row that comes now is late."""
+        return bound - (self.lateness or 0)
 
 
 @dataclass(frozen=True)
@@ -80,8 +87,9 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     The bound is the least over the inputs of the greatest event time less the delay, BEGINNING while one has shown no
     row. After the first heartbeat without new rows the greatest event time of an input that has heartbeats grows as the
     clock does; an input that has shown no row is not waited for then. Rows at or below the new bound are released; rows
-    at or below the old one are late, counted and dropped; the others wait. Without heartbeats the output depends on
-    the rows and on which of them are late only, not on how they were split into batches and packets.
+    at or below the old one are late, counted and dropped; the others wait, unless the stage lets them come at once.
+    Without heartbeats, what comes out in all depends on the rows and on which of them are late only, not on how they
+    were split into batches and packets.
     Raises OperationalError if the state is not of this query, of these column types, or of this version.
     """
     operator = stage.operator
@@ -94,7 +102,7 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     came = _receive(stage, before, packets)
     bound = max(before.bound, _bound(stage, came.greatest))
     _check_types(before, came.rows)
-    step, kept = release(operator, before.kept, came.rows, before.bound, bound)
+    step, kept = release(operator, before.kept, came.rows, before.bound, bound, stage.lateness is not None)
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
     written = encode(State(bound, came.greatest, came.silent, kept), operator, stage.identity)
     holds = standing(operator, kept)
@@ -118,11 +126,12 @@ def _receive(stage: Stage, before: State, packets: Iterable[bytes]) -> _Received
         opened[packet.input].append(packet)
     rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]
     counts = []
+    late_bound = stage.late_bound(before.bound)
     for mine, given in zip(opened, stage.inputs, strict=True):
-        on_time, counted = _on_time(mine, before.bound)
+        on_time, counted = _on_time(mine, late_bound)
         rows[given.side] += on_time
         counts.append(counted)
-    rejected = tuple(rejected_rows(mine, before.bound) for mine in opened)
+    rejected = tuple(rejected_rows(mine, late_bound) for mine in opened)
     return _Received(*_progress(stage, before, opened), rows, tuple(counts), rejected)
 
 

@@ -8,6 +8,7 @@ from itertools import takewhile
 from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
+from cepsql.analysis.emission import ON_CLOSE
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
@@ -69,6 +70,7 @@ def describe_window_groups(groups: WindowGroups) -> dict:
         "group by": list(groups.keys),
         "aggregates": found,
         "columns": [column.name for column in groups.columns],
+        **({"emit": asdict(groups.emission)} if groups.emission != ON_CLOSE else {}),
     }
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from sqlglot import exp
 
 from cepsql.analysis.deduplicate import plan_deduplicate
+from cepsql.analysis.emission import plan_emission
 from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
@@ -21,7 +22,9 @@ from cepsql.language.guard import deep_stack
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.language.translate import statements
 from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
+from cepsql.plan.calendar_windows import with_calendar_windows
 from cepsql.plan.distinct import hoist_distinct
+from cepsql.plan.emission import with_emission
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.reader import Reader
@@ -52,6 +55,11 @@ class Plan:
     def properties(self) -> Properties:
         """What is known of the rows that the query gives."""
         return self.logical.properties
+
+    @property
+    def changes(self) -> bool:
+        """Whether the rows say what each does to the result, in the column OPERATION of `cepsql.analysis.emission`."""
+        return self.query.emit is not None and plan_emission(self.query.emit).changing
 
     @property
     def streaming(self) -> bool:
@@ -124,12 +132,16 @@ class _Planner:
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
         refuse_groups_beside(root)
+        if query.emit is not None:
+            root = with_emission(root, query.emit, self._checked)
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
             root = hoist_assigned_groups(root, query.span, self._checked)
         if view is None:
             # What reads a view says which of the event times in its joins matters.
             root = hoist_joins(root, None, self._checked, query.span)
+        if view is None or not root.resolved.streaming:
+            root = with_calendar_windows(root)
         if root.properties.streaming:
             refuse_on_streams(root)
             expression, limit = _take_limit(root.query)

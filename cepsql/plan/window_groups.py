@@ -10,9 +10,11 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.assigned_windows import CUMULATING, SESSION, TUMBLING, AssignedWindows
+from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, flatten_names
 from cepsql.analysis.window_groups import GivenWindow, Instants, Window, plan_window, plan_window_groups
+from cepsql.analysis.window_sql import windowed_query
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.windows import END, START, TIME
@@ -24,6 +26,7 @@ from cepsql.plan.assigned_windows import (
     refuse_grouping_sets,
     traced_window,
 )
+from cepsql.plan.calendar_windows import calendar_windows
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import Checked
 from cepsql.plan.reader import Reader
@@ -77,9 +80,24 @@ def hoist_assigned_groups(below: Sql, place: Span, checked: Checked) -> Sql:
     """
 
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
-        return _window_key(select) is None and _is_windowed(checked, select, nodes)
+        call = _window_key(select)
+        if call is not None:
+            return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
+        return _is_windowed(checked, select, nodes)
 
     return hoist_selects(below, wanted, partial(_hoisted, END, checked), place)
+
+
+def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: Checked) -> Sql:
+    """Return a whole query whose outermost SELECT reads an operator with its groups, which come out as EMIT says.
+
+    The query itself is returned if that SELECT groups by no window.
+    """
+
+    def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+        return select.parent is None and _is_windowed(checked, select, nodes)
+
+    return hoist_selects(below, wanted, partial(_hoisted, END, checked, emission=emission), place)
 
 
 def _is_windowed(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
@@ -105,7 +123,7 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
     if group is None or not (grouped or any(not isinstance(node, Read) for node in below.values())):
         return None
     for key in group.expressions:
-        if isinstance(key, exp.Column) and _window_call(key) is None:
+        if isinstance(key, exp.Column) and window_call(key) is None:
             columns = RowsBelow()
             time = columns.take(key)
             with contextlib.suppress(Error):
@@ -135,10 +153,10 @@ def _window_key(select: exp.Select) -> exp.Anonymous | None:
     """Return the call of a window in GROUP BY."""
     group = select.args.get("group")
     keys = group.expressions if group is not None else []
-    return next((call for call in map(_window_call, keys) if call is not None), None)
+    return next((call for call in map(window_call, keys) if call is not None), None)
 
 
-def _window_call(node: exp.Expr) -> exp.Anonymous | None:
+def window_call(node: exp.Expr) -> exp.Anonymous | None:
     """Return the window that an expression is, or of which it is a bound."""
     node = node.unnest()
     if isinstance(node, exp.Dot):
@@ -156,7 +174,13 @@ def _is_bound(node: exp.Expr) -> bool:
 
 
 def _hoisted(
-    given: str, checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool
+    given: str,
+    checked: Checked,
+    select: exp.Select,
+    nodes: dict[str, Node],
+    place: Span,
+    whole: bool,
+    emission: Emission = ON_CLOSE,
 ) -> exp.Select:
     """Return a SELECT over the groups, which are a new entry of `nodes`."""
     fixed = _over_fixed_windows(select, nodes)
@@ -164,9 +188,9 @@ def _hoisted(
     found = _groups(given, checked, select, nodes, place)
     place = span_of(found.key, place) or place
     _refuse(select, place)
-    columns, time, window = found.columns, found.time, found.window
-    keys = [key for key in select.args["group"].expressions if _window_call(key) is None and not _is_bound(key)]
-    bounds = _assigned_keys(select, nodes) if isinstance(window, GivenWindow) else []
+    columns, time = found.columns, found.time
+    keys = [key for key in select.args["group"].expressions if window_call(key) is None and not _is_bound(key)]
+    bounds = _assigned_keys(select, nodes) if isinstance(found.window, GivenWindow) else []
     names = {key: columns.take(key).name for key in keys if key not in bounds}
     calls = _aggregates(select)
     aggregates = [
@@ -189,29 +213,40 @@ def _hoisted(
             span_of(found.call.expressions[0] if found.call is not None else found.key, place),
             "declare a computed column, such as at TIMESTAMP AS CAST(... AS TIMESTAMP), with the watermark",
         )
+    window = found.window
+    if found.call is not None:
+        calendar = calendar_windows(found.call, time.name, known.event_time_type.lower(), place)
+        if calendar is None:
+            window = plan_window(found.call, place)
+        else:
+            rows = Sql(windowed_query(rows.query, calendar), rows.inputs)
+            known, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
+    assert known.watermark is not None and window is not None
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
+    groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
-    return _outer(select, given_names, found.call, name)
+    outer = _outer(select, given_names, found.call, name)
+    return outer.select(exp.column(OPERATION, table=name)) if emission.changing else outer
 
 
 @dataclass(frozen=True)
 class _Groups:
     """Which groups a SELECT makes: the key with the window, the column with the event time, and the windows.
 
-    call: the call of window or session_window that the key is, if it is one.
+    call: the call of window or session_window that the key is, in place of windows.
     """
 
     key: exp.Expr
     columns: RowsBelow
     time: exp.Column
-    window: Window
+    window: Window | None = None
     call: exp.Expr | None = None
 
 
 def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str, Node], place: Span) -> _Groups:
-    columns, call = RowsBelow(frozenset(_BOUNDS)), _window_key(select)
+    columns, call = RowsBelow(frozenset({*_BOUNDS, OPERATION})), _window_key(select)
     if call is not None:
-        return _Groups(call, columns, columns.take(call.expressions[0]), plan_window(call, span_of(call, place)), call)
+        return _Groups(call, columns, columns.take(call.expressions[0]), call=call)
     keys = sorted(_assigned_keys(select, nodes), key=lambda key: key.name.lower() != given)
     read = read_windows(select, nodes)
     if read is not None and _tell_windows(read[1].assigned, {key.name.lower() for key in keys}):

@@ -69,7 +69,12 @@ class Feed:
 
 
 def run_stage(
-    operator: Operator, feeds: Sequence[Feed], identity: str, observation: str, buckets: Buckets | None = None
+    operator: Operator,
+    feeds: Sequence[Feed],
+    identity: str,
+    observation: str,
+    buckets: Buckets | None = None,
+    lateness: int | None = None,
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -78,6 +83,7 @@ def run_stage(
     observation: name under which each batch's progress shows `observed_counts`, summed, the greatest `bound`, and what
                  is held: `STANDING`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
+    lateness:    as of `cepsql.ordered.stage.Stage`.
     """
     spark = feeds[0].frame.sparkSession
     buckets = buckets or session_buckets(spark)
@@ -88,7 +94,7 @@ def run_stage(
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
     inputs = tuple(Input(feed.delay, feed.side, feed.chained, feed.name, feed.heartbeat) for feed in feeds)
-    stage = Stage(operator, inputs, identity)
+    stage = Stage(operator, inputs, identity, lateness)
     late = tuple(feed.late for feed in feeds)
     names = observed_counts(stage, Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0)))
     ddl = ", ".join(f"`{name}` BIGINT" for name in (*names, *STANDING)) + ", bound BIGINT, output BINARY"

@@ -60,7 +60,12 @@ def _query(query: Query) -> list[str]:
                 lines += _windows(clause)
             case DeduplicateClause():
                 lines += _deduplicate(clause)
-    return [*lines, f"query: {_sql(query.expression)}"]
+    lines.append(f"query: {_sql(query.expression)}")
+    if query.emit is not None:
+        lengths = ("every", query.emit.every), ("lateness", query.emit.lateness)
+        spoken = [f" {word} {_sql(length)}" for word, length in lengths if length is not None]
+        lines.append(f"  emit: {query.emit.kind}{''.join(spoken)}")
+    return lines
 
 
 def _windows(clause: WindowClause) -> list[str]:

@@ -454,3 +454,19 @@ query: SELECT * FROM (SELECT * FROM __window_0 AS z)
 SELECT size, step, gap, hopping FROM session AS advance WINDOW tumbling AS (ORDER BY size), window AS (ORDER BY step)
 ----
 query: SELECT size, step, gap, hopping FROM session AS advance WINDOW tumbling AS (ORDER BY size), window AS (ORDER BY step)
+====
+SELECT k, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k, window_end EMIT EVERY INTERVAL '5' SECONDS ALLOWED LATENESS INTERVAL '1' MINUTE
+----
+windows __window_0 over SELECT * FROM s
+  tumbling of INTERVAL '1' MINUTE
+query: SELECT k, COUNT(*) FROM __window_0 AS s GROUP BY k, window_end
+  emit: every every INTERVAL '5' SECONDS lateness INTERVAL '1' MINUTE
+====
+INSERT INTO a SELECT * FROM s x EMIT CHANGES; SELECT emit, changes FROM emit changes; SELECT * FROM s WHERE x = 1 EMIT ON WINDOW CLOSE
+----
+insert into a
+query: SELECT * FROM s AS x
+  emit: changes
+query: SELECT emit, changes FROM emit AS changes
+query: SELECT * FROM s WHERE x = 1
+  emit: close

@@ -148,3 +148,10 @@ SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE, OFFSET 1 SE
 ----
 query.inputs.__groups_2.windows.offset was 0 and is 1000000
 the same match ids
+====
+SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 minute') EMIT CHANGES
+~~~~
+SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 minute') EMIT CHANGES ALLOWED LATENESS INTERVAL '1' SECOND
+----
+query.inputs.__groups_1.emit.lateness was 0 and is 1000000
+the same match ids

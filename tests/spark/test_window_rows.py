@@ -1,6 +1,7 @@
 """The windows that WINDOW (...) and TABLE(...) give the rows of a table: Spark's own, and those of a calendar."""
 
 import datetime
+from collections import Counter
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -99,6 +100,21 @@ def test_days_weeks_and_months_are_those_of_the_clocks(engine):
     for clause, windows in CALENDAR.items():
         expected = sorted((str(at), str(begin), str(end)) for at in clocks for begin, end in windows(at))
         assert rows(engine, f"SELECT * FROM rows WINDOW {clause}") == expected, clause
+
+
+def test_so_are_those_of_window_in_sparks_words(engine):
+    engine, clocks = engine
+    for call, clause in (
+        ("window(ts, '1 day')", "TUMBLING (SIZE 1 DAY)"),
+        ("window(ts, '1 week')", "TUMBLING (SIZE 7 DAYS)"),
+        ("window(ts, INTERVAL '1' MONTH)", "TUMBLING (SIZE 1 MONTH)"),
+        ("window(ts, '3 days', '1 day')", "HOPPING (SIZE 3 DAYS, ADVANCE BY 1 DAY)"),
+    ):
+        found = engine.sql(f"""
+            SELECT CAST(window.start AS STRING) AS since, CAST(window.end AS STRING) AS until, COUNT(*) AS n
+            FROM rows GROUP BY {call}""").collect()
+        expected = Counter((str(begin), str(end)) for at in clocks for begin, end in CALENDAR[clause](at))
+        assert {(row.since, row.until): row.n for row in found} == expected, call
 
 
 def test_rows_lie_in_their_windows(engine):
