@@ -145,6 +145,15 @@ class StartClause:
 
 
 @dataclass(frozen=True)
+class StreamKey:
+    """PRIMARY KEY (names) DELETE WHEN condition, of a stream whose rows are changes of a table."""
+
+    names: tuple[Name, ...]
+    deletion: exp.Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class CreateSource:
     """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression)."""
 
@@ -160,6 +169,7 @@ class CreateSource:
     late_rows: LateRows | None = None
     value: ValueClause | None = None
     start: StartClause | None = None
+    key: StreamKey | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
 from cepsql.language.statements import DeduplicateClause, MatchClause, Query
 from cepsql.language.translate import statements
+from cepsql.plan.as_of_tables import join_tables_as_of
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
@@ -125,6 +126,7 @@ class _Planner:
                 matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
+        root = join_tables_as_of(root, query.span)
         root = hoist_over(root, self._checked, query.span)
         if view is None:
             # What reads a view says which of the event times in its joins matters.
@@ -191,6 +193,7 @@ class _Planner:
 
         Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
         """
+        below = join_tables_as_of(below, clause.span)
         if below.resolved.streaming:
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)
