@@ -19,6 +19,7 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import (
+    AsOfJoin,
     Deduplicate,
     IntervalJoin,
     Match,
@@ -28,12 +29,14 @@ from cepsql.plan.nodes import (
     Read,
     SparkWatermark,
     Sql,
+    StreamJoin,
     WindowAggregate,
     reads,
 )
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
 from cepsql.spark.arrow_scan import scan_packets, scan_session
+from cepsql.spark.as_of_join import join_as_of
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
@@ -180,6 +183,8 @@ class _Builder:
                 return window_aggregates(feeds, groups, self._observation(), self.buckets, node.markers)
             case IntervalJoin():
                 return join_stream(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case AsOfJoin():
+                return join_as_of(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
@@ -220,7 +225,7 @@ class _Builder:
         return [self._feed(node, number, frame, names[number]) for number, frame in enumerate(frames)]
 
     def _feed(self, node: Ordered, number: int, frame: DataFrame, name: str) -> Feed:
-        below, side = node.inputs[number], node.sides[number] if isinstance(node, IntervalJoin) else 0
+        below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin) else 0
         if below.properties.ordered:
             return Feed(frame, 0, side, name=name)
         # One folder ends all inputs, so that one of them reads it.
