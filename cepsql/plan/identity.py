@@ -15,6 +15,7 @@ from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
 from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
+    AsOfJoin,
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
@@ -61,6 +62,16 @@ def describe_join(join: IntervalJoin) -> dict:
     described = {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
     if join.conditions:
         described["on"] = [canonical_sql(condition) for condition in join.conditions]
+    return described
+
+
+def describe_as_of_join(join: AsOfJoin) -> dict:
+    """Return what decides which rows meet, but not what is read, as data that JSON can hold."""
+    keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
+    asked = [name for name in ("forward", "strict", "outer") if getattr(join, name)]
+    described = {"as of join": keys, "how": asked, "columns": [list(names) for names in join.columns]}
+    if join.deletion is not None:
+        described["delete when"] = canonical_sql(join.deletion)
     return described
 
 
@@ -142,6 +153,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_group_changes(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(_, inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case AsOfJoin(_, inputs):
+            return describe_as_of_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)
 
