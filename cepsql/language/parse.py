@@ -33,7 +33,7 @@ _ISLANDS = (
     "NAME",
 )
 _QUERY_WORDS = {"SELECT", "WITH", "VALUES", "TABLE", "FROM"}
-_JOIN_WORDS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "OUTER"}
+_JOIN_WORDS = {"JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "OUTER", "ASOF"}
 _RELATION_ENDS = _JOIN_WORDS | {
     "MATCH_RECOGNIZE", "ON", "USING", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT",
     "EXCEPT",    "MINUS", "WINDOW", "QUALIFY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "OFFSET", "SELECT",
@@ -343,7 +343,7 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
     if word == "WITHIN" and text.word(i + 1).startswith("GROUP"):
         return False
     needed = _CLAUSE_STARTS[word]
-    return needed is None or text.word(i + 1).removesuffix("S") == needed or text.raw(i + 1) == needed
+    return needed is None or text.word(i + 1) in (needed, f"{needed}S") or text.raw(i + 1) == needed
 
 
 def _begins_clause(text: Text, i: int) -> bool:
