@@ -73,5 +73,12 @@ def __getattr__(name: str):
     return getattr(import_module(_HOMES[name]), name)
 
 
+def load_ipython_extension(shell) -> None:
+    """Give a notebook the magics `%cepsql` and `%%cepsql`; IPython calls it for `%load_ext cepsql`."""
+    from importlib import import_module
+
+    shell.register_magics(import_module("cepsql.notebook.magics").CepsqlMagics)
+
+
 def __dir__() -> list[str]:
     return __all__

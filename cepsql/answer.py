@@ -14,3 +14,10 @@ class Answer:
     text: str = ""
     layout: Literal["table", "lines", "wrapped"] = "table"
     """How people see the rows; those of one column may be lines of a text, which the screen's width may break."""
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        # Rendering loads Arrow, which few answers need.
+        from cepsql.render.html import answer_html
+
+        return answer_html(self.columns, self.rows, self.layout, self.message, self.text)

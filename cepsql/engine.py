@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -60,6 +61,9 @@ SETTINGS = {
 }
 """Settings of cepsql itself, with what they mean; SET passes all others to Spark."""
 
+
+Frames = Mapping[str, Registered]
+"""DataFrames by their names in lower case."""
 
 Args = Mapping[str, object] | Sequence[object] | None
 """Values of parameters: by name, or in order."""
@@ -158,7 +162,7 @@ class Engine:
         """The queries that stand under names: `engine.queries["fraud"].stop()`."""
         from cepsql.standing.queries import Queries
 
-        return Queries(lambda: self.home.reconciler)
+        return Queries(lambda: self.home)
 
     @property
     def home(self) -> "Home":
@@ -198,41 +202,52 @@ class Engine:
         if lost:
             LOGGER.warning("these DataFrames are gone with Java and must be registered again: %s", ", ".join(lost))
 
-    def query(self, text: str, args: Args = None) -> Query:
-        """Return the query that a text is; it is lazy.
+    def query(self, text: str, args: Args = None, **frames: object) -> Query:
+        """Return the query that a text ends with; it is lazy. Definitions before it act at once.
 
-        args: as for `sql`.
-        Raises InterfaceError if the text is no single query, and what `sql` raises.
+        args, frames: as for `sql`.
+        Raises InterfaceError if the last statement is no query, or another one is; and what `sql` raises.
         """
         parsed = statements(text)
-        if len(parsed) != 1 or not isinstance(parsed[0], st.Query | st.Print):
-            raise InterfaceError("query() takes a single query", hint="sql() executes any statements", text=text)
-        found = self.sql(text, args)
+        queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
+        if len(queries) != 1 or parsed[-1] is not queries[0]:
+            raise InterfaceError(
+                "query() takes a single query, with definitions before it",
+                hint="sql() executes any statements",
+                text=text,
+            )
+        found = self.sql(text, args, **frames)
         assert isinstance(found, Query)
         return found
 
-    def sql(self, text: str, args: Args = None) -> Query | Answer:
+    def sql(self, text: str, args: Args = None, **frames: object) -> Query | Answer:
         """Execute all statements of a text; return what the last one gives.
 
-        args: values for the parameters `:name` by name, or a list of those for every `?`.
+        args:   values for the parameters `:name` by name, or a list of those for every `?`.
+        frames: DataFrames of Spark, pandas or Polars, or Arrow tables, under the names by which queries of this text
+                read them; they hide what the catalog calls so. `register` gives a DataFrame a name that stays.
         Definitions act at once; a query is lazy. Raises Error.
         """
         result: Query | Answer | None = None
-        for item in self.execute(text, args):
+        for item in self.execute(text, args, **frames):
             result = item
         if result is None:
             raise InterfaceError("the text has no statement", text=text)
         return result
 
-    def execute(self, text: str, args: Args = None) -> Iterator[Query | Answer]:
-        """Execute the statements of a text one by one; give what each says, before the next is executed."""
+    def execute(self, text: str, args: Args = None, **frames: object) -> Iterator[Query | Answer]:
+        """Execute the statements of a text one by one; give what each says, before the next is executed.
+
+        args, frames: as for `sql`.
+        """
+        given = self._registered(frames)
         parsed = statements(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             try:
                 if isinstance(statement, st.CreateView | st.CreateQuery):
                     refuse_parameters(statement, "a text that is kept", statement.name.span)
-                yield self._execute(bind_parameters(statement, values))
+                yield self._execute(bind_parameters(statement, values), given)
             except Error as error:
                 error.text = error.text or text
                 raise
@@ -344,10 +359,10 @@ class Engine:
     def __exit__(self, *_) -> None:
         self.close()
 
-    def _execute(self, statement: st.Statement) -> Query | Answer:
+    def _execute(self, statement: st.Statement, given: Frames = MappingProxyType({})) -> Query | Answer:
         match statement:
             case st.Query():
-                return Query(self, self.plan(statement))
+                return Query(self, self.plan(statement, given))
             case st.CreateSource():
                 return self._create_source(statement)
             case st.CreateView():
@@ -363,18 +378,18 @@ class Engine:
             case st.Print(name, limit):
                 return self._print(name, limit)
             case st.Explain(query, part) if part in st.PICTURES:
-                return Answer(text=picture(self.plan(query), part))
+                return Answer(text=picture(self.plan(query, given), part))
             case st.Explain(query, part):
-                return self._explain(Query(self, self.plan(query)), part)
+                return self._explain(Query(self, self.plan(query, given)), part)
             case st.ExplainMatch(query, key):
-                explanation = Query(self, self.plan(query)).explain_match(key)
+                explanation = Query(self, self.plan(query, given)).explain_match(key)
                 return Answer(("match",), tuple((line,) for line in str(explanation).splitlines()), layout="wrapped")
             case st.SetOption(key, value):
                 return self._set(key, value)
             case st.ResetOption(key):
                 return self._reset(key)
             case st.Insert(sink, query):
-                return self._insert(self.catalog.sink(sink.text, sink.span), Query(self, self.plan(query)))
+                return self._insert(self.catalog.sink(sink.text, sink.span), Query(self, self.plan(query, given)))
             case _:
                 from cepsql.standing.statements import execute
 
@@ -386,9 +401,21 @@ class Engine:
 
     # Names
 
-    def plan(self, query: st.Query) -> Plan:
-        """Plan a query over what this engine knows; raises Error."""
-        return plan_query(query, self._lookup)
+    def plan(self, query: st.Query, given: Frames = MappingProxyType({})) -> Plan:
+        """Plan a query over what this engine knows, and over DataFrames by name, lower case; raises Error."""
+        return plan_query(query, lambda table: given.get(table_name(table).lower()) or self._lookup(table))
+
+    def _registered(self, frames: Mapping[str, object]) -> Frames:
+        if not frames:
+            return {}
+        from cepsql.spark.frames import frame_columns, frame_watermark, spark_frame
+
+        found = {}
+        for name, given in frames.items():
+            frame = spark_frame(self.spark, name, given)
+            mark = frame_watermark(frame)
+            found[name.lower()] = Registered(name, frame_columns(frame), frame, frame.isStreaming, mark)
+        return found
 
     def _lookup(self, table: exp.Table) -> Relation:
         name = table_name(table)
@@ -493,10 +520,10 @@ class Engine:
     # Questions
 
     def _show(self, kind: str) -> Answer:
-        if kind in ("queries", "sinks"):
-            from cepsql.standing.statements import show_queries, show_sinks
+        if kind in ("queries", "sinks", "savepoints"):
+            from cepsql.standing.statements import show
 
-            return show_queries(self) if kind == "queries" else show_sinks(self)
+            return show(self, kind)
         found = sorted((r for r in self.catalog if kind_of(r) + "s" == kind), key=lambda r: r.name)
         if kind == "views":
             views = (view for view in found if isinstance(view, View))

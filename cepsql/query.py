@@ -8,16 +8,19 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from cepsql.catalog import Registered, Sink, Source
+from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
-from cepsql.errors import DataError, InterfaceError, NotSupportedError
+from cepsql.errors import DataError, InterfaceError, NotSupportedError, suggestion
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
+from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.kafka.notices import start_notice
+from cepsql.language import statements as st
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.match_id_column import match_id_column
+from cepsql.plan.matched_series import matched_series
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.scans import choose_scans, stage_obstacle
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from matplotlib.figure import Figure
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from cepsql.explain.match_explanation import MatchExplanation
@@ -45,6 +49,8 @@ class Host(Protocol):
 
     def keep(self, standing: "StandingQuery") -> None: ...
 
+    def plan(self, query: st.Query) -> Plan: ...
+
     def search_limits(self, program: MatchProgram) -> MatchProgram: ...
 
 
@@ -58,6 +64,16 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<cepsql query, {'streaming' if self.streaming else 'bounded'}>\n{explain_logical(self.plan)}"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what the query is; nothing runs."""
+        from cepsql.render.html import html_table, html_text
+
+        kind = "a stream" if self.streaming else "bounded"
+        columns = [(column.name, column.type.lower()) for column in self.plan.properties.columns]
+        drawn = [html_text("\n".join(draw(match.program.pattern))) for match in self.plan.matches]
+        plan = f"<details><summary>plan</summary>{html_text(explain_logical(self.plan))}</details>"
+        return f"<p>cepsql query, {kind}</p>{html_table(columns, None)}{''.join(drawn)}{plan}"
 
     @property
     def streaming(self) -> bool:
@@ -259,6 +275,10 @@ class Query:
             sql=self.plan.query.sql,
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
+            heartbeat=min(
+                (mark.heartbeat for mark in _watermarks(origins) if mark.heartbeat is not None), default=None
+            ),
+            late_folders=tuple(_late_folders(origins)),
         )
         standing = start(frame, target, folder, options)
         self._engine.keep(standing)
@@ -287,7 +307,7 @@ class Query:
             match_id = match_id_column(self.plan.logical)
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
-        target = open_sink(valued_sink(sink), writer)
+        target = open_sink(valued_sink(sink), writer, self.plan.changes)
         target.check(self.columns)
         return target
 
@@ -300,7 +320,7 @@ class Query:
         from cepsql.sinks import WriterIdentity, open_sink
 
         once = uuid.uuid4().hex
-        target = open_sink(valued_sink(sink), WriterIdentity(f"insert-{once}", 1, once))
+        target = open_sink(valued_sink(sink), WriterIdentity(f"insert-{once}", 1, once), self.plan.changes)
 
         def written() -> int:
             target.check(self.columns)
@@ -346,6 +366,42 @@ class Query:
         with running(self._engine.spark) as run:
             return explain_query(run.spark, self._valued, asked)
 
+    def plot(self, x: str, y: str, most: int = 6) -> "Figure":
+        """Draw the matches on the series that they were found in: y over x for each partition, a colour a variable.
+
+        All rows that the pattern reads are drawn, whatever the query says of each match; of a stream those that are
+        there now. Rows without x are left out.
+        most: how many partitions are drawn, those with the most matches.
+        Raises InterfaceError where matplotlib is not installed or there is no such column, NotSupportedError for
+        another number of MATCH_RECOGNIZE than one, and what running the query would raise.
+        """
+        from cepsql.plot import MATCH, VARIABLE, draw_matches
+
+        series, keys = matched_series(self.plan.query, VARIABLE, MATCH)
+        query = Query(self._engine, self._engine.plan(series))
+        names = {name.lower(): name for name, _ in query.columns if name not in (VARIABLE, MATCH)}
+        for name in (x, y):
+            if name.lower() not in names:
+                hint = suggestion(name, names.values(), "columns")
+                raise InterfaceError(f"there is no column {name} to draw", hint=hint)
+        keys = tuple(names[key.lower()] for key in keys)
+        return draw_matches(query.rows_now(), names[x.lower()], names[y.lower()], keys, most)
+
+    def rows_now(self) -> "pa.Table":
+        """Return all rows of a bounded query; of a stream those that its input of now gives, if it ended now.
+
+        Raises what `arrow` and `start` raise.
+        """
+        if not self.streaming:
+            return self.arrow()
+        import pyarrow as pa
+
+        from cepsql.spark.arrow import arrow_schema
+
+        with self.start(drain=True) as standing:
+            tables = list(standing.rows())
+        return pa.concat_tables(tables) if tables else arrow_schema(self.df.schema).empty_table()
+
     def identity(self) -> dict:
         """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
         from cepsql.spark.frames import frame_identity
@@ -390,6 +446,10 @@ def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:
     """Return a program with the limits that settings give its search."""
     strict = program.strict or settings.get("cepsql.strict", "").lower() == "true"
     return replace(program, strict=strict, step_budget=int(settings.get("cepsql.step_budget", STEP_BUDGET)))
+
+
+def _watermarks(origins: list[Source | Registered]) -> list[Watermark]:
+    return [origin.watermark for origin in origins if origin.watermark is not None]
 
 
 def _late_folders(origins: list[Source | Registered]) -> list[str]:

@@ -5,6 +5,8 @@ r"""Tests of streams as text: SQL whose last statement is a query over streams, 
     a, 00:00:01, 10         a time of day alone is on 2026-01-01
     ----
     a|10                    the rows that come out, sorted; nothing if none
+    heartbeat 00:05:00      no row comes, and the clock shows this time (WATERMARK ... WITH HEARTBEAT)
+    ----
     end                     the input ends
     ----
     late                    last, if wanted: the rows of the tables of late rows, but for their query and batch
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepsql.errors import InterfaceError
-from cepsql.testing import Batch, play
+from cepsql.testing import Batch, Heartbeat, play
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """A micro-batch or the end of the input, as lines, and what must come out of it."""
+    """A micro-batch, a heartbeat or the end of the input, as lines, and what must come out of it."""
 
     lines: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """What it is: batch, end or late."""
+        """What it is: batch, heartbeat, end or late."""
         return self.lines[0].split()[0]
 
 
@@ -55,7 +57,7 @@ class StreamScript:
                  checkpoint.
         Raises what the statements raise.
         """
-        batches = [_batch(step.lines) for step in self.steps if step.name == "batch"]
+        batches = [_batch(step.lines) for step in self.steps if step.name in ("batch", "heartbeat")]
         played = play(self.sql, batches, restart=restart, spark=spark)
         seen = [_shown(rows) for rows in played]
         if self.steps[-1].name == "late":
@@ -74,12 +76,12 @@ def read_stream_script(path: Path) -> StreamScript:
     Raises InterfaceError for a file that is none.
     """
     text = path.read_text("utf-8")
-    begin = re.search(r"^(batch\b.*|end)$", text, re.MULTILINE)
+    begin = re.search(r"^(batch\b.*|heartbeat\b.*|end)$", text, re.MULTILINE)
     if begin is None:
         raise InterfaceError(f"{path} has neither a line batch nor a line end", hint="rows in stand below batch")
     head, steps = text[: begin.start()], list(_steps(text[begin.start() :]))
-    if [step.name for step in steps if step.name != "batch"] not in (["end"], ["end", "late"]):
-        raise InterfaceError(f"{path} must have its batches, then end, and late at most once after it")
+    if [step.name for step in steps if step.name not in ("batch", "heartbeat")] not in (["end"], ["end", "late"]):
+        raise InterfaceError(f"{path} must have its batches and heartbeats, then end, and late at most once after it")
     return StreamScript(head, _included(head, path.parent), tuple(steps))
 
 
@@ -101,7 +103,7 @@ def _steps(text: str) -> Iterable[Step]:
     for line in text.splitlines():
         if line == "----":
             expecting = True
-        elif re.match(r"(batch\b.*|end|late)$", line):
+        elif re.match(r"(batch\b.*|heartbeat\b.*|end|late)$", line):
             if step is None or expecting:
                 if step is not None:
                     yield step
@@ -114,7 +116,9 @@ def _steps(text: str) -> Iterable[Step]:
         yield step
 
 
-def _batch(lines: list[str]) -> "Batch | dict[str, Batch]":
+def _batch(lines: list[str]) -> "Batch | dict[str, Batch] | Heartbeat":
+    if lines[0].startswith("heartbeat"):
+        return Heartbeat(str(_value(lines[0].removeprefix("heartbeat").strip())))
     found: dict[str | None, list] = {}
     stream = None
     for line in lines:

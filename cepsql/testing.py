@@ -5,7 +5,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,22 @@ Batch = Sequence[Sequence | Mapping[str, object]]
 """The rows of one micro-batch: values in the order of the stream's columns that are not computed, or by name."""
 
 
+@dataclass(frozen=True)
+class Heartbeat:
+    """In place of a batch: no row has come, and the clock shows this time, text such as "2026-01-01 00:05:00".
+
+    What counts is how far two of them lie apart. It reaches the streams that are defined WITH HEARTBEAT.
+    """
+
+    at: str
+
+    @property
+    def micros(self) -> int:
+        """Microseconds since the epoch, if the clock shows UTC."""
+        time = datetime.datetime.fromisoformat(self.at).replace(tzinfo=datetime.UTC)
+        return (time - datetime.datetime.fromtimestamp(0, datetime.UTC)) // datetime.timedelta(microseconds=1)
+
+
 class Played(list):
     """The rows that came out, a list for each micro-batch and one for the end of the input.
 
@@ -38,7 +54,7 @@ class Played(list):
 
 def play(
     sql: str,
-    batches: Sequence[Batch | Mapping[str, Batch]],
+    batches: Sequence[Batch | Mapping[str, Batch] | Heartbeat],
     *,
     restart: bool | Collection[int] = False,
     args: Mapping[str, object] | None = None,
@@ -48,8 +64,8 @@ def play(
 
     sql:     definitions and, last, a query over one or more streams. The streams' own sources are not read, nor is
              anything written to their folders of late rows.
-    batches: one item a micro-batch: its rows, or rows by stream name where the query reads several. Values may be
-             Python values or text; text that does not parse as the column's type makes the row malformed.
+    batches: one item a micro-batch: its rows, or rows by stream name where the query reads several, or a Heartbeat.
+             Values may be Python values or text; text that does not parse as the column's type makes the row malformed.
     restart: stop the query after every batch, or after those with these numbers from 0 on, and start it again from its
              checkpoint.
     Returns the rows that came out after each batch, and those that the end of the input decided: one list more than
@@ -70,7 +86,7 @@ def play(
 
 def _played(
     sql: str,
-    batches: Sequence[Batch | Mapping[str, Batch]],
+    batches: Sequence[Batch | Mapping[str, Batch] | Heartbeat],
     restart: bool | Collection[int],
     args: Mapping[str, object] | None,
     engine: "Engine",
@@ -83,7 +99,8 @@ def _played(
     if not isinstance(query, Query) or not query.streaming:
         raise InterfaceError("play() needs a text whose last statement is a query over a stream")
     sources = [r for r in query.origins if isinstance(r, Source) and r.streaming]
-    seen = _play(query, engine, sources, [_by_stream(batch, sources) for batch in batches], folder, restart)
+    given = [batch if isinstance(batch, Heartbeat) else _by_stream(batch, sources) for batch in batches]
+    seen = _play(query, engine, sources, given, folder, restart)
     tables = [relation.name for relation in engine.catalog if isinstance(relation, Source) and relation.late_of]
     late = {}
     for name in tables:
@@ -106,7 +123,7 @@ def _play(
     query: Query,
     engine: "Engine",
     sources: list[Source],
-    batches: list[dict[str, Batch]],
+    batches: list[dict[str, Batch] | Heartbeat],
     folder: Path,
     restart: bool | Collection[int],
 ) -> "list[list[Row]]":
@@ -118,13 +135,15 @@ def _play(
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
     checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
     frame = query.build(checkpoint.control, frames)
-    seen = []
+    seen, by_name = [], {source.name: source for source in sources}
     with Replay(frame, checkpoint, query.patterns) as replay:
         for number, batch in enumerate(batches):
-            for source in sources:
-                if source.name in batch:
-                    write_batch(folder / source.name, _texts(source, batch[source.name]))
-            seen.append(_rows(replay.advance()))
+            if isinstance(batch, Heartbeat):
+                seen.append(_rows(replay.heartbeat(batch.micros)))
+            else:
+                for name, rows in batch.items():
+                    write_batch(folder / name, _texts(by_name[name], rows))
+                seen.append(_rows(replay.advance()))
             if restart is True or (restart and number in restart):
                 replay.restart()
         seen.append(_rows(replay.end()))

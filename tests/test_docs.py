@@ -6,12 +6,14 @@ A block after the line `<!-- not run: reason -->` is left out. `pytest --update`
 """
 
 import contextlib
+import importlib.util
 import io
 import re
 import shlex
 import subprocess
 from pathlib import Path
 
+import mypy.api
 import pyarrow as pa
 import pytest
 
@@ -58,6 +60,47 @@ def test_page(page, in_a_copy, spark, update):
             end = block.end("expected")
     if update:
         page.write_text("".join([*parts, text[end:]]), "utf-8")
+
+
+def test_what_is_said_to_show_an_expectation_is_there():
+    page = (ROOT / "docs" / "expectations.md").read_text("utf-8")
+    named = re.findall(r"`((?:tests|cepsql)/[\w/.]+)(?:::(\w+))?`", page)
+    assert len(named) > 50
+    missing = [
+        (file, test) for file, test in named
+        if not (ROOT / file).exists() or (test and f"def {test}(" not in (ROOT / file).read_text("utf-8"))
+    ]  # fmt: skip
+    assert missing == []
+
+
+def test_every_page_is_listed():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    assert [page.name for page in PAGES if f"({page.name})" not in index and page.stem not in ("README", "index")] == []
+
+
+def test_the_diagrams_are_those_of_the_grammar(update):
+    pytest.importorskip("railroad")
+    spec = importlib.util.spec_from_file_location("make_syntax", ROOT / "docs" / "make_syntax.py")
+    assert spec is not None and spec.loader is not None
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    written = maker.written()
+    if update:
+        maker.write(written)
+    there = {f"syntax/{path.name}" for path in (ROOT / "docs" / "syntax").iterdir()} | {"syntax.md"}
+    assert there == set(written)
+    differ = [name for name, text in written.items() if (ROOT / "docs" / name).read_text("utf-8") != text]
+    assert differ == [], "python docs/make_syntax.py writes them anew"
+
+
+def test_what_programs_write_passes_a_type_checker(tmp_path):
+    for page in PAGES:
+        blocks = [block["code"] for block in BLOCK.finditer(page.read_text("utf-8")) if block["kind"] == "python"]
+        if blocks:
+            (tmp_path / f"{page.stem.replace('-', '_')}.py").write_text("\n".join(blocks), "utf-8")
+    checked = [str(path) for path in sorted(tmp_path.iterdir())]
+    said, errors, code = mypy.api.run(["--config-file", str(ROOT / "pyproject.toml"), *checked])
+    assert code == 0, said + errors
 
 
 def _sql(engine):

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.operators.windows import END, START
+from cepsql.operators.windows import END, START, TIME
 from cepsql.ordered.row_layout import Column, RowLayout
+
+_LAST_MILLISECOND = 1_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,23 @@ class SessionWindow:
 
 
 @dataclass(frozen=True)
+class Instants:
+    """Groups of rows with the same event time, which is one of their keys."""
+
+
+@dataclass(frozen=True)
+class GivenWindow:
+    """Windows that rows bring with them: columns with the bounds; they last `longest` microseconds at most."""
+
+    start: str
+    end: str
+    longest: int
+
+
+Window = FixedWindow | SessionWindow | Instants | GivenWindow
+
+
+@dataclass(frozen=True)
 class WindowGroups:
     """Groups of rows with equal keys in the same window, one row out for each.
 
@@ -39,34 +59,47 @@ class WindowGroups:
     keys:       the other columns of GROUP BY: names of columns, which come out.
     time:       the column with the event time.
     window:     which windows.
-    aggregates: the columns that come out beside keys, START and END, and the aggregates, over `columns`, that they are.
-    given:      which bound of the window what comes out is followed by: START or END.
+    aggregates: the columns that come out beside keys, START, END and TIME, and the aggregates, over `columns`, that
+                they are; None for the rows themselves, with START, END and TIME.
+    given:      which of these what comes out is followed by; with `Instants` it is the key.
     layout:     the columns that travel; the values v0, v1, ... are `columns`.
+    emission:   when they come out; groups that change have a last column OPERATION.
     """
 
     name: str
     columns: tuple[ColumnDefinition, ...]
     keys: tuple[str, ...]
     time: str
-    window: FixedWindow | SessionWindow
-    aggregates: tuple[tuple[ColumnDefinition, exp.Expr], ...]
+    window: Window
+    aggregates: tuple[tuple[ColumnDefinition, exp.Expr], ...] | None
     given: str
     layout: RowLayout
+    emission: Emission = ON_CLOSE
 
     @property
     def output(self) -> tuple[ColumnDefinition, ...]:
         """The columns that come out."""
         types = {column.name: column for column in self.columns}
-        kind = types[self.time].type
-        bounds = (ColumnDefinition(START, kind), ColumnDefinition(END, kind))
-        return (*(types[key] for key in self.keys), *bounds, *(column for column, _ in self.aggregates))
+        bounds = [ColumnDefinition(name, types[self.time].type) for name in (START, END, TIME)]
+        if self.aggregates is None:
+            taken = {START, END, TIME}
+            return (*(column for column in self.columns if column.name not in taken), *bounds)
+        changes = [ColumnDefinition(OPERATION, "string")] if self.emission.changing else []
+        return (*(types[key] for key in self.keys), *bounds, *(column for column, _ in self.aggregates), *changes)
 
     @property
     def watermark(self) -> Watermark | None:
         """The event time of what comes out, None if it can lie any time behind."""
-        if self.given == END:
-            return Watermark(END, 0)
-        return Watermark(START, self.window.size) if isinstance(self.window, FixedWindow) else None
+        window = self.window
+        if self.emission != ON_CLOSE:
+            return None
+        if isinstance(window, Instants):
+            return Watermark(self.time, 0)
+        if self.given != START:
+            return Watermark(self.given, _LAST_MILLISECOND if self.given == TIME else 0)
+        if isinstance(window, SessionWindow):
+            return None
+        return Watermark(START, window.size if isinstance(window, FixedWindow) else window.longest)
 
 
 def plan_window(call: exp.Expr, place: Span | None) -> FixedWindow | SessionWindow:
@@ -93,17 +126,22 @@ def plan_window_groups(
     columns: tuple[ColumnDefinition, ...],
     watermark: Watermark,
     keys: Sequence[str],
-    window: FixedWindow | SessionWindow,
-    aggregates: Sequence[tuple[ColumnDefinition, exp.Expr]],
+    window: Window,
+    aggregates: Sequence[tuple[ColumnDefinition, exp.Expr]] | None,
     given: str,
 ) -> WindowGroups:
-    """Plan groups of the rows of a stream with these columns and this event time."""
+    """Plan groups of the rows of a stream with these columns and this event time, or their rows.
+
+    keys: of rows whose window does not go by keys, what they are spread by.
+    """
+    spread = [*keys, *([window.start, window.end] if isinstance(window, GivenWindow) else [])]
     layout = RowLayout(
-        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(keys)),
+        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(spread)),
         Column("t", _quoted(watermark.column)),
         values=tuple(Column(f"v{i}", _quoted(column.name)) for i, column in enumerate(columns)),
     )
-    return WindowGroups(name, columns, tuple(keys), watermark.column, window, tuple(aggregates), given, layout)
+    computed = None if aggregates is None else tuple(aggregates)
+    return WindowGroups(name, columns, tuple(keys), watermark.column, window, computed, given, layout)
 
 
 def _lengths(arguments: Sequence[exp.Expr], place: Span | None, most: int) -> list[int]:

@@ -101,7 +101,9 @@ def _tables(query: Query, tree: exp.Query, place: Span) -> Iterable[tuple[Span, 
         if span is None or further or (alias is not None and alias.this is None):
             yield None
         else:
-            yield span, TableName(table_name(table), None if alias is not None else table.name)
+            # One that has no place in the text stands within the operator's.
+            follows = alias is not None and "start" in alias.this.meta
+            yield span, TableName(table_name(table), None if follows else table.alias_or_name)
 
 
 def _name_span(table: exp.Table) -> Span | None:

@@ -20,10 +20,15 @@ class ColumnDefinition:
 
 @dataclass(frozen=True)
 class Watermark:
-    """The event-time column and how long (microseconds) rows may come after later ones."""
+    """The event-time column and how long (microseconds) rows may come after later ones.
+
+    heartbeat: after how long without rows (microseconds of processing time) event time goes on with the clock; None: it
+               waits for rows.
+    """
 
     column: str
     delay: int
+    heartbeat: int | None = None
 
 
 @dataclass(frozen=True)

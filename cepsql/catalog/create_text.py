@@ -63,10 +63,14 @@ def _column(column: ColumnDefinition) -> str:
 def watermark_text(mark: Watermark) -> str:
     """Return the clause that says how late rows may be."""
     name = _quoted(mark.column)
-    if not mark.delay:
-        return f"WATERMARK FOR {name} AS {name}"
-    unit, size = next((unit, size) for unit, size in _UNITS if mark.delay % size == 0)
-    return f"WATERMARK FOR {name} AS {name} - INTERVAL '{mark.delay // size}' {unit}"
+    delay = f" - {_interval(mark.delay)}" if mark.delay else ""
+    heartbeat = f" WITH HEARTBEAT {_interval(mark.heartbeat)}" if mark.heartbeat is not None else ""
+    return f"WATERMARK FOR {name} AS {name}{delay}{heartbeat}"
+
+
+def _interval(micros: int) -> str:
+    unit, size = next((unit, size) for unit, size in _UNITS if micros % size == 0)
+    return f"INTERVAL '{micros // size}' {unit}"
 
 
 def _using(definition: Source | Sink) -> str:

@@ -34,19 +34,19 @@ class QueryStates:
         """Return the state of a query, None if none was ever desired of it."""
         return self.all().get(name.lower())
 
-    def desire(self, name: str, desired: str, savepoint: str | None = None, restart: bool = False) -> None:
+    def desire(self, name: str, desired: str, restart: bool = False) -> None:
         """Say what a query shall do; whoever runs it, or is there to run queries, follows."""
         key, now = name.lower(), self.database.now
         with self.database.writing() as connection:
             if connection.execute(sa.select(QUERIES.c.name).where(QUERIES.c.name == key)).first() is None:
                 connection.execute(
                     QUERIES.insert().values(
-                        name=key, desired=desired, desired_since=now, restarts_asked=0, savepoint=savepoint,
-                        state=STOPPED, state_since=now, restarts=0,
+                        name=key, desired=desired, desired_since=now, restarts_asked=0, state=STOPPED,
+                        state_since=now, restarts=0,
                     )
                 )  # fmt: skip
                 return
-            changed = {"desired": desired, "desired_since": now, "savepoint": savepoint}
+            changed: dict = {"desired": desired, "desired_since": now}
             if restart:
                 changed["restarts_asked"] = QUERIES.c.restarts_asked + 1
             connection.execute(QUERIES.update().where(QUERIES.c.name == key).values(changed))

@@ -44,7 +44,6 @@ QUERIES = sa.Table(
     sa.Column("desired", sa.Text, nullable=False),
     sa.Column("desired_since", sa.Double, nullable=False),
     sa.Column("restarts_asked", sa.Integer, nullable=False),
-    sa.Column("savepoint", sa.Text),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("state_since", sa.Double, nullable=False),
     sa.Column("owner", sa.Text),
@@ -67,7 +66,20 @@ HISTORY = sa.Table(
     sa.Column("progress", sa.JSON),
 )
 
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (metadata.create_all,)
+SAVEPOINTS = sa.Table(
+    "cepsql_savepoints",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("query", sa.Text, nullable=False),
+    sa.Column("folder", sa.Text, nullable=False),
+    sa.Column("made", sa.Double, nullable=False),
+)
+"""Copies of the checkpoints of queries."""
+
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
+    metadata.create_all,
+    lambda connection: SAVEPOINTS.create(connection, checkfirst=True),
+)
 """What brings a catalog of version n to version n + 1, in the order of n; a catalog that has no table is of version 0.
 
 Once a version was released its step stays as it is; later changes are steps of their own that name their tables.

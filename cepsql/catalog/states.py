@@ -14,7 +14,7 @@ STARTING, STOPPING, FAILED, FINISHED, LOST = "starting", "stopping", "failed", "
 class QueryState:
     """What is known of a query, by its name in lower case. Times are seconds since 1970 by the store's clock.
 
-    desired:        RUNNING, PAUSED or STOPPED; `savepoint` is the name of the one that is to be made at a stop.
+    desired:        RUNNING, PAUSED or STOPPED.
     restarts_asked: how often RESTART QUERY was said.
     owner, epoch:   the process that runs it now, None if none does.
     restarts:       how often it was started again after a failure, or was taken over.
@@ -26,7 +26,6 @@ class QueryState:
     desired: str
     desired_since: float
     restarts_asked: int
-    savepoint: str | None
     state: str
     state_since: float
     owner: str | None

@@ -4,10 +4,11 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from cepsql.analysis.emission import CLOSE, ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.window_groups import SessionWindow
+from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.catalog import Registered, Source
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
@@ -46,6 +47,7 @@ from cepsql.plan.nodes import (
 )
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans, stage_obstacle
+from cepsql.plan.window_groups import window_call
 from cepsql.scalar.tree import Call, Literal, Parameter
 
 _SIGNS = {
@@ -78,9 +80,17 @@ def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
+    lines += [f"  emit: {emitted}" for emitted in _emitted_by_spark(plan)]
     lines += _indented(_node(plan.root, scan_obstacle))
     lines += [f"  notice: {notice}" for notice in plan.notices]
     return "\n".join(lines)
+
+
+def _emitted_by_spark(plan: Plan) -> list[str]:
+    """Tell when groups of windows that Spark makes come out."""
+    group = plan.root.query.args.get("group") if isinstance(plan.root, Sql) and plan.streaming else None
+    windowed = group is not None and any(window_call(key) is not None for key in group.expressions)
+    return ["once, with the batch after the one in which a window is over"] if windowed else []
 
 
 def explain_pattern(plan: Plan) -> str:
@@ -185,18 +195,44 @@ def _over_lines(node: Over) -> list[str]:
 def _window_lines(node: WindowAggregate) -> list[str]:
     groups, time = node.groups, node.properties.watermark
     delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
-    if isinstance(groups.window, SessionWindow):
-        window = f"sessions of rows at most {_duration(groups.window.gap)} apart"
-    else:
-        window = f"{_duration(groups.window.size)}, every {_duration(groups.window.slide)}"
+    match groups.window:
+        case SessionWindow(gap):
+            window = f"sessions of rows at most {_duration(gap)} apart"
+        case FixedWindow(size, slide):
+            window = f"{_duration(size)}, every {_duration(slide)}"
+        case GivenWindow(start, end):
+            window = f"from {start} to {end} of each row"
+        case Instants():
+            window = "of rows with the same event time"
+    keys = f"group by: {', '.join(groups.keys) or 'nothing else'}"
+    if groups.aggregates is None:
+        keys = f"for each {', '.join(groups.keys)}" if isinstance(groups.window, SessionWindow) else "whole"
     return [
-        f"WindowAggregate {groups.name}",
-        f"  windows: {window}; group by: {', '.join(groups.keys) or 'nothing else'}",
-        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates),
+        f"{'WindowRows' if groups.aggregates is None else 'WindowAggregate'} {groups.name}",
+        f"  windows: {window}; {keys}",
+        *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates or ()),
         f"  watermark: {groups.time} - {', '.join(delays)}",
-        "  state: rows not yet released by the watermark; rows of windows that are not over",
-        f"  event time: {time.column}, {_hold(time.delay)}" if time else "  event time: none, sessions have any length",
+        *_emission_lines(groups.emission),
+        f"  event time: {time.column}, {_hold(time.delay)}" if time else _no_time(groups),
     ]
+
+
+def _no_time(groups: WindowGroups) -> str:
+    reason = "sessions have any length" if groups.emission == ON_CLOSE else "groups come out at times of their own"
+    return f"  event time: none, {reason}"
+
+
+def _emission_lines(emission: Emission) -> list[str]:
+    """Return the lines that say when groups come out, and what is kept for them."""
+    if emission == ON_CLOSE:
+        kept = "rows not yet released by the watermark; rows of windows that are not over"
+        return [f"  state: {kept}", "  emit: once, when a window is over"]
+    lateness = _duration(emission.lateness)
+    state = f"  state: rows of windows until {f'{lateness} after ' if emission.lateness else ''}they are over"
+    if emission.kind == CLOSE:
+        return [state, f"  emit: once, {lateness} after a window is over"]
+    times = "whenever they change" if emission.every is None else f"every {_duration(emission.every)} of event time"
+    return [state, f"  emit: groups {times}, with what each row does in {OPERATION}"]
 
 
 def _match_lines(node: Match) -> list[str]:

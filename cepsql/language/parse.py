@@ -27,6 +27,7 @@ _ISLANDS = (
     "TYPE",
     "OPTION_KEY",
     "VALUE",
+    "ARGUMENT",
     "PATTERN_TEXT",
     "SQL",
     "NAME",
@@ -39,8 +40,12 @@ _RELATION_ENDS = _JOIN_WORDS | {
 }  # fmt: skip
 _CLAUSE_STARTS = {
     "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROW", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
-    "SUBSET": None, "DEFINE": None, "PARTITION BY": None,
+    "SUBSET": None, "DEFINE": None, "PARTITION BY": None, "WITH": "HEARTBEAT", "ALLOWED": "LATENESS",
 }  # fmt: skip
+WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+"""What TABLE(...) takes."""
+
+_WINDOW_KINDS = ("TUMBLING", "HOPPING", "CUMULATING", "SESSION")
 _OPERATOR_WORDS = {
     "AND",
     "OR",
@@ -164,9 +169,10 @@ def keywords() -> frozenset[str]:
 
 
 def _choices(parser) -> set[str]:
-    """Return the terminals that may be next: quickly, and exactly where a query or name may go on or have an alias."""
+    """Return the terminals that may be next: quickly, and exactly where a query or name may go on or have an alias, or
+    a name could be a key."""
     choices = set(parser.choices())
-    return parser.accepts() if choices & {"TABLE_ALIAS", "DOT"} else choices
+    return parser.accepts() if choices & {"TABLE_ALIAS", "DOT"} or {"NAME", "OPTION_KEY"} <= choices else choices
 
 
 def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
@@ -203,6 +209,12 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
             return bool(following)
         case "DEDUPLICATE":
             return _begins_operator(text, at)
+        case "WINDOW":
+            return _begins_operator(text, at) or text.word(at - 1) == "ON"
+        case "EMIT":
+            return _begins_emit(text, at)
+        case "TABLE" if "RELATION" in choices:
+            return _begins_window_function(text, at)
         case "FIRST" | "LAST":
             return (
                 bool(following) and not (following == "PATTERN" and text.raw(at + 2) == "(")
@@ -234,7 +246,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
             return _run(text, at, lambda i: False)
         case "TYPE":
             return _type_end(text, at)
-        case "VALUE":
+        case "VALUE" | "ARGUMENT":
             return _run(text, at, lambda i: text.raw(i) in (",", ";"))
         case "EXPRESSION" | "ORDERED":
             return _run(
@@ -247,7 +259,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
 
     def stops(i: int) -> bool:
         ends = text.raw(i) == ";" or text.word(i) in ("FROM", "JOIN")
-        return ends or _begins_operator(text, i) or _begins_key(text, i)
+        return ends or _begins_operator(text, i) or _begins_key(text, i) or (i > at and _begins_emit(text, i))
 
     return _run(text, at, stops, nested=True)
 
@@ -255,7 +267,7 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
 def _run(text: Text, at: int, stops, nested: bool = False) -> int:
     """Walk over balanced tokens until one stops the run or a bracket closes what was open before.
 
-    nested: stop at a parenthesis that holds a MATCH_RECOGNIZE or DEDUPLICATE.
+    nested: stop at a parenthesis that holds an operator, such as MATCH_RECOGNIZE.
     """
     i = at
     while i < len(text):
@@ -284,7 +296,7 @@ def _relation_end(text: Text, at: int) -> int:
             return True
         # LATERAL VIEW ends a relation; JOIN LATERAL (...) begins one.
         ends = text.word(i) in _RELATION_ENDS or text.raw(i) in (";", "|>") or text.word(i) == "LATERAL"
-        return i > at and (ends or _begins_operator(text, i) or _begins_key(text, i))
+        return i > at and (ends or _begins_operator(text, i) or _begins_key(text, i) or _begins_emit(text, i))
 
     return _run(text, at, stops, nested=True)
 
@@ -304,7 +316,7 @@ def _ends_type(text: Text, i: int) -> bool:
 
 def _alias_end(text: Text, at: int) -> int:
     name = at + 1 if text.word(at) == "AS" else at
-    if _begins_key(text, at) or _begins_operator(text, at):
+    if _begins_key(text, at) or _begins_operator(text, at) or _begins_emit(text, at):
         return at
     if not _is_name(text, name) or (
         name == at and text.word(at) in _RELATION_ENDS | {"PIVOT", "LATERAL", "TABLESAMPLE"}
@@ -331,7 +343,7 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
     if word == "WITHIN" and text.word(i + 1).startswith("GROUP"):
         return False
     needed = _CLAUSE_STARTS[word]
-    return needed is None or text.word(i + 1).removesuffix("S") == needed or text.raw(i + 1) == needed
+    return needed is None or text.word(i + 1) in (needed, f"{needed}S") or text.raw(i + 1) == needed
 
 
 def _begins_clause(text: Text, i: int) -> bool:
@@ -354,11 +366,30 @@ def _begins_key(text: Text, i: int) -> bool:
     return text.word(i) == "FOR" and text.word(i + 1) == "KEY" and text.raw(i + 2) == "("
 
 
+def _begins_emit(text: Text, i: int) -> bool:
+    """Tell whether EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY begins here, at the end of a query."""
+    if text.word(i) != "EMIT":
+        return False
+    following = text.word(i + 1), text.word(i + 2)
+    ended = text.raw(i + 2) in ("", ";", ")") or following[1] == "ALLOWED"
+    return following == ("ON", "WINDOW") or following[0] == "EVERY" or (following[0] == "CHANGES" and ended)
+
+
 def _begins_operator(text: Text, i: int) -> bool:
-    """Tell whether a MATCH_RECOGNIZE, or a DEDUPLICATE, which is a name elsewhere, begins here."""
-    if text.word(i) == "DEDUPLICATE":
-        return text.raw(i + 1) == "(" and (text.word(i + 2) in ("PARTITION BY", "ORDER BY") or text.raw(i + 2) == ")")
+    """Tell whether a MATCH_RECOGNIZE, or a DEDUPLICATE or WINDOW, which are names elsewhere, begins here."""
+    match text.word(i):
+        case "DEDUPLICATE":
+            opened = text.raw(i + 1) == "("
+            return opened and (text.word(i + 2) in ("PARTITION BY", "ORDER BY") or text.raw(i + 2) == ")")
+        case "WINDOW":
+            return text.word(i + 1) in _WINDOW_KINDS and text.raw(i + 2) == "("
     return text.word(i) == "MATCH_RECOGNIZE"
+
+
+def _begins_window_function(text: Text, i: int) -> bool:
+    """Tell whether TABLE(TUMBLE(...)), or another function of windows, begins here."""
+    called = text.raw(i + 1) == "(" and text.raw(i + 3) == "("
+    return text.word(i) == "TABLE" and called and text.word(i + 2) in WINDOW_FUNCTIONS
 
 
 def _is_name(text: Text, i: int) -> bool:
@@ -370,4 +401,4 @@ def _is_string(text: Text, i: int) -> bool:
 
 
 def _holds_match(text: Text, at: int) -> bool:
-    return any(_begins_operator(text, i) for i in range(at, text.closing[at]))
+    return any(_begins_operator(text, i) or _begins_window_function(text, i) for i in range(at, text.closing[at]))

@@ -91,19 +91,63 @@ class DeduplicateClause:
     span: Span = field(compare=False)
 
 
-Clause = MatchClause | DeduplicateClause
-"""An ordered operator as it is written."""
+@dataclass(frozen=True)
+class WindowClause:
+    """One WINDOW TUMBLING (...), or TABLE(TUMBLE(...)): rows, each with the windows of event time that it lies in.
+
+    `name` and `input` as in `MatchClause`. Lengths are constant intervals.
+
+    kind: "tumbling", "hopping", "cumulating" or "session".
+    time: the column with the event time, None for that of the relation.
+    size: how long windows are, or the greatest gap in a session.
+    step: how often hopping windows begin, or by how much cumulating ones grow; None for the others.
+    offset: what windows begin later than counted from the epoch.
+    partition_by: what has sessions of its own; None where the query around it decides.
+    timed: it gives window_time, too.
+    """
+
+    name: str
+    input: exp.Query
+    kind: str
+    time: exp.Column | None
+    size: exp.Expr
+    step: exp.Expr | None
+    offset: exp.Expr | None
+    partition_by: tuple[exp.Expr, ...] | None
+    timed: bool
+    span: Span = field(compare=False)
+
+
+Clause = MatchClause | DeduplicateClause | WindowClause
+"""What follows a relation and makes another one of it, as it is written."""
+
+
+@dataclass(frozen=True)
+class EmitClause:
+    """EMIT ...: when the groups of windows come out.
+
+    kind:     "close" (once, when their window is over), "changes" (whenever they change) or "every" (as they are then,
+              each time that event time has gone on by an interval).
+    every:    that interval.
+    lateness: how long after that a row may come that still counts.
+    """
+
+    kind: str
+    every: exp.Expr | None
+    lateness: exp.Expr | None
+    span: Span = field(compare=False)
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query in which every MATCH_RECOGNIZE and DEDUPLICATE is a placeholder table.
+    """A query in which every MATCH_RECOGNIZE, DEDUPLICATE and WINDOW (...) is a placeholder table.
 
     operators: these clauses, inner ones first.
     text:      where its text stands in `sql`; `inputs` says the same of what each operator reads, and `operator_places`
                of each operator with what it reads, without its alias.
     parameters: the parameters in the text; an empty one stands for those whose place is not known.
     values:    SQL of the parameters' values, once they are bound.
+    emit:      its EMIT clause.
     """
 
     expression: exp.Query
@@ -115,6 +159,7 @@ class Query:
     operator_places: Mapping[str, Span] = field(default_factory=dict, compare=False)
     parameters: tuple[Name, ...] = field(default=(), compare=False)
     values: Mapping[str, str] = field(default_factory=dict, compare=False)
+    emit: EmitClause | None = None
 
 
 @dataclass(frozen=True)
@@ -155,12 +200,12 @@ class StreamKey:
 
 @dataclass(frozen=True)
 class CreateSource:
-    """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression)."""
+    """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression, heartbeat or None)."""
 
     name: Name
     columns: tuple[ColumnDefinition, ...]
     spans: dict[str, Span] = field(compare=False)
-    watermark: tuple[Name, exp.Expr] | None
+    watermark: tuple[Name, exp.Expr, exp.Expr | None] | None
     format: str
     options: tuple[tuple[str, str], ...] = field(repr=False)
     streaming: bool
@@ -250,8 +295,16 @@ class Drop:
 
 
 @dataclass(frozen=True)
+class DropSavepoint:
+    """DROP SAVEPOINT 'name'."""
+
+    name: Name
+    if_exists: bool
+
+
+@dataclass(frozen=True)
 class Show:
-    """SHOW STREAMS, TABLES, VIEWS, SINKS or QUERIES."""
+    """SHOW STREAMS, TABLES, VIEWS, SINKS, QUERIES or SAVEPOINTS."""
 
     kind: str
 
@@ -353,6 +406,7 @@ Statement = (
     | ControlQuery
     | AlterQuery
     | Drop
+    | DropSavepoint
     | Show
     | ShowCreate
     | ShowHistory

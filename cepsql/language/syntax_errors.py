@@ -33,8 +33,6 @@ _DESCRIBED = {
     "LPAR": "(", "RPAR": ")", "COMMA": "a comma", "DOT": "a point", "EQUAL": "=",
     "SEMICOLON": "the end", "$END": "the end", "PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY",
 }  # fmt: skip
-_WINDOW_KINDS = {"TUMBLING", "HOPPING", "SESSION", "CUMULATING"}
-_WINDOW_FUNCTIONS = {"TUMBLE", "HOP", "CUMULATE", "SESSION"}
 _UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
 _DANGLING = {",", "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE", "SELECT"}
@@ -43,9 +41,6 @@ _ENDS = {"", ")", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "U
 
 def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | NotSupportedError:
     """Make the error for token `at`, which is none of the accepted terminals; beyond the text for its end."""
-    refused = _other_windows(text)
-    if refused is not None:
-        return refused
     word, ended = text.word(at), at >= len(text)
     if {"CREATE", "SQL"} <= accepted and not ended:
         return _no_statement(text, at)
@@ -62,21 +57,6 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)
 
 
-def _other_windows(text: Text) -> NotSupportedError | None:
-    """Make the error for a spelling of windows that other engines have, None if there is none in the text."""
-    for at in range(len(text)):
-        word, following = text.word(at), text.word(at + 1)
-        if word == "WINDOW" and following in _WINDOW_KINDS and text.raw(at + 2) == "(":
-            spoken, end = f"WINDOW {following} (...)", at + 2
-        elif word == "TABLE" and text.raw(at + 1) == "(" and text.word(at + 2) in _WINDOW_FUNCTIONS:
-            spoken, end = f"TABLE({text.word(at + 2)}(...))", at + 3
-        else:
-            continue
-        hint = "GROUP BY window(ts, '5 minutes'), or session_window(ts, '5 minutes')"
-        return NotSupportedError(f"{spoken} is not supported", text.span(at, end), hint, text.sql)
-    return None
-
-
 def dangling(text: Text, tokens: list[Token]) -> ProgrammingError | None:
     """Make the error for a word like AND or ON that nothing follows, None if there is none."""
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
@@ -90,9 +70,6 @@ def dangling(text: Text, tokens: list[Token]) -> ProgrammingError | None:
 
 def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> ProgrammingError | NotSupportedError:
     """Make the error for plain SQL that sqlglot does not parse, in words of SQL."""
-    refused = _other_windows(text)
-    if refused is not None:
-        return refused
     cause = error
     while not cause.errors and isinstance(cause.__cause__, ParseError):
         cause = cause.__cause__
@@ -131,7 +108,7 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         if word == "MATCH" and words[i + 1 : i + 2] in (["RECOGNIZE"], ["_RECOGNIZE"], ["RECOGNISE"]):
             return "MATCH_RECOGNIZE is one word"
     if words[index] == "EMIT" or (words[index] in ("CHANGES", "FINAL") and "EMIT" in words):
-        return "EMIT is not needed: a query over a stream gives its rows as they are found"
+        return "at the end of a query: EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY INTERVAL '1' MINUTE"
     if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
         return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
     for word in reversed(words[max(0, index - 2) : index + 1]):
@@ -203,6 +180,8 @@ def _expected(accepted: set[str]) -> str | None:
     if "SQL" in accepted:
         accepted = accepted - {"FROM", "JOIN", "LPAR"}
     accepted = accepted - {"DOT"} or accepted
+    if "RELATION" in accepted:
+        accepted = accepted - {"TABLE"}
     names = {_DESCRIBED.get(name, name) for name in accepted if name == "$END" or name.isupper()}
     listed = sorted(names, key=lambda name: (not name[0].isupper(), name == "the end", name))
     if not listed:

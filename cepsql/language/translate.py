@@ -29,6 +29,8 @@ from cepsql.language.statements import (
     Describe,
     DescribeQuery,
     Drop,
+    DropSavepoint,
+    EmitClause,
     Explain,
     ExplainMatch,
     ExplainReplace,
@@ -54,6 +56,7 @@ from cepsql.language.statements import (
 )
 from cepsql.language.temporal_joins import with_temporal_joins
 from cepsql.language.tokens import Text
+from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
 
 
 def statements(sql: str) -> list[Statement]:
@@ -71,7 +74,7 @@ def statements(sql: str) -> list[Statement]:
 
 
 class _Translator:
-    """Turns the trees of one statement; numbers its MATCH_RECOGNIZE and DEDUPLICATE clauses."""
+    """Turns the trees of one statement; numbers its MATCH_RECOGNIZE, DEDUPLICATE and WINDOW clauses."""
 
     def __init__(self, text: Text):
         self.text = text
@@ -107,8 +110,13 @@ class _Translator:
         for clause in _subtrees(tree, "watermark"):
             if watermark is not None:
                 raise self.text.error("a stream has one watermark", _begin(clause.children[0]))
-            column, delay = _values(clause)
-            watermark = (self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition))
+            column, delay, *_ = _values(clause)
+            heartbeat = _subtree(clause, "heartbeat")
+            watermark = (
+                self._name(column),
+                parse_island(self.text, self._tokens(delay), exp.Condition),
+                None if heartbeat is None else self._expression(_values(heartbeat)[0]),
+            )
             if not streaming:
                 raise self.text.error(
                     "a bounded table has no watermark", _begin(clause.children[0]), hint="CREATE STREAM has one"
@@ -202,6 +210,9 @@ class _Translator:
 
     def create_view(self, tree: Tree) -> CreateView:
         query = self.query(_needed(tree, "query"))
+        if query.emit is not None:
+            hint = "the query that reads the view may have it"
+            raise NotSupportedError("EMIT in a view is not supported", query.emit.span, hint, self.text.sql)
         return CreateView(
             self._qualified(_needed(tree, "qualified_name")),
             query,
@@ -269,6 +280,10 @@ class _Translator:
         words = [_type(token) for token in tree.children if isinstance(token, Token)]
         name = self._qualified(_needed(tree, "qualified_name"))
         return Drop(words[1].lower(), name, _subtree(tree, "if_exists") is not None, "CASCADE" in words)
+
+    def drop_savepoint(self, tree: Tree) -> DropSavepoint:
+        (name,) = (child for child in tree.children if isinstance(child, Token) and child.type == "OPTION_KEY")
+        return DropSavepoint(self._name(name), _subtree(tree, "if_exists") is not None)
 
     # Standing queries under names
 
@@ -348,8 +363,11 @@ class _Translator:
     # Queries
 
     def query(self, tree: Tree) -> Query:
+        emit = _subtree(tree, "emit")
+        tree = Tree(tree.data, [part for part in tree.children if part is not None and part is not emit])
         tokens = self._query_tokens(tree)
         expression = parse_island(self.text, with_temporal_joins(self.text, tokens))
+        self._forget_inner_aliases(expression)
         span = Span(tokens[0].start, self._statement_end(tokens[-1].start))
         if isinstance(expression, exp.Values | exp.Table):
             expression = exp.select("*").from_(expression)
@@ -365,7 +383,16 @@ class _Translator:
             self.inputs,
             self.places,
             tuple(Name(name, place) for place, name in self.text.parameters),
+            emit=None if emit is None else self._emit(emit),
         )
+
+    def _emit(self, tree: Tree) -> EmitClause:
+        words = [child for child in tree.children if isinstance(child, Token) and child.type != "EXPRESSION"]
+        kind = {"ON": "close", "CHANGES": "changes", "EVERY": "every"}[_type(words[1])]
+        lengths = [self._expression(island) for island in _values(tree)]
+        every = lengths.pop(0) if kind == "every" else None
+        span = self.text.span(_begin(words[0]), _begin(words[0]) + (4 if kind == "close" else 2))
+        return EmitClause(kind, every, lengths[0] if lengths else None, span)
 
     def _start(self, part: Tree | Token) -> int:
         """Return the token with which a part of a query begins."""
@@ -386,7 +413,8 @@ class _Translator:
 
     def _closed(self, operator: Tree) -> int:
         """Return the token after the bracket that closes an operator."""
-        return self.text.closing[_begin(operator.children[0]) + 1] + 1
+        opening = _begin(operator.children[0]) + (2 if operator.data == "window" else 1)
+        return self.text.closing[opening] + 1
 
     def _statement_end(self, start: int) -> int:
         """Return the character where the statement that holds character `start` ends; a query always ends it."""
@@ -443,22 +471,43 @@ class _Translator:
         that stands for it."""
         keyword = tree.children[0]
         at = self.text.tokens[_begin(keyword)]
+        called = named_arguments(self.text, tree) if tree.data == "window_function" else None
+        if called is not None:
+            relation = called.relation
         select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
         source = parse_island(
             self.text,
             [made_token(kind, word, relation[0]) for kind, word in select] + with_temporal_joins(self.text, relation),
         )
         assert isinstance(source, exp.Query)
-        if tree.data == "deduplicate":
+        self._forget_inner_aliases(source)
+        alias = next((c for c in tree.children if isinstance(c, Token) and c.type == "TABLE_ALIAS"), None)
+        around = self._tokens(alias) if alias else []
+        if called is not None:
+            name = f"__window_{len(self.operators)}"
+            self.operators.append(called_windows(self.text, called, name, source))
+        elif tree.data == "window":
+            name = f"__window_{len(self.operators)}"
+            self.operators.append(written_windows(self.text, tree, name, source))
+            # Unless it has an alias of its own, the relation keeps its name.
+            around = around or alias_tokens(source, at)
+        elif tree.data == "deduplicate":
             name = f"__first_{len(self.operators)}"
             self.operators.append(self._deduplicate(tree, name, source))
         else:
             name = f"__match_{len(self.operators)}"
             self.operators.append(self._match(tree, name, source))
-        self.inputs[name] = self.text.span(start, _begin(keyword))
+        begun = self.text.span(start, _begin(keyword))
+        self.inputs[name] = begun if called is None else Span(relation[0].start, relation[-1].end + 1)
         self.places[name] = self.text.span(start, self._closed(tree))
-        alias = next((c for c in tree.children if isinstance(c, Token) and c.type == "TABLE_ALIAS"), None)
-        return [made_token(TokenType.VAR, name, at)] + (self._tokens(alias) if alias else [])
+        return [made_token(TokenType.VAR, name, at), *around]
+
+    def _forget_inner_aliases(self, query: exp.Expr) -> None:
+        """Let names that a placeholder table has from within its operator's text have no place in the text."""
+        for table in query.find_all(exp.Table):
+            place, alias = self.places.get(table.name), table.args.get("alias")
+            if place is not None and alias is not None and place.start <= alias.this.meta.get("start", -1) < place.end:
+                del alias.this.meta["start"], alias.this.meta["end"]
 
     def _deduplicate(self, tree: Tree, name: str, source: exp.Query) -> DeduplicateClause:
         within = _subtree(tree, "within")
@@ -624,7 +673,7 @@ def _type_hint(word: str) -> str:
     return f"did you mean {near[0]}?" if near else f"types: {common}"
 
 
-_OPERATORS = ("match_recognize", "deduplicate")
+_OPERATORS = ("match_recognize", "deduplicate", "window", "window_function")
 
 _PRINTED = 10
 """Rows that PRINT shows if nothing else is said."""

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepsql.ordered.columns import integers, take_rows
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
@@ -13,6 +14,9 @@ from cepsql.ordered.row_layout import RowLayout
 
 START, END = "window_start", "window_end"
 """The BIGINT columns with the bounds of a row's window, microseconds; the end is no part of it."""
+
+TIME = "window_time"
+"""What SQL calls the last millisecond of a window, the event time of what is made of its rows for a next window."""
 
 FIRST, PLACE = "first", "place"
 """A BOOLEAN column that is true in one row of each key and window, and a BIGINT one with the place of a row there."""
@@ -116,6 +120,45 @@ class Sessions:
         output = windowed_rows(ordered, None, place, times[first][session[place]], end[session[place]])
         over = np.concatenate([[0], np.cumsum(closed[session])])
         return Step(output, [Keep(starts[:-1] + over[starts[1:]] - over[starts[:-1]])])
+
+
+@dataclass(frozen=True)
+class GivenWindows:
+    """Gives out all rows of a partition, which lie in the same window, as soon as no row to come can belong to it.
+
+    bounds: the columns of the layout, timestamps, with the bounds of each row's window.
+    Output columns as of `FixedWindows`.
+    """
+
+    layout: RowLayout
+    bounds: tuple[str, str]
+
+    sections: ClassVar[dict[str, int]] = {}
+    counters: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
+    hold = 0
+    changing = False
+
+    @property
+    def sides(self) -> tuple[RowLayout, ...]:
+        return (self.layout,)
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        return self._bound(held, 1)[held.starts[:-1]] - 1
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        (ordered,) = rows
+        if ordered is None:
+            return Step(pa.table({}), [None])
+        starts, end = ordered.starts, self._bound(ordered, 1)
+        closed = end <= new + 1
+        places = np.flatnonzero(closed)
+        output = windowed_rows(ordered, None, places, self._bound(ordered, 0)[places], end[places])
+        over = np.concatenate([[0], np.cumsum(closed)])
+        return Step(output, [Keep(starts[:-1] + over[starts[1:]] - over[starts[:-1]])])
+
+    def _bound(self, ordered: OrderedRows, number: int) -> np.ndarray:
+        return integers(pc.cast(ordered.rows[self.bounds[number]], pa.int64()))
 
 
 def windowed_rows(

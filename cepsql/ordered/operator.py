@@ -112,6 +112,7 @@ class Operator(Protocol):
 
         rows: for each side, None for no rows. Partition i of each side has the same key; one of them may be empty. Rows
               with t > old are seen the first time. Every row still to come has t > new (END_OF_TIME: none comes).
+        Where a stage lets rows come at once, only the marks tell which are seen the first time.
         It is called for every micro-batch, also where there are no rows.
         """
         ...

@@ -24,8 +24,11 @@ PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
 PIECE_ROWS, PIECE_BYTES = 131_072, 64 * 2**20
 """How much a task gathers before it gives out packets: the columns of so many rows fit the processor's cache."""
 
-_MAGIC, _VERSION = b"CEPP", 4
-_HEADER = struct.Struct("<4sHB?qqqqqqq")
+_MAGIC, _VERSION = b"CEPP", 5
+_HEADER = struct.Struct("<4sHB?qqqqqqqq")
+
+_LAST_CLOCK = 2**53
+"""Later than any clock, in microseconds."""
 
 MAX_INPUTS = 256
 """How many inputs packets can tell apart."""
@@ -43,6 +46,7 @@ class Packet:
     aside:    malformed rows and those without event time, as `cepsql.ordered.rejected` has them; None where they do
               not travel or there are none.
     dead:     the event times (int64) of rows of any bucket that a reduction left out.
+    heartbeat: what the clock showed, in microseconds since the epoch, at the last heartbeat that came; BEGINNING: none.
     """
 
     input: int
@@ -52,6 +56,7 @@ class Packet:
     rows: pa.Table | None
     dead: np.ndarray
     aside: pa.Table | None = None
+    heartbeat: int = BEGINNING
 
 
 def pack(
@@ -72,7 +77,8 @@ def pack(
     piece_rows: after so many rows, or PIECE_BYTES, packets are given out. A task without any row gives nothing.
     Rows that are malformed or have no event time are counted; where rows have `whole`, that travels apart from the
     other rows, else they are dropped. A row with t = END_OF_TIME is no row but the sign that the input of the query
-    ends; a marker with `bound` = END_OF_TIME says that nothing follows in this input.
+    ends, and one of `heartbeat_time` says what the clock shows; a marker with `bound` = END_OF_TIME says that nothing
+    follows in this input.
     Yields batches of PACKET_SCHEMA.
     """
     task = _Task(buckets, input, reduction)
@@ -86,7 +92,7 @@ def open_packet(data: bytes) -> Packet:
     Raises OperationalError if another version of cepsql wrote it.
     """
     header = _HEADER.unpack_from(data)
-    magic, version, input, ended, greatest, read, malformed, null_time, null_key, dead, aside = header
+    magic, version, input, ended, greatest, heartbeat, read, malformed, null_time, null_key, dead, aside = header
     if (magic, version) != (_MAGIC, _VERSION):
         raise OperationalError(
             f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
@@ -96,24 +102,28 @@ def open_packet(data: bytes) -> Packet:
     times = np.frombuffer(data, np.int64, dead, _HEADER.size)
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
     rows, rejected = read_rows(body.slice(aside)), read_rows(body.slice(0, aside))
-    return Packet(input, ended, greatest, counts, rows, times, rejected)
+    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat)
+
+
+def heartbeat_time(clock: int) -> int:
+    """Return the t of the row that says that the clock shows so many microseconds since the epoch."""
+    return END_OF_TIME + clock
 
 
 class _Task:
-    """Makes packets, and remembers the greatest event time since the task began."""
+    """Makes packets, and remembers the greatest event time and the last heartbeat since the task began."""
 
     def __init__(self, buckets: int, input: int, reduction: Reduction | None):
         self.buckets, self.input, self.reduction = buckets, input, reduction
-        self.greatest, self.ended = BEGINNING, False
+        self.greatest, self.heartbeat, self.ended = BEGINNING, BEGINNING, False
 
     def packets(self, piece: pa.RecordBatch) -> pa.RecordBatch:
         marked = "bound" in piece.schema.names
         if marked:
             piece = self._take_markers(piece)
-        ends = _flags(pc.equal(piece["t"], END_OF_TIME))
-        if ends.any():
-            self.greatest, self.ended = END_OF_TIME, True
-            piece = piece.filter(pa.array(~ends))
+        control = _flags(pc.greater_equal(piece["t"], END_OF_TIME))
+        if control.any():
+            piece = self._take_control(piece, control)
         bucket = integers(piece["bucket"])
         malformed = np.zeros(len(bucket), bool)
         if "malformed" in piece.schema.names:
@@ -136,6 +146,18 @@ class _Task:
         piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
         sections = self._sections(_canonical_keys(piece), bucket)
         return self._joined(tallies, dead, aside, sections)
+
+    def _take_control(self, piece: pa.RecordBatch, control: np.ndarray) -> pa.RecordBatch:
+        times = integers(piece["t"].filter(pa.array(control)))
+        if (times == END_OF_TIME).any():
+            self.greatest, self.ended = END_OF_TIME, True
+        clocks = times[(times > END_OF_TIME) & (times < heartbeat_time(_LAST_CLOCK))] - END_OF_TIME
+        self.heartbeat = max([self.heartbeat, *clocks.tolist()])
+        # No row can be waited for whose time is later than the end of time.
+        beyond = pc.greater_equal(piece["t"], heartbeat_time(_LAST_CLOCK))
+        place = piece.schema.get_field_index("t")
+        piece = piece.set_column(place, "t", pc.if_else(beyond, pa.scalar(None, pa.int64()), piece["t"]))
+        return piece.filter(pa.array(~control | _flags(beyond)))
 
     def _take_markers(self, piece: pa.RecordBatch) -> pa.RecordBatch:
         markers = piece["bound"].drop_null()
@@ -166,6 +188,7 @@ class _Task:
                 self.input,
                 self.ended,
                 self.greatest,
+                self.heartbeat,
                 *counts,
                 len(times) // 8,
                 len(outside),

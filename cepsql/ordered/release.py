@@ -35,16 +35,20 @@ def nothing_kept(operator: Operator) -> Kept:
     return Kept(nothing, nothing)
 
 
-def release(operator: Operator, kept: Kept, arrived: Sequence[list[pa.Table]], old: int, new: int) -> tuple[Step, Kept]:
+def release(
+    operator: Operator, kept: Kept, arrived: Sequence[list[pa.Table]], old: int, new: int, at_once: bool = False
+) -> tuple[Step, Kept]:
     """Move the bound from `old` to `new`; return what the operator made of it, and what is kept then.
 
     arrived: for each side its new rows, all with t > old. The lists are emptied, so that rows are not there twice.
+    at_once: none of them waits for the bound, and their times may be any.
     """
+    reached = END_OF_TIME if at_once else new
     ready, waiting = [], []
     for tables, before in zip(arrived, kept.waiting, strict=True):
         candidates = [table for table in (before, *tables) if table is not None and table.num_rows]
-        ready.append(where_time(candidates, lambda t: pc.less_equal(t, new)))
-        rest = where_time(candidates, lambda t: pc.greater(t, new))
+        ready.append(where_time(candidates, lambda t: pc.less_equal(t, reached)))
+        rest = where_time(candidates, lambda t: pc.greater(t, reached))
         waiting.append(stack(rest) if rest else None)
         tables.clear()
     again, resting = _divided(operator, kept.held, ready, old, new)

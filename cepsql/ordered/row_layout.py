@@ -12,6 +12,9 @@ END_OF_TIME = 2**62
 BEGINNING = -END_OF_TIME
 """The greatest event time of no row at all, and the watermark before the first."""
 
+IDLE = BEGINNING + 1
+"""The greatest event time of an input that has shown no row, and for which no other one waits."""
+
 Reduction = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, np.ndarray]]
 """A step before the shuffle. It takes well-formed rows with an event time, and their `bucket`; it returns the rows that
 travel, and the event times (int64) of those that need not: they count as used, or as late, all the same."""

@@ -14,7 +14,7 @@ from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.rejected import rejected_rows, without_whole
 from cepsql.ordered.release import release, where_time
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
 from cepsql.ordered.standing import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
 
@@ -27,12 +27,15 @@ class Input:
     side:  which of the operator's relations its rows belong to; several inputs may make up one.
     chained: its rows come from another stage, whose markers say when it ends. A control row ends all other inputs.
     name:  what its counts are shown under.
+    heartbeat: after how many microseconds of the clock without rows its event time goes on with the clock; None: it
+           waits for rows.
     """
 
     delay: int
     side: int = 0
     chained: bool = False
     name: str = ""
+    heartbeat: int | None = None
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,18 @@ class Stage:
     """An operator with its inputs.
 
     identity: of the query; a state that was written under another one is refused.
+    lateness: None: rows come to the operator in the order of time, below the bound. Else they come as soon as they are
+              there, and a row is late only so many microseconds behind the bound.
     """
 
     operator: Operator
     inputs: tuple[Input, ...]
     identity: str
+    lateness: int | None = None
+
+    def late_bound(self, bound: int) -> int:
+        """Return the event time at or below which a row that comes now is late."""
+        return bound - (self.lateness or 0)
 
 
 @dataclass(frozen=True)
@@ -75,9 +85,11 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
 
     state: what the bucket's last call returned, None at first.
     The bound is the least over the inputs of the greatest event time less the delay, BEGINNING while one has shown no
-    row. Rows at or below the new bound are released; rows at or below the old one are late, counted and dropped; the
-    others wait. The output depends only on the rows and on which of them are late, not on how they were split into
-    batches and packets.
+    row. After the first heartbeat without new rows the greatest event time of an input that has heartbeats grows as the
+    clock does; an input that has shown no row is not waited for then. Rows at or below the new bound are released; rows
+    at or below the old one are late, counted and dropped; the others wait, unless the stage lets them come at once.
+    Without heartbeats, what comes out in all depends on the rows and on which of them are late only, not on how they
+    were split into batches and packets.
     Raises OperationalError if the state is not of this query, of these column types, or of this version.
     """
     operator = stage.operator
@@ -88,11 +100,11 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
             hint="start the query with a new checkpoint and replay its input",
         )
     came = _receive(stage, before, packets)
-    bound = max(before.bound, min(map(_reached, came.greatest, stage.inputs)))
+    bound = max(before.bound, _bound(stage, came.greatest))
     _check_types(before, came.rows)
-    step, kept = release(operator, before.kept, came.rows, before.bound, bound)
+    step, kept = release(operator, before.kept, came.rows, before.bound, bound, stage.lateness is not None)
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
-    written = encode(State(bound, came.greatest, kept), operator, stage.identity)
+    written = encode(State(bound, came.greatest, came.silent, kept), operator, stage.identity)
     holds = standing(operator, kept)
     return Advanced(step.output, step.changes, written, tally, bound, holds, came.rejected)
 
@@ -102,6 +114,7 @@ class _Received:
     """What packets brought: of each side the rows that are not late, of each input what became of all its rows."""
 
     greatest: tuple[int, ...]
+    silent: tuple[int | None, ...]
     rows: list[list[pa.Table]]
     counts: tuple[Counts, ...]
     rejected: tuple[pa.Table | None, ...]
@@ -113,27 +126,54 @@ def _receive(stage: Stage, before: State, packets: Iterable[bytes]) -> _Received
         opened[packet.input].append(packet)
     rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]
     counts = []
+    late_bound = stage.late_bound(before.bound)
     for mine, given in zip(opened, stage.inputs, strict=True):
-        on_time, counted = _on_time(mine, before.bound)
+        on_time, counted = _on_time(mine, late_bound)
         rows[given.side] += on_time
         counts.append(counted)
-    rejected = tuple(rejected_rows(mine, before.bound) for mine in opened)
-    return _Received(_greatest(stage, before, opened), rows, tuple(counts), rejected)
+    rejected = tuple(rejected_rows(mine, late_bound) for mine in opened)
+    return _Received(*_progress(stage, before, opened), rows, tuple(counts), rejected)
 
 
-def _greatest(stage: Stage, before: State, opened: list[list[Packet]]) -> tuple[int, ...]:
-    """Return the greatest event time of each input, those of former batches among them."""
-    ended = any(packet.ended for mine in opened for packet in mine)
-    found = []
-    for given, greatest, mine in zip(stage.inputs, before.greatest, opened, strict=True):
-        ends = ended and not given.chained
-        found.append(END_OF_TIME if ends else max([greatest, *(packet.greatest for packet in mine)]))
-    return tuple(found)
+def _progress(
+    stage: Stage, before: State, opened: list[list[Packet]]
+) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """Return the greatest event time of each input, those of former batches among them, and since when it is silent."""
+    packets = [packet for mine in opened for packet in mine]
+    ended = any(packet.ended for packet in packets)
+    clock = max((packet.heartbeat for packet in packets), default=BEGINNING)
+    found: list[tuple[int, int | None]] = []
+    for given, greatest, silent, mine in zip(stage.inputs, before.greatest, before.silent, opened, strict=True):
+        seen = max((packet.greatest for packet in mine), default=BEGINNING)
+        if ended and not given.chained:
+            found.append((END_OF_TIME, None))
+        elif seen > BEGINNING:
+            found.append((max(greatest, seen), None))
+        elif given.heartbeat is None or clock == BEGINNING:
+            found.append((greatest, silent))
+        else:
+            found.append(_after_heartbeat(greatest, silent, clock, given.heartbeat))
+    return tuple(greatest for greatest, _ in found), tuple(silent for _, silent in found)
 
 
-def _reached(greatest: int, given: Input) -> int:
-    """Return the bound of one input."""
-    return greatest if greatest in (BEGINNING, END_OF_TIME) else greatest - given.delay
+def _after_heartbeat(greatest: int, silent: int | None, clock: int, interval: int) -> tuple[int, int]:
+    """Return the greatest event time of an input without new rows, and since when it is silent, after a heartbeat."""
+    # A clock that was set back begins anew.
+    if silent is None or clock < silent:
+        return greatest, clock
+    if clock - silent < interval:
+        return greatest, silent
+    return (IDLE if greatest in (BEGINNING, IDLE) else min(greatest + clock - silent, END_OF_TIME - 1)), clock
+
+
+def _bound(stage: Stage, greatest: tuple[int, ...]) -> int:
+    """Return the event time up to which all inputs that are waited for have come."""
+    reached = [
+        time if time in (BEGINNING, END_OF_TIME) else time - given.delay
+        for time, given in zip(greatest, stage.inputs, strict=True)
+        if time != IDLE
+    ]
+    return min(reached, default=BEGINNING)
 
 
 def _on_time(packets: list[Packet], bound: int) -> tuple[list[pa.Table], Counts]:

@@ -28,17 +28,20 @@ class State:
 
     bound:    rows with t <= bound were released; a row that comes at or below it is late.
     greatest: the greatest event time seen, one entry an input.
+    silent:   since when, by the clock in microseconds, an input has had no row; None where it had one after the last
+              heartbeat, or has none.
     kept:     rows, and what the operator remembers beside them.
     """
 
     bound: int
     greatest: tuple[int, ...]
+    silent: tuple[int | None, ...]
     kept: Kept
 
 
 def first_state(operator: Operator, inputs: int) -> State:
     """Return the state of a stage with so many inputs before the first row."""
-    return State(BEGINNING, (BEGINNING,) * inputs, nothing_kept(operator))
+    return State(BEGINNING, (BEGINNING,) * inputs, (None,) * inputs, nothing_kept(operator))
 
 
 def encode(state: State, operator: Operator, identity: str) -> bytes:
@@ -53,6 +56,7 @@ def encode(state: State, operator: Operator, identity: str) -> bytes:
         "identity": identity,
         "bound": state.bound,
         "greatest": state.greatest,
+        "silent": state.silent,
         "sections": [[name, versions[name], part.size] for name, part in parts.items()],
     }
     written = json.dumps(directory, separators=(",", ":")).encode()
@@ -85,7 +89,7 @@ def decode(data: bytes | pa.Buffer, operator: Operator, identity: str) -> State:
             raise _unusable(f"the stored state has version {written} of section {name!r}, but {expected} is expected")
         tables[name] = read_rows(buffer.slice(begin, size))
         begin += size
-    return State(directory["bound"], tuple(directory["greatest"]), _kept(operator, tables))
+    return State(directory["bound"], tuple(directory["greatest"]), tuple(directory["silent"]), _kept(operator, tables))
 
 
 def _versions(operator: Operator) -> Mapping[str, int]:

@@ -8,6 +8,7 @@ from itertools import takewhile
 from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
+from cepsql.analysis.emission import ON_CLOSE
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
@@ -82,11 +83,15 @@ def describe_frames(frames: Frames) -> dict:
 
 def describe_window_groups(groups: WindowGroups) -> dict:
     """Return what decides which rows make a group, and what is made of them, as data that JSON can hold."""
+    found = None
+    if groups.aggregates is not None:
+        found = [[column.name, canonical_sql(call)] for column, call in groups.aggregates]
     return {
         "windows": asdict(groups.window) | {"of": groups.time},
         "group by": list(groups.keys),
-        "aggregates": [[column.name, canonical_sql(call)] for column, call in groups.aggregates],
+        "aggregates": found,
         "columns": [column.name for column in groups.columns],
+        **({"emit": asdict(groups.emission)} if groups.emission != ON_CLOSE else {}),
     }
 
 
@@ -171,7 +176,9 @@ def _option(name: str, value: str) -> str:
 
 def _watermark(relation: Source | Registered) -> list | None:
     mark = relation.watermark
-    return None if mark is None else [mark.column.lower(), mark.delay]
+    if mark is None:
+        return None
+    return [mark.column.lower(), mark.delay, *([] if mark.heartbeat is None else [f"heartbeat {mark.heartbeat}"])]
 
 
 def _type(written: str) -> str:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from cepsql.analysis.assigned_windows import AssignedWindows
 from cepsql.analysis.deduplicate import FirstRows
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
@@ -43,6 +44,7 @@ class Sql:
     view:    the view whose query it is, if it is one's.
     markers: the query lets the markers of its ordered inputs pass, in the column `cepsql.plan.markers.BOUND`.
     text:    how it was written, as far as `query` is what it says; see `written`.
+    windows: the windows of event time that it gives the rows of a stream, row by row; see `RowWindows`.
     """
 
     query: exp.Query
@@ -50,6 +52,7 @@ class Sql:
     view: str | None = None
     markers: bool = False
     text: Written | None = field(default=None, compare=False, repr=False)
+    windows: "RowWindows | None" = field(default=None, compare=False, repr=False)
 
     @property
     def written(self) -> Written | None:
@@ -90,6 +93,14 @@ class Sql:
     def _missing_time(self, name: str, follower: str, place: Span | None) -> Error:
         found = next(node for key, node in self.inputs.items() if flat_name(key) == name)
         return missing_time(found, follower, place)
+
+
+@dataclass(frozen=True)
+class RowWindows:
+    """Windows of event time, and the rows without them."""
+
+    assigned: AssignedWindows
+    rows: Sql
 
 
 class _Operator:
@@ -164,8 +175,8 @@ class Over(_Operator):
 
 @dataclass(frozen=True)
 class WindowAggregate(_Operator):
-    """An ordered operator: the groups of rows with equal keys in the same window of event time. `inputs` and `markers`
-    as of `Match`; it stands over streams only."""
+    """An ordered operator: the groups of rows with equal keys in the same window of event time, or their rows. `inputs`
+    and `markers` as of `Match`; it stands over streams only."""
 
     groups: WindowGroups
     inputs: tuple["Node", ...]

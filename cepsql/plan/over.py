@@ -28,7 +28,7 @@ def hoist_over(below: Sql, checked: Checked, place: Span) -> Sql:
     """
     if below.query.find(exp.Window) is None or not below.resolved.streaming:
         return below
-    return hoist_selects(below, lambda select: bool(_calls(select)), partial(_hoisted, checked), place)
+    return hoist_selects(below, lambda select, _: bool(_calls(select)), partial(_hoisted, checked), place)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from functools import partial
 from sqlglot import exp
 
 from cepsql.analysis.deduplicate import plan_deduplicate
+from cepsql.analysis.emission import plan_emission
 from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
@@ -18,17 +19,20 @@ from cepsql.analysis.written import Written, without_limit, written_input, writt
 from cepsql.catalog import Registered, Relation, Source, View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
-from cepsql.language.statements import DeduplicateClause, MatchClause, Query
+from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.language.translate import statements
 from cepsql.plan.as_of_tables import join_tables_as_of
+from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
+from cepsql.plan.calendar_windows import with_calendar_windows
 from cepsql.plan.distinct import hoist_distinct
+from cepsql.plan.emission import with_emission
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.stream_join import hoist_joins
-from cepsql.plan.window_groups import hoist_window_groups
+from cepsql.plan.window_groups import hoist_assigned_groups, hoist_window_groups
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -52,6 +56,11 @@ class Plan:
     def properties(self) -> Properties:
         """What is known of the rows that the query gives."""
         return self.logical.properties
+
+    @property
+    def changes(self) -> bool:
+        """Whether the rows say what each does to the result, in the column OPERATION of `cepsql.analysis.emission`."""
+        return self.query.emit is not None and plan_emission(self.query.emit).changing
 
     @property
     def streaming(self) -> bool:
@@ -120,23 +129,36 @@ class _Planner:
                 clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
             given = used_ctes(_with_ctes(clause, query))
             below = self._over(given, matches, written_input(query, clause, given))
-            if isinstance(clause, MatchClause):
-                matches[clause.name] = self._match(replace(clause, input=below.query), below)
-            else:
-                matches[clause.name] = self._deduplicate(replace(clause, input=below.query), below)
+            matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
+        refuse_groups_beside(root)
         root = join_tables_as_of(root, query.span)
+        if query.emit is not None:
+            root = with_emission(root, query.emit, self._checked)
         root = hoist_over(root, self._checked, query.span)
+        if root.resolved.streaming and view is None:
+            root = hoist_assigned_groups(root, query.span, self._checked)
         if view is None:
             # What reads a view says which of the event times in its joins matters.
             root = hoist_joins(root, None, self._checked, query.span)
+        if view is None or not root.resolved.streaming:
+            root = with_calendar_windows(root)
         if root.properties.streaming:
             refuse_on_streams(root)
             expression, limit = _take_limit(root.query)
             if limit is not None:
                 root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
+
+    def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
+        match clause:
+            case MatchClause():
+                return self._match(clause, below)
+            case DeduplicateClause():
+                return self._deduplicate(clause, below)
+            case WindowClause():
+                return window_rows(implied_partition(clause, query), below, self._checked)
 
     def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
         names = {table_name(table): table for table in catalog_tables(query)}
@@ -195,6 +217,7 @@ class _Planner:
         """
         below = join_tables_as_of(below, clause.span)
         if below.resolved.streaming:
+            below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)
             below = hoist_joins(below, clause, self._checked, clause.span)
@@ -208,7 +231,7 @@ class _Planner:
         return below
 
 
-def _with_ctes(clause: MatchClause | DeduplicateClause, query: Query) -> exp.Query:
+def _with_ctes(clause: Clause, query: Query) -> exp.Query:
     """Return the clause's input with the CTEs that are visible where the clause stands."""
     copy = clause.input.copy()
     for cte in _ctes_at(clause.name, query):

@@ -73,7 +73,11 @@ Hoist = Callable[[exp.Select, dict[str, Node], Span, bool], exp.Select]
 and whether that is the whole query."""
 
 
-def hoist_selects(below: Sql, wanted: Callable[[exp.Select], bool], hoist: Hoist, place: Span) -> Sql:
+Wanted = Callable[[exp.Select, Mapping[str, Node]], bool]
+"""Tells whether something is to stand for a SELECT over nodes."""
+
+
+def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span) -> Sql:
     """Return plain SQL in which something else stands for each wanted SELECT over a stream, outer ones first.
 
     place: where the query stands.
@@ -83,7 +87,7 @@ def hoist_selects(below: Sql, wanted: Callable[[exp.Select], bool], hoist: Hoist
 
     def find() -> exp.Select | None:
         for select in query.find_all(exp.Select):
-            if wanted(select) and any(node.properties.streaming for node in read_nodes(select, nodes).values()):
+            if wanted(select, nodes) and any(n.properties.streaming for n in read_nodes(select, nodes).values()):
                 return select
         return None
 

@@ -86,7 +86,7 @@ def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
     def hoisted(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select:
         return _Joining(select, nodes, streams, checked, where).outer(given)
 
-    query = hoist_selects(flat, lambda select: _joins(select, streams), hoisted, place)
+    query = hoist_selects(flat, lambda select, _: _joins(select, streams), hoisted, place)
     return query if joined or query is not flat else below
 
 

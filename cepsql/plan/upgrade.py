@@ -8,13 +8,20 @@ from sqlglot.errors import SqlglotError
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.identity import spoken_differences
 
-SAME, COMPATIBLE, INCOMPATIBLE = "the same", "compatible", "incompatible"
+SAME, COMPATIBLE, REPLAYABLE, INCOMPATIBLE = "the same", "compatible", "replayable", "incompatible"
 
 _WITH_MEMORY = (
     exp.AggFunc, exp.Distinct, exp.Group, exp.Having, exp.Join, exp.Lateral, exp.Limit, exp.Offset, exp.Order,
     exp.SetOperation, exp.Subquery, exp.Window, exp.With,
 )  # fmt: skip
 """What in a SELECT reads more than one row, or more than one relation."""
+
+
+_KEPT = ("csv", "json", "parquet", "orc", "xml", "text", "avro", "kafka")
+"""Formats of sources that keep what was read, so that it can be read again."""
+
+_OPERATORS = ("match", "deduplicate", "over", "windows", "join", "left join")
+"""What the descriptions of our operators are known by."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,9 @@ def upgrade(before: dict, after: dict) -> Upgrade:
     """Compare the descriptions of two plans, as `cepsql.plan.identity.describe_plan` makes them.
 
     Compatible are plans that differ only in what is done, row by row, above all that remembers rows: the state and the
-    place in the input mean the same to both.
+    place in the input mean the same to both. Replayable are those whose operators read the same files or records in the
+    same arrangement, so that the place means the same, and the state can be made anew by reading them again. Operators
+    of Spark's are not among them: they give out what is decided only with a later batch.
     """
     differences = spoken_differences(before, after)
     if not differences:
@@ -38,6 +47,9 @@ def upgrade(before: dict, after: dict) -> Upgrade:
     same_around = around == {key: value for key, value in after.items() if key != "query"}
     if same_around and _remembering(before["query"]) == _remembering(after["query"]):
         return Upgrade(COMPATIBLE, differences)
+    arrangement = _arrangement(before["query"])
+    if arrangement is not None and arrangement == _arrangement(after["query"]):
+        return Upgrade(REPLAYABLE, differences)
     return Upgrade(INCOMPATIBLE, differences)
 
 
@@ -48,9 +60,49 @@ def _remembering(node: dict) -> dict:
     return node
 
 
+def _arrangement(node: dict) -> object | None:
+    """Return which operator reads what, without what they are asked; None where rows cannot be read again, or where
+    Spark remembers some.
+
+    Of a source it is left out which columns are read of its rows.
+    """
+    if "format" in node:
+        if not node["streaming"]:
+            return "a table"
+        kept = {name: value for name, value in node.items() if name not in ("columns", "watermark")}
+        return kept if node["format"] in _KEPT else None
+    if "frame" in node:
+        return None
+    below = node["inputs"].values() if "sql" in node else node["inputs"]
+    inputs = [_arrangement(one) for one in below]
+    if any(one is None for one in inputs):
+        return None
+    if "sql" not in node:
+        return [next(name for name in node if name in _OPERATORS), *inputs]
+    if not _is_without_memory(node["sql"], len(inputs) > 1):
+        return None
+    return inputs[0] if len(inputs) == 1 else ["union", *inputs]
+
+
 def _is_row_by_row(sql: str) -> bool:
+    parsed = _parsed(sql)
+    return isinstance(parsed, exp.Select) and parsed.find(*_WITH_MEMORY) is None
+
+
+def _is_without_memory(sql: str, united: bool) -> bool:
+    """Tell whether SQL works row by row, in one SELECT or in nested ones; if `united`, in several beside each other."""
+    parsed = _parsed(sql)
+    if parsed is None:
+        return False
+    memory = [kind for kind in _WITH_MEMORY if kind not in (exp.SetOperation, exp.Subquery)]
+    unions = list(parsed.find_all(exp.SetOperation))
+    of_all = all(isinstance(union, exp.Union) and not union.args.get("distinct") for union in unions)
+    return parsed.find(*memory) is None and bool(unions) == united and of_all
+
+
+def _parsed(sql: str) -> exp.Expr | None:
     try:
         (parsed,) = DIALECT.parse(sql)
     except (SqlglotError, ValueError):
-        return False
-    return isinstance(parsed, exp.Select) and parsed.find(*_WITH_MEMORY) is None
+        return None
+    return parsed

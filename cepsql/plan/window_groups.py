@@ -1,23 +1,41 @@
-"""GROUP BY with a window of event time over a stream, below an ordered operator, becomes an ordered operator itself."""
+"""GROUP BY with a window of event time over a stream becomes an ordered operator: below another one, and wherever the
+window is one of WINDOW (...)."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call
+from cepsql.analysis.assigned_windows import CUMULATING, SESSION, TUMBLING, AssignedWindows
+from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.window_groups import plan_window, plan_window_groups
+from cepsql.analysis.resolve import flat_name, flatten_names
+from cepsql.analysis.window_groups import GivenWindow, Instants, Window, plan_window, plan_window_groups
+from cepsql.analysis.window_sql import windowed_query
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.operators.windows import END, START
-from cepsql.plan.nodes import Node, Sql, WindowAggregate
+from cepsql.operators.windows import END, START, TIME
+from cepsql.plan.assigned_windows import (
+    RowsInOrder,
+    fixed_window,
+    group_keys,
+    read_windows,
+    refuse_grouping_sets,
+    traced_window,
+)
+from cepsql.plan.calendar_windows import calendar_windows
+from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import Checked
 from cepsql.plan.reader import Reader
 from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes, spoken_type
 
 _WINDOWS = ("WINDOW", "SESSION_WINDOW")
+_BOUNDS = (START, END, TIME)
+_ASSIGNED = "__assigned"
+"""The table of the bounds of a window that WINDOW (...) gave, where the operator tells it."""
 
 
 def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
@@ -36,9 +54,9 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     names = [item.this.name.lower() for item in reader.order_by]
     found: list[Sql] = []
     refused: list[Error] = []
-    for given in (END, START):
+    for given in (END, START, TIME):
         try:
-            query = hoist_selects(below, _is_windowed, partial(_hoisted, given, checked), reader.span)
+            query = hoist_selects(below, partial(_is_windowed, checked), partial(_hoisted, given, checked), reader.span)
         except Error as error:
             refused.append(error)
             continue
@@ -54,26 +72,91 @@ def _time(query: Sql) -> str:
     return query.properties.event_time.column.lower()
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The groups as a reader of their rows."""
+def hoist_assigned_groups(below: Sql, place: Span, checked: Checked) -> Sql:
+    """Return a whole query in which each SELECT with windows of a relation with WINDOW (...) in GROUP BY reads an
+    operator with the groups.
 
-    order_by: tuple[exp.Ordered, ...]
-    span: Span
+    Raises NotSupportedError and ProgrammingError for groups that no operator makes.
+    """
+
+    def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+        call = _window_key(select)
+        if call is not None:
+            return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
+        return _is_windowed(checked, select, nodes)
+
+    return hoist_selects(below, wanted, partial(_hoisted, END, checked), place)
 
 
-def _is_windowed(select: exp.Select) -> bool:
-    return _window_key(select) is not None
+def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: Checked) -> Sql:
+    """Return a whole query whose outermost SELECT reads an operator with its groups, which come out as EMIT says.
+
+    The query itself is returned if that SELECT groups by no window.
+    """
+
+    def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+        return select.parent is None and _is_windowed(checked, select, nodes)
+
+    return hoist_selects(below, wanted, partial(_hoisted, END, checked, emission=emission), place)
+
+
+def _is_windowed(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+    return (
+        _window_key(select) is not None
+        or bool(_assigned_keys(select, nodes))
+        or (_instant(checked, select, nodes) is not None)
+    )
+
+
+def _assigned_keys(select: exp.Select, nodes: Mapping[str, Node]) -> list[exp.Column]:
+    """Return the columns of assigned windows in GROUP BY, ends first, as they tell best when a window is over."""
+    keys = [key for key in group_keys(select) if isinstance(key, exp.Column)]
+    found = [key for key in keys if traced_window(key, select, nodes) is not None]
+    return sorted(found, key=lambda key: key.name.lower() != END)
+
+
+def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) -> exp.Column | None:
+    """Return the key of GROUP BY that is the event time of what ordered operators give, None if there is none."""
+    group = select.args.get("group")
+    below = {name: node for name, node in read_nodes(select, nodes).items() if node.properties.streaming}
+    grouped = any(inner is not select for inner in select.find_all(exp.Select))
+    if group is None or not (grouped or any(not isinstance(node, Read) for node in below.values())):
+        return None
+    for key in group.expressions:
+        if isinstance(key, exp.Column) and window_call(key) is None:
+            columns = RowsBelow()
+            time = columns.take(key)
+            with contextlib.suppress(Error):
+                mark = _rows_in_order(
+                    columns, time, select, nodes, checked, span_of(select) or Span(0, 0)
+                ).properties.watermark
+                if mark is not None and mark.column.lower() == time.name.lower():
+                    return key
+    return None
+
+
+def _rows_in_order(
+    columns: RowsBelow,
+    time: exp.Column,
+    select: exp.Select,
+    nodes: Mapping[str, Node],
+    checked: Checked,
+    place: Span,
+) -> Sql:
+    """Return the columns of what a SELECT reads, in the order of their event time."""
+    inner = columns.select(select)
+    order = exp.Ordered(this=time.copy(), nulls_first=True)
+    return checked(RowsInOrder((order,), place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
 
 
 def _window_key(select: exp.Select) -> exp.Anonymous | None:
     """Return the call of a window in GROUP BY."""
     group = select.args.get("group")
     keys = group.expressions if group is not None else []
-    return next((call for call in map(_window_call, keys) if call is not None), None)
+    return next((call for call in map(window_call, keys) if call is not None), None)
 
 
-def _window_call(node: exp.Expr) -> exp.Anonymous | None:
+def window_call(node: exp.Expr) -> exp.Anonymous | None:
     """Return the window that an expression is, or of which it is a bound."""
     node = node.unnest()
     if isinstance(node, exp.Dot):
@@ -85,54 +168,183 @@ def _window_call(node: exp.Expr) -> exp.Anonymous | None:
 
 def _is_bound(node: exp.Expr) -> bool:
     """Tell whether an expression is a bound of the window in GROUP BY, such as window.end."""
-    return isinstance(node, exp.Column) and node.table.upper() in _WINDOWS and node.name.lower() in ("start", "end")
+    if not isinstance(node, exp.Column):
+        return False
+    return node.table == _ASSIGNED or (node.table.upper() in _WINDOWS and node.name.lower() in ("start", "end"))
 
 
 def _hoisted(
-    given: str, checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool
+    given: str,
+    checked: Checked,
+    select: exp.Select,
+    nodes: dict[str, Node],
+    place: Span,
+    whole: bool,
+    emission: Emission = ON_CLOSE,
 ) -> exp.Select:
     """Return a SELECT over the groups, which are a new entry of `nodes`."""
-    call = _window_key(select)
-    assert call is not None
-    place = span_of(call, place) or place
+    fixed = _over_fixed_windows(select, nodes)
+    select = select if fixed is None else fixed
+    found = _groups(given, checked, select, nodes, place)
+    place = span_of(found.key, place) or place
     _refuse(select, place)
-    columns, window = RowsBelow(frozenset({START, END})), plan_window(call, place)
-    time = columns.take(call.expressions[0])
-    keys = [key for key in select.args["group"].expressions if _window_call(key) is None and not _is_bound(key)]
-    names = {key: columns.take(key).name for key in keys}
+    columns, time = found.columns, found.time
+    keys = [key for key in select.args["group"].expressions if window_call(key) is None and not _is_bound(key)]
+    bounds = _assigned_keys(select, nodes) if isinstance(found.window, GivenWindow) else []
+    names = {key: columns.take(key).name for key in keys if key not in bounds}
     calls = _aggregates(select)
     aggregates = [
         (ColumnDefinition(f"__a{i}", spoken_type(one)), columns.replace_in(one)) for i, one in enumerate(calls)
     ]
     name = f"__groups_{len(nodes)}"
     given_names = names | {one: column.name for one, (column, _) in zip(calls, aggregates, strict=True)}
-    inner = columns.select(select)
-    order = exp.Ordered(this=time.copy(), nulls_first=True)
-    rows = checked(_Rows((order,), place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
-    found = rows.properties
-    if found.watermark is None or found.watermark.column.lower() != time.name.lower():
+    given_names |= {key: key.name.lower() for key in bounds}
+    rows = _rows_in_order(columns, time, select, nodes, checked, place)
+    known = rows.properties
+    if known.watermark is None or known.watermark.column.lower() != time.name.lower():
         raise ProgrammingError(
             "windows of a stream must be of its event time",
-            span_of(call.expressions[0], place),
+            span_of(found.call.expressions[0] if found.call is not None else found.key, place),
             "window(ts, '1 minute') of the column that WATERMARK FOR says in CREATE STREAM, as it is",
         )
-    if not found.event_time_type.lower().startswith("timestamp"):
+    if not known.event_time_type.lower().startswith("timestamp"):
         raise NotSupportedError(
-            f"windows of a stream by a {found.event_time_type.upper()} are not supported",
-            span_of(call.expressions[0], place),
+            f"windows of a stream by a {known.event_time_type.upper()} are not supported",
+            span_of(found.call.expressions[0] if found.call is not None else found.key, place),
             "declare a computed column, such as at TIMESTAMP AS CAST(... AS TIMESTAMP), with the watermark",
         )
-    groups = plan_window_groups(name, found.columns, found.watermark, list(names.values()), window, aggregates, given)
+    window = found.window
+    if found.call is not None:
+        calendar = calendar_windows(found.call, time.name, known.event_time_type.lower(), place)
+        if calendar is None:
+            window = plan_window(found.call, place)
+        else:
+            rows = Sql(windowed_query(rows.query, calendar), rows.inputs)
+            known, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
+    assert known.watermark is not None and window is not None
+    groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
+    groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
-    return _outer(select, given_names, call, name)
+    outer = _outer(select, given_names, found.call, name)
+    return outer.select(exp.column(OPERATION, table=name)) if emission.changing else outer
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Which groups a SELECT makes: the key with the window, the column with the event time, and the windows.
+
+    call: the call of window or session_window that the key is, in place of windows.
+    """
+
+    key: exp.Expr
+    columns: RowsBelow
+    time: exp.Column
+    window: Window | None = None
+    call: exp.Expr | None = None
+
+
+def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str, Node], place: Span) -> _Groups:
+    columns, call = RowsBelow(frozenset({*_BOUNDS, OPERATION})), _window_key(select)
+    if call is not None:
+        return _Groups(call, columns, columns.take(call.expressions[0]), call=call)
+    keys = sorted(_assigned_keys(select, nodes), key=lambda key: key.name.lower() != given)
+    read = read_windows(select, nodes)
+    if read is not None and _tell_windows(read[1].assigned, {key.name.lower() for key in keys}):
+        assigned = read[1].assigned
+        time, start, end = (
+            columns.take(exp.column(exp.to_identifier(name), table=read[0].args["alias"].this.copy()))
+            for name in (assigned.time, START, END)
+        )
+        return _Groups(keys[0], columns, time, GivenWindow(start.name, end.name, assigned.size.longest))
+    key = keys[0] if keys else _instant(checked, select, nodes)
+    assert key is not None
+    return _Groups(key, columns, columns.take(key), Instants())
+
+
+def _tell_windows(assigned: AssignedWindows, keys: set[str]) -> bool:
+    """Tell whether these columns of windows tell which window it is, row by row."""
+    if not keys or assigned.kind == SESSION:
+        return False
+    if {START, END} <= keys or assigned.kind == TUMBLING:
+        return True
+    return assigned.kind == CUMULATING and not keys.isdisjoint((END, TIME))
+
+
+def _over_fixed_windows(select: exp.Select, nodes: dict[str, Node]) -> exp.Select | None:
+    """Return a SELECT that reads rows without their windows, and has one for window(...) in GROUP BY; None if it does
+    more with windows than to group by them, or an operator cannot tell them.
+
+    What it reads are new entries of `nodes`.
+    """
+    read, keys = read_windows(select, nodes), _assigned_keys(select, nodes)
+    if read is None or not keys:
+        return None
+    table, windows = read
+    call = _fixed_call(windows.assigned, table, select, keys)
+    if call is None:
+        return None
+    copy = select.copy()
+    group = copy.args["group"]
+    group.set("expressions", [call, *(key for key in group.expressions if key not in keys)])
+    for part in (*copy.expressions, copy.args.get("having")):
+        for column in list(part.find_all(exp.Column)) if part is not None else ():
+            if column in keys:
+                bound = exp.column(column.name.lower(), table=_ASSIGNED)
+                bound.meta.update(column.meta)
+                # A column that is itself an item has no parent to replace it in.
+                column.replace(bound)
+    if any(_windowed_column(column, table.alias_or_name) for column in copy.find_all(exp.Column)):
+        return None
+    place = next(item for item in copy.find_all(exp.Table) if item == table)
+    place.replace(_as_relation(flatten_names(windows.rows.query), table))
+    nodes.update({flat_name(name): node for name, node in windows.rows.inputs.items()})
+    return copy
+
+
+def _as_relation(query: exp.Query, place: exp.Table) -> exp.Expr:
+    """Return a query as a relation that goes by the name of another one: for SELECT * FROM a table, the table."""
+    alias = place.args["alias"].copy() if place.args.get("alias") else exp.TableAlias(this=place.this.copy())
+    source = query.args["from_"].this if query.args.get("from_") is not None else None
+    parts = {key for key, value in query.args.items() if value}
+    if isinstance(source, exp.Table) and query.is_star and parts <= {"expressions", "from_"}:
+        table = source.copy()
+        if not table.args["alias"].columns:
+            table.set("alias", alias)
+            return table
+    return exp.Subquery(this=query.copy(), alias=alias)
+
+
+def _windowed_column(column: exp.Column, alias: str) -> bool:
+    return column.table.lower() == alias.lower() and column.name.lower() in _BOUNDS
+
+
+def _fixed_call(
+    assigned: AssignedWindows, table: exp.Table, select: exp.Select, keys: Sequence[exp.Column]
+) -> exp.Expr | None:
+    """Return the call of window or session_window that stands for assigned windows, None if none does."""
+    time = exp.column(exp.to_identifier(assigned.time), table=table.args["alias"].this.copy())
+    if assigned.kind == SESSION:
+        others = [key for key in select.args["group"].expressions if key not in keys]
+        names = {key.name.lower() for key in others if isinstance(key, exp.Column)}
+        partition = {key.name.lower() for key in assigned.partition or () if isinstance(key, exp.Column)}
+        if len(names) < len(others) or len(partition) < len(assigned.partition or ()) or names != partition:
+            return None
+        if {key.name.lower() for key in keys}.isdisjoint((START, END)) or len(keys) < 2:
+            return None
+        return exp.Anonymous(this="session_window", expressions=[time, _micros(assigned.size.count)])
+    window = fixed_window(assigned)
+    if window is None:
+        return None
+    lengths = [_micros(micros) for micros in (window.size, window.slide, window.offset)]
+    return exp.Anonymous(this="window", expressions=[time, *lengths])
+
+
+def _micros(count: int) -> exp.Expr:
+    return exp.Literal.string(f"{count} microseconds")
 
 
 def _refuse(select: exp.Select, place: Span) -> None:
-    group = select.args["group"]
-    if group.args.get("all") or group.find(exp.Cube, exp.Rollup, exp.GroupingSets):
-        raise NotSupportedError(
-            "GROUPING SETS, CUBE, ROLLUP and ALL beside a window over a stream are not supported here", place
-        )
+    refuse_grouping_sets(select, place)
     for part in (*select.expressions, select.args.get("having")):
         if part is not None and part.find(exp.Query) is not None:
             raise NotSupportedError("a subquery beside a window over a stream is not supported", span_of(part, place))
@@ -162,20 +374,25 @@ def _aggregates(select: exp.Select) -> list[exp.Expr]:
 def _outer(
     select: exp.Select,
     names: Mapping[exp.Expr, str],
-    call: exp.Expr,
+    call: exp.Expr | None,
     table: str,
 ) -> exp.Select:
     """Return the SELECT over the groups: keys, bounds and aggregates are columns."""
-    bounds = {"start": START, "end": END}
+    bounds = {"start": START, "end": END, **{name: name for name in _BOUNDS}}
 
     def taken(node: exp.Expr) -> exp.Expr:
         if node in names:
             return exp.column(names[node], table=table)
-        if isinstance(node, exp.Dot) and node.this.unnest() == call and node.expression.name.lower() in bounds:
+        if (
+            call is not None
+            and isinstance(node, exp.Dot)
+            and node.this.unnest() == call
+            and node.expression.name.lower() in bounds
+        ):
             return exp.column(bounds[node.expression.name.lower()], table=table)
         if _is_bound(node):
             return exp.column(bounds[node.name.lower()], table=table)
-        if node == call:
+        if call is not None and node == call:
             parts = [exp.Literal.string("start"), exp.column(START, table=table)]
             return exp.func("named_struct", *parts, exp.Literal.string("end"), exp.column(END, table=table))
         if isinstance(node, exp.Column) and node.table != table and not isinstance(node.this, exp.Star):

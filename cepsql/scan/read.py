@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.scalar.arrow import evaluate
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.tree import Node
@@ -21,16 +20,20 @@ from cepsql.scan.parquet import read_parquet
 _READERS = {"csv": read_csv, "json": read_json, "parquet": read_parquet}
 
 
-def read_files(scan: ArrowScan, buckets: int, paths: Iterable[str | None]) -> Iterator[pa.RecordBatch]:
+CONTROL = "control:"
+"""What stands before the time of a control row, in place of a path."""
+
+
+def read_files(scan: ArrowScan, buckets: int, paths: Iterable[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of files as `cepsql.ordered.packet.pack` takes them: k*, t, o*, v*, m, bucket, malformed.
 
-    paths: of local files; None stands for the end of the input.
+    paths: of local files; one that begins with CONTROL stands for the control row of that time.
     The buckets are those that Spark's hash gives the same keys.
     Raises OperationalError if a file cannot be read.
     """
     for path in paths:
-        if path is None:
-            yield _end(scan)
+        if path.startswith(CONTROL):
+            yield _control_row(scan, int(path.removeprefix(CONTROL)))
         else:
             chunks = _READERS[scan.layout.format](_local(path), scan.layout, scan.session.zone)
             yield from chunk_rows(scan, buckets, chunks)
@@ -80,10 +83,10 @@ def _mask(verdicts: list[pa.Array], rows: int) -> pa.Array:
     return pa.array(mask.astype(np.int64))
 
 
-def _end(scan: ArrowScan) -> pa.RecordBatch:
+def _control_row(scan: ArrowScan, time: int) -> pa.RecordBatch:
     row = _empty(scan, 1, malformed=False)
     place = row.schema.get_field_index("t")
-    return row.set_column(place, row.schema.field(place), pa.array([END_OF_TIME], pa.int64()))
+    return row.set_column(place, row.schema.field(place), pa.array([time], pa.int64()))
 
 
 def _empty(scan: ArrowScan, rows: int, malformed: bool) -> pa.RecordBatch:

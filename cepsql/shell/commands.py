@@ -229,7 +229,7 @@ COMMANDS = (
     Command("\\errverbose", "[on|off]", "all that is known of the last error, or of each from now on", _verbose),
     Command("\\format", "[NAME]", f"write rows as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}", _format),
     Command("\\h", "[STATEMENT]", "the form of a statement, with an example", _statement),
-    Command("\\i", "FILE", "execute a file", _include),
+    Command("\\i", "FILE", "execute a file of statements and commands", _include),
     Command("\\live", "[COLUMN, ...|off]", "show a stream as a table in place, one row of each key", _live),
     Command("\\maxrows", "[N|all]", "how many rows of a bounded result are shown", _max_rows),
     Command("\\o", "[FILE]", "write rows to a file, or to the screen again", _output),

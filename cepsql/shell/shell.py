@@ -66,7 +66,7 @@ class _Shell:
     def execute_init(self, file: Path) -> None:
         """Execute the user's statements for the beginning of each session, if there are some."""
         if file.exists():
-            self._apply(command(f"\\i {file}", replace(self._settings, footer=False), self._verbose, list))
+            self._apply(command(f"\\i {file}", self._settings, self._verbose, list))
 
     def run(self) -> int:
         """Prompt and execute until the user leaves."""
@@ -129,8 +129,19 @@ class _Shell:
             self._repeat(change.watch)
         if change.top:
             self._top()
-        if change.sql:
-            self._execute(change.sql, change.once or change.settings, change.file)
+        if change.file is not None:
+            self._execute_file(change.sql, change.file)
+        elif change.sql:
+            self._execute(change.sql, change.once or change.settings)
+
+    def _execute_file(self, text: str, file: str) -> None:
+        """Execute the statements and commands of a file, up to the first statement that fails."""
+        for part in parts_of_file(text):
+            if part.lstrip().startswith("\\"):
+                change = command(part.strip(), self._settings, self._verbose, lambda: self._engine.get().catalog)
+                self._apply(change)
+            elif not self._execute(part, self._settings, file):
+                return
 
     def _tell_details(self) -> None:
         """Tell all that is known of the last error, and of the last query that failed."""
@@ -185,6 +196,23 @@ class _Shell:
         finally:
             self._console.clear()
         return False
+
+
+def parts_of_file(text: str) -> list[str]:
+    """Split a file where a line is a command; each part stands in as many lines as in the file, so that errors fit.
+
+    >>> parts_of_file("SELECT 1;\\n\\\\x on\\nSELECT 2;")
+    ['SELECT 1;', '\\\\x on', '\\n\\nSELECT 2;']
+    """
+    parts: list[str] = []
+    for number, line in enumerate(text.split("\n")):
+        if line.startswith("\\"):
+            parts.append(line)
+        elif not parts or parts[-1].startswith("\\"):
+            parts.append("\n" * number + line)
+        else:
+            parts[-1] += f"\n{line}"
+    return [part for part in parts if part.strip()]
 
 
 def _listed(names: list[str]) -> str:

@@ -19,6 +19,19 @@ HELP = {
         "  PATTERN (DOWN+ UP+) WITHIN INTERVAL '1' HOUR\n"
         "  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price));",
     ),
+    "WINDOW": (
+        "FROM source WINDOW TUMBLING ([ON time,] SIZE length [, OFFSET length])\n"
+        "  | HOPPING (SIZE length, ADVANCE BY length) | CUMULATING (SIZE length, STEP length)\n"
+        "  | SESSION (GAP length [PARTITION BY column, ...])\n"
+        "GROUP BY window_start, window_end [, column ...]",
+        "SELECT sym, window_end, MAX(price) FROM ticks WINDOW TUMBLING (SIZE 1 HOUR)\n"
+        "GROUP BY sym, window_start, window_end;",
+    ),
+    "EMIT": (
+        "SELECT ... GROUP BY window, ... EMIT ON WINDOW CLOSE | CHANGES | EVERY interval [ALLOWED LATENESS interval]",
+        "SELECT sym, COUNT(*) FROM ticks GROUP BY sym, window(ts, '1 hour')\n"
+        "EMIT CHANGES ALLOWED LATENESS INTERVAL '5' MINUTES;",
+    ),
     "CREATE STREAM": (
         "CREATE [OR REPLACE] STREAM [IF NOT EXISTS] name (column TYPE [AS expression], ...,\n"
         "  WATERMARK FOR column AS column - INTERVAL 'n' unit) USING format [OPTIONS (key 'value', ...)]\n"

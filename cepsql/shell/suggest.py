@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cepsql.catalog import ColumnDefinition, Relation
+from cepsql.shell.clauses import begins_expression, fitting_words
 from cepsql.shell.language import language
 
 _WORD = re.compile(r"[^\W\d]\w*\Z|`[^`]*\Z")
@@ -23,8 +24,6 @@ _SPOKEN = {"PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY", "ONE": "ONE R
            "AFTER": "AFTER MATCH SKIP", "MATCH_RECOGNIZE": "MATCH_RECOGNIZE ("}  # fmt: skip
 _NO_KEYWORDS = {"SQL", "RELATION", "TABLE_ALIAS", "EXPRESSION", "ORDERED", "TYPE", "NAME", "PATTERN_TEXT", "VALUE",
                 "OPTION_KEY", "LPAR", "RPAR", "COMMA", "DOT", "EQUAL", "SEMICOLON", "$END"}  # fmt: skip
-_CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION ALL", "LEFT JOIN", "AND", "OR", "NOT", "IN",
-            "BETWEEN", "IS NULL", "CASE", "WHEN", "THEN", "ELSE", "END", "AS", "ON", "LIKE", "DISTINCT")  # fmt: skip
 _NAVIGATION = {
     "FIRST": "(x[, n]): in the first row of the match, or n rows after it",
     "LAST": "(x[, n]): in the last row, or n rows before it",
@@ -132,10 +131,13 @@ def _at(
             return []
         if not head.strip() or "$END" not in terminals:
             return [*keywords, *map(Suggestion, ("SELECT", "WITH", "VALUES"))]
+        words = list(map(Suggestion, fitting_words(head)))
+        if not begins_expression(head):
+            return [*words, *(keyword for keyword in keywords if keyword.text not in ("FROM", "JOIN") or words)]
+        columns = _columns(whole, known) or [_column(column) for name in known.values() for column in name.columns]
         return [
-            *_columns(whole, known),
-            *keywords,
-            *map(Suggestion, _CLAUSES),
+            *columns,
+            *words,
             *(Suggestion(f"{name}(", signature) for name, signature in functions.items()),
         ]
     return keywords

@@ -38,7 +38,7 @@ def spark_line(values: list[float]) -> str:
     """Draw numbers as bars of one character each, the greatest as the highest.
 
     >>> spark_line([0, 1, 2, 4])
-    '▁▂▄█'
+    '▁▃▅█'
     """
     most = max(values, default=0)
     return "".join(_BARS[round(value / most * (len(_BARS) - 1)) if most else 0] for value in values)

@@ -30,6 +30,24 @@ def fitted_columns(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:
     return fitted
 
 
+def check_names(sink: Sink, names: Sequence[str]) -> None:
+    """Refuse columns of these names that are not those that a sink declares, whatever their types.
+
+    Raises ProgrammingError if one is missing or too many.
+    """
+    if not sink.columns:
+        return
+    listed = ", ".join(f"{column.name} {column.type}" for column in sink.columns)
+    given, wanted = {name.lower() for name in names}, {column.name.lower() for column in sink.columns}
+    for column in sink.columns:
+        if column.name.lower() not in given:
+            hint = f"AS gives a column its name; {sink.name} takes {listed}"
+            raise ProgrammingError(f"the query gives no column {column.name} for sink {sink.name}", hint=hint)
+    for name in names:
+        if name.lower() not in wanted:
+            raise ProgrammingError(f"sink {sink.name} has no column {name}", hint=f"{sink.name} takes {listed}")
+
+
 def key_columns(sink: Sink, fitted: Sequence[tuple[str, str, str]]) -> list[str]:
     """Return the names of the key as the columns are written."""
     written = {name.lower(): name for _, name, _ in fitted}
@@ -37,22 +55,15 @@ def key_columns(sink: Sink, fitted: Sequence[tuple[str, str, str]]) -> list[str]
 
 
 def _declared(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:
+    check_names(sink, [name for name, _ in columns])
     given = {name.lower(): (name, kind) for name, kind in columns}
-    wanted = {column.name.lower() for column in sink.columns}
-    listed = ", ".join(f"{column.name} {column.type}" for column in sink.columns)
     fitted = []
     for column in sink.columns:
-        if column.name.lower() not in given:
-            hint = f"AS gives a column its name; {sink.name} takes {listed}"
-            raise ProgrammingError(f"the query gives no column {column.name} for sink {sink.name}", hint=hint)
         name, kind = given[column.name.lower()]
         if not _fits(kind, column.type):
             hint = f"CAST({name} AS {column.type}) AS {column.name} says that it is meant"
             raise ProgrammingError(f"{name} is {kind}, and sink {sink.name} takes {column.type}", hint=hint)
         fitted.append((name, column.name, column.type))
-    for name, _ in columns:
-        if name.lower() not in wanted:
-            raise ProgrammingError(f"sink {sink.name} has no column {name}", hint=f"{sink.name} takes {listed}")
     return fitted
 
 

@@ -34,6 +34,12 @@ class Database(ABC):
         """Add rows, or update those of the same key; of several rows with one key the last one stays."""
 
     @abstractmethod
+    def delete_rows(
+        self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
+    ) -> None:
+        """Delete the rows with these keys; the tables have the columns of the key, which are never NULL."""
+
+    @abstractmethod
     def passing(self, failure: Exception) -> str | None:
         """Return what is wrong in a line if it may pass by itself, None if it will not."""
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
+from cepsql.analysis.emission import OPERATION
 from cepsql.catalog import Sink
-from cepsql.errors import OperationalError
+from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.secrets import is_secret, redact
 from cepsql.sinks.columns import Columns, fitted_columns
 from cepsql.sinks.writer import WriterIdentity
@@ -30,7 +31,10 @@ class FittedSink(BatchSink):
     """A sink whose rows have its columns; subclasses write them.
 
     sink, writer: what is written, and who writes.
+    changes:      the rows have a column OPERATION, which says what each does to the result.
     """
+
+    changes = False
 
     def __init__(self, sink: Sink, writer: WriterIdentity):
         super().__init__()
@@ -40,7 +44,27 @@ class FittedSink(BatchSink):
 
     def check(self, columns: Columns) -> None:
         """Refuse columns that do not fit; see `cepsql.sinks.columns.fitted_columns`."""
-        fitted_columns(self.sink, columns)
+        fitted_columns(self.sink, self.given(columns))
+
+    @property
+    def applies(self) -> bool:
+        """Whether changes are applied to what the sink holds, and not written as rows with OPERATION."""
+        return False
+
+    def given(self, columns: Columns) -> Columns:
+        """Return the columns that are written.
+
+        Raises ProgrammingError if the rows are changes, and the sink can do nothing with them.
+        """
+        if self.applies:
+            return [(name, kind) for name, kind in columns if name != OPERATION]
+        declared = [column.name.lower() for column in self.sink.columns]
+        if self.changes and declared and OPERATION not in declared:
+            raise ProgrammingError(
+                f"sink {self.sink.name} takes no changes",
+                hint=f"it needs a PRIMARY KEY in a database, or a column {OPERATION} STRING to keep them as rows",
+            )
+        return columns
 
     def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
         """Return the writer with this sink set; from now on an earlier epoch of the query is refused."""
@@ -50,11 +74,18 @@ class FittedSink(BatchSink):
     def claim(self) -> None:
         """Take the sink over from earlier epochs, as far as it knows of them."""
 
+    def forget(self) -> None:
+        """Remove what the sink keeps of the query beside its rows: it was dropped.
+
+        Raises OperationalError if the sink does not answer.
+        """
+
     def accept(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch in the sink's columns."""
         columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
-        fitted = fitted_columns(self.sink, columns)
+        fitted = fitted_columns(self.sink, self.given(columns))
         written = [f"CAST({quoted(given)} AS {kind}) AS {quoted(name)}" for given, name, kind in fitted]
+        written += [OPERATION] if self.applies else []
         return self.write(frame.selectExpr(*written) if self.sink.columns else frame, batch)
 
     def write(self, frame: DataFrame, batch: int) -> int:

@@ -40,12 +40,15 @@ def promise(sink: Sink) -> str:
     return f"{AT_LEAST_ONCE}: a batch that is done again is written again"
 
 
-def open_sink(sink: Sink, writer: WriterIdentity) -> "FittedSink":
+def open_sink(sink: Sink, writer: WriterIdentity, changes: bool = False) -> "FittedSink":
     """Return the sink opened for a writer; nothing is written, and no server asked, before `check` or `attach`.
 
+    changes: the rows say what each does to the result; see `cepsql.analysis.emission`.
     Raises ProgrammingError for options that are wrong, NotSupportedError if a package is missing that it needs.
     """
-    return _opener(sink)(sink, writer)
+    opened = _opener(sink)(sink, writer)
+    opened.changes = changes
+    return opened
 
 
 def _opener(sink: Sink) -> "type[FittedSink]":

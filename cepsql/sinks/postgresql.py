@@ -26,6 +26,7 @@ _NAMES = {
 }  # fmt: skip
 _NUMBERS = (sa.Integer, sa.Numeric)
 _ROWS = "cepsql_rows"
+_GONE = "cepsql_gone"
 _PLACE = "cepsql_place"
 _JSON_ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
@@ -96,6 +97,18 @@ class PostgreSQL(Database):
             f"INSERT INTO {target} ({names}) SELECT DISTINCT ON ({keys}) {names} FROM {_ROWS} "
             f"ORDER BY {keys}, {_PLACE} DESC" + update_clause(self, columns, key)
         )
+
+    def delete_rows(
+        self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
+    ) -> None:
+        """Delete the rows by way of a table of this transaction with their keys."""
+        target, names = self.name(table, schema), ", ".join(map(self.name, key))
+        connection.exec_driver_sql(
+            f"CREATE TEMPORARY TABLE {_GONE} ON COMMIT DROP AS SELECT {names} FROM {target} WITH NO DATA"
+        )
+        self._copy(connection, _GONE, names, (rows.select(list(key)) for rows in tables))
+        where = " AND ".join(f"{target}.{self.name(name)} = {_GONE}.{self.name(name)}" for name in key)
+        connection.exec_driver_sql(f"DELETE FROM {target} USING {_GONE} WHERE {where}")
 
     def _copy(self, connection: sa.Connection, target: str, names: str, tables: Iterable[pa.Table]) -> None:
         form = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")

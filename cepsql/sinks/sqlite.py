@@ -72,6 +72,16 @@ class SQLite(Database):
         for rows in tables:
             cursor.executemany(insert, list(zip(*map(_values, rows.columns), strict=True)))
 
+    def delete_rows(
+        self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
+    ) -> None:
+        """Delete the rows one by one, with one prepared statement."""
+        where = " AND ".join(f"{self.name(name)} IS ?" for name in key)
+        cursor = connection.connection.cursor()
+        for rows in tables:
+            values = list(zip(*(_values(rows[name]) for name in key), strict=True))
+            cursor.executemany(f"DELETE FROM {self.name(table)} WHERE {where}", values)
+
     def passing(self, failure: Exception) -> str | None:
         """A file that is locked, or cannot be written now, may be free again."""
         original = getattr(failure, "orig", failure)

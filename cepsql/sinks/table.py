@@ -5,12 +5,15 @@ and the number of the last batch. The row is locked while a batch is written, so
 nothing, and neither does a process from which another one has taken over.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import sqlalchemy as sa
 from pyspark.sql import DataFrame
 
+from cepsql.analysis.emission import GONE, OPERATION, THERE
 from cepsql.catalog import Sink
 from cepsql.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.render.sound_text import sound_text
@@ -29,7 +32,8 @@ WRITERS = "cepsql_writers"
 
 
 class TableSink(FittedSink):
-    """Adds rows to a table, or updates it by the key of the sink: of rows with one key the last one stays.
+    """Adds rows to a table, or updates it by the key of the sink: of rows with one key the last one stays. With a key
+    changes are applied: in each batch rows that are gone are deleted first.
 
     Options: path (of SQLite's file) or url (of PostgreSQL), user, password, table (default: the name of the sink),
     schema, create_table ('true' makes a table that is not there), retry_for (default 10 minutes).
@@ -61,8 +65,9 @@ class TableSink(FittedSink):
 
     def check(self, columns: Columns) -> None:
         """Refuse columns that do not fit the table, or a table that is not there unless it may be created."""
-        fitted = [(name, kind) for _, name, kind in fitted_columns(self.sink, columns)]
-        key = key_columns(self.sink, fitted_columns(self.sink, columns))
+        taken = fitted_columns(self.sink, self.given(columns))
+        fitted = [(name, kind) for _, name, kind in taken]
+        key = key_columns(self.sink, taken)
 
         def check(connection: sa.Connection) -> None:
             inspector = sa.inspect(connection)
@@ -76,13 +81,29 @@ class TableSink(FittedSink):
 
         self._at_once(check)
 
+    @property
+    def applies(self) -> bool:
+        """Whether changes are applied: by the key, unless the sink has a column of its own for what a row does."""
+        kept = any(column.name.lower() == OPERATION for column in self.sink.columns)
+        return self.changes and bool(self.sink.key) and not kept
+
     def claim(self) -> None:
         """Take the table over from earlier epochs of the query, and from its other checkpoints."""
         self._at_once(self._claim)
 
+    def forget(self) -> None:
+        """Remove the rows of the query in the table of writers; a process that still writes is refused."""
+        of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
+
+        def remove(connection: sa.Connection) -> None:
+            if sa.inspect(connection).has_table(WRITERS, self._schema):
+                connection.execute(sa.delete(self._writers).where(of_query))
+
+        self._at_once(remove)
+
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a micro-batch in one transaction unless it was written before."""
-        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        columns = self.given([(field.name, field.dataType.simpleString()) for field in frame.schema.fields])
         key = key_columns(self.sink, fitted_columns(self.sink, columns))
         with collect_pieces(frame) as pieces:
             if not pieces.rows:
@@ -116,7 +137,13 @@ class TableSink(FittedSink):
                 raise fenced(self.sink, self.writer)
             if batch <= found.batch:
                 return pieces.rows
-            tables = (sound_text(table) for table in pieces)
+            names = [name for name, _ in columns]
+            if self.applies:
+                gone = (sound_text(_of(table, GONE, key)) for table in pieces)
+                self._database.delete_rows(connection, self._table, self._schema, key, gone)
+                tables = (sound_text(_of(table, THERE, names)) for table in pieces)
+            else:
+                tables = (sound_text(table) for table in pieces)
             self._database.add_rows(connection, self._table, self._schema, columns, key, tables)
             connection.execute(sa.update(self._writers).where(self._mine).values(batch=batch))
             return pieces.rows
@@ -174,6 +201,11 @@ class TableSink(FittedSink):
                 message = f"sink {self.sink.name} refuses a row: {redact(reason, self._secrets)}"
                 raise DataError(message, hint="nothing of its batch was written") from failure
             raise
+
+
+def _of(table: pa.Table, operations: Sequence[str], names: Sequence[str]) -> pa.Table:
+    """Return these columns of the rows that do something to the result."""
+    return table.filter(pc.is_in(table[OPERATION], pa.array(operations))).select(list(names))
 
 
 def _open_database(sink: Sink, options: Options) -> Database:

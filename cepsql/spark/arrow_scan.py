@@ -16,7 +16,8 @@ from cepsql.pattern.dead_rows import AliveRows
 from cepsql.scalar.tree import Session
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
-from cepsql.scan.read import chunk_rows, read_files
+from cepsql.scan.read import CONTROL, chunk_rows, read_files
+from cepsql.spark.control import control_times
 from cepsql.spark.kafka import Records, record_packets
 from cepsql.spark.settings import setting
 from cepsql.spark.source import is_kafka, located_options
@@ -42,20 +43,25 @@ def scan_packets(
 ) -> DataFrame:
     """Return the packets of a stream over files, or over records of Kafka, as PACKET_DDL.
 
-    control: folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends.
+    control: folder in which `cepsql.spark.control` ends the input and gives heartbeats; None: neither happens.
     number:  of the input among those of the stage.
     """
     if is_kafka(source):
         packets = record_packets(spark, source, partial(_packed_records, scan, buckets, number), PACKET_DDL)
         if control is None:
             return packets
-        end = spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path")
-        return packets.unionAll(end.mapInArrow(partial(_packed, scan, buckets, number), PACKET_DDL))
+        return packets.unionAll(
+            _control_paths(spark, control).mapInArrow(partial(_packed, scan, buckets, number), PACKET_DDL)
+        )
     listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
     paths = spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
     if control is not None:
-        paths = paths.unionByName(spark.readStream.text(control).selectExpr("CAST(NULL AS STRING) AS path"))
+        paths = paths.unionByName(_control_paths(spark, control))
     return paths.mapInArrow(partial(_packed, scan, buckets, number), PACKET_DDL)
+
+
+def _control_paths(spark: SparkSession, control: str) -> DataFrame:
+    return control_times(spark, control).selectExpr(f"concat('{CONTROL}', t) AS path")
 
 
 def scan_session(spark: SparkSession) -> Session:

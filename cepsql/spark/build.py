@@ -93,6 +93,7 @@ def build(
     except Exception as failure:
         raise translate_failure(failure) from failure
     _check_times(frame, builder.untimed)
+    _check_heartbeats(frame, builder.beating)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
@@ -114,7 +115,7 @@ def match_feeds(
 
 def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
     """Refuse operators of Spark with state over streams by whose event time Spark cannot go."""
-    if not untimed or not any(keeps_state(node) and not is_match(node) for node in nodes(analyzed(frame))):
+    if not untimed or not _spark_keeps_state(frame):
         return
     relation = untimed[0]
     assert relation.watermark is not None
@@ -124,6 +125,19 @@ def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
         f"{time.type.upper()} and not TIMESTAMP",
         hint=f"declare a computed column, such as at TIMESTAMP AS CAST({time.name} AS TIMESTAMP), with the watermark",
     )
+
+
+def _check_heartbeats(frame: DataFrame, beating: list[Source | Registered]) -> None:
+    """Refuse operators of Spark with state over streams with heartbeats, of which they would not be told."""
+    if beating and _spark_keeps_state(frame):
+        raise NotSupportedError(
+            f"WITH HEARTBEAT of {beating[0].name} does not reach the windows, groups and joins that Spark computes",
+            hint="let a subquery compute them below MATCH_RECOGNIZE, DEDUPLICATE or OVER, or leave the heartbeat out",
+        )
+
+
+def _spark_keeps_state(frame: DataFrame) -> bool:
+    return any(keeps_state(node) and not is_match(node) for node in nodes(analyzed(frame)))
 
 
 class _Builder:
@@ -147,6 +161,7 @@ class _Builder:
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
         self.untimed: list[Source | Registered] = []
+        self.beating: list[Source | Registered] = []
         self.text = text
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
@@ -219,7 +234,9 @@ class _Builder:
         late = self._late_files(below) if WHOLE in frame.columns and self.write_late else None
         reader = self._file_reader(node, below, control)
         delay = below.properties.event_time.delay
-        return Feed(frame, delay, side, control=control, late=late, read=reader, name=name)
+        marks = [relation.watermark for relation in reads(below) if relation.streaming]
+        heartbeat = next((mark.heartbeat for mark in marks if mark is not None), None)
+        return Feed(frame, delay, side, control, late, reader, name, heartbeat)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
@@ -289,6 +306,8 @@ class _Builder:
         frame = frame.drop(WHOLE)
         if relation.watermark is None:
             return frame
+        if relation.watermark.heartbeat is not None:
+            self.beating.append(relation)
         if not isinstance(frame.schema[relation.watermark.column].dataType, TimestampType):
             self.untimed.append(relation)
             return frame

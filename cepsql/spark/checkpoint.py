@@ -13,11 +13,12 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_json, digest
 from cepsql.errors import NotSupportedError, OperationalError
-from cepsql.plan.upgrade import COMPATIBLE, SAME, upgrade
+from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_files import check_files
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
 from cepsql.spark.control import is_ended
+from cepsql.spark.rebuilding import begin_rebuilding, put_in_place
 
 FORMAT = 5
 """Of plan.json and of all that stands beside it; what an earlier format left is refused, never misread."""
@@ -37,6 +38,7 @@ class Checkpoint:
     id:       what it is known by, which no other checkpoint has; batches are numbered within it.
     epoch:    grows with every start.
     lock:     keeps others from using it.
+    rebuilds: whether its first batch was read before, under another text of the query, and makes the state anew.
     """
 
     folder: Path
@@ -47,6 +49,7 @@ class Checkpoint:
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     epoch: int = 0
     lock: CheckpointLock | None = None
+    rebuilds: bool = False
 
     @property
     def spark(self) -> str:
@@ -74,7 +77,8 @@ def open_checkpoint(
     scan, buckets: of a new checkpoint (ARROW_SCAN or SPARK_SCAN); an old one keeps its own.
     epoch: of the owner of the query, which takes the checkpoint over from earlier ones; None: nobody owns it, so that
            starts are counted, and the checkpoint must be free.
-    upgrades: one of another text of the query will do, if the plans are compatible (`cepsql.plan.upgrade`).
+    upgrades: one of another text of the query will do, if the plans are compatible or replayable
+              (`cepsql.plan.upgrade`).
     `discard` must be called when the query has ended.
     Raises OperationalError if the folder is in use, belongs to another query, another version of cepsql, no query at
     all, or one whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
@@ -118,13 +122,21 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
     file = checkpoint.folder / "plan.json"
     if file.exists():
         plan = _read_plan(file)
-        _verify(checkpoint, plan, drain, upgrades)
+        kind = _verify(checkpoint, plan, drain, upgrades)
+        put_in_place(checkpoint.folder, plan["id"])
         check_files(Path(checkpoint.spark))
-        kept = {"scan": plan["scan"], "buckets": plan["buckets"] and Buckets(**plan["buckets"]), "id": plan["id"]}
-        checkpoint = replace(checkpoint, **kept, epoch=plan["epoch"] + 1 if epoch is None else epoch)
+        epoch = plan["epoch"] + 1 if epoch is None else epoch
+        if kind == REPLAYABLE:
+            # The scan and the buckets are those of a checkpoint that begins.
+            rebuilds = begin_rebuilding(checkpoint.folder, checkpoint.id)
+            checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds)
+        else:
+            kept = {"scan": plan["scan"], "buckets": plan["buckets"] and Buckets(**plan["buckets"])}
+            checkpoint = replace(checkpoint, **kept, id=plan["id"], epoch=epoch, rebuilds=plan["rebuilds"])
     with _writing(checkpoint.folder):
         Path(checkpoint.control).mkdir(exist_ok=True)
     _write_plan(checkpoint, finished=False)
+    put_in_place(checkpoint.folder, checkpoint.id)
     return checkpoint
 
 
@@ -154,16 +166,18 @@ def _check_format(folder: Path, plan: dict) -> None:
         raise OperationalError(f"the checkpoint {folder} is in the format of another version of cepsql", hint=_WAY_OUT)
 
 
-def _verify(checkpoint: Checkpoint, plan: dict, drain: bool, upgrades: bool) -> None:
+def _verify(checkpoint: Checkpoint, plan: dict, drain: bool, upgrades: bool) -> str:
+    """Return how the query compares with the one of the checkpoint; raise OperationalError if it cannot go on."""
     folder = checkpoint.folder
     _check_format(folder, plan)
     found = upgrade(plan["plan"], json.loads(canonical_json(checkpoint.identity)))
-    if found.kind != SAME and not (upgrades and found.kind == COMPATIBLE):
+    if found.kind != SAME and not (upgrades and found.kind in (COMPATIBLE, REPLAYABLE)):
         message = f"the checkpoint {folder} belongs to a different query: {found.differences}"
         raise OperationalError(message, hint=_WAY_OUT)
     if plan.get("finished") or (is_ended(checkpoint.control) and not drain):
         message = f"the input of checkpoint {folder} was ended: every further row would be late"
         raise OperationalError(message, hint=_WAY_OUT)
+    return found.kind
 
 
 def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
@@ -176,6 +190,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "finished": finished,
         "scan": checkpoint.scan,
         "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
+        "rebuilds": checkpoint.rebuilds,
     }
     new = checkpoint.folder / "plan.json.new"
     with _writing(checkpoint.folder):

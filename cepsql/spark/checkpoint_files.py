@@ -41,6 +41,21 @@ def last_committed(spark: str | Path) -> int | None:
     return max((int(path.name) for path in (Path(spark) / "commits").glob("*") if path.name.isdigit()), default=None)
 
 
+def is_between_batches(spark: Path) -> bool:
+    """Tell whether all batches that were planned are committed, so that no sink has rows of another one."""
+    planned = _last(spark / "offsets")
+    return planned is None or int(planned.name) == last_committed(spark)
+
+
+def drop_planned(spark: Path, begun: int | None) -> None:
+    """Forget a batch that was planned and never begun when its query was stopped; `begun` is the last that was."""
+    committed, planned = last_committed(spark), _last(spark / "offsets")
+    at = max((number for number in (begun, committed) if number is not None), default=-1)
+    if planned is not None and int(planned.name) > at == (-1 if committed is None else committed):
+        planned.unlink()
+        (planned.parent / f".{planned.name}.crc").unlink(missing_ok=True)
+
+
 def explained(error: Error, folder: Path) -> Error:
     """Return an error of a query with what it means for its checkpoint, where that is what failed."""
     if _FULL in error.message and shutil.disk_usage(folder).free < _ROOM_BYTES:

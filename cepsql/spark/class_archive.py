@@ -99,6 +99,7 @@ def make_archive_later() -> None:
     """
     path = archive_file()
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() or shutil.disk_usage(path.parent).free < _ROOM_BYTES:
             return
         marker = path.with_suffix(".making")

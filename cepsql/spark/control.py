@@ -1,16 +1,22 @@
-"""The control folder of a standing query: a file written there ends its input."""
+"""The control folder of a standing query: files written there end its input, or say that the clock goes on."""
 
 import os
+import re
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
+from cepsql.ordered.packet import heartbeat_time
+from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.spark.spark_plan import analyzed, is_match, nodes
 
 _END = "end.txt"
+_HEARTBEATS = "heartbeat-*.txt"
+_KEPT_HEARTBEATS = 20
+_SAYS_END = "value = 'end'"
 _LAST_DAY = "2262-01-01"
 """Later than every row, and still a time that pandas can hold."""
 
@@ -23,10 +29,34 @@ Below a watermark the conditions of the user would drop the rows that are there 
 
 def end_input(control: str | Path) -> None:
     """Tell the query that reads this folder that no row follows; the file appears there whole or not at all."""
+    _write(Path(control), _END, "end")
+
+
+def give_heartbeat(control: str | Path, clock: int) -> None:
+    """Tell the query that reads this folder what the clock shows, in microseconds since the epoch.
+
+    Those that came long ago are removed; Spark's log of the folder still knows them.
+    """
     folder = Path(control)
-    hidden = folder / f".{_END}"
-    hidden.write_text("end\n")
-    os.replace(hidden, folder / _END)
+    for old in sorted(folder.glob(_HEARTBEATS), key=_clock)[: -_KEPT_HEARTBEATS or None]:
+        old.unlink(missing_ok=True)
+    _write(folder, _HEARTBEATS.replace("*", str(clock)), f"heartbeat {clock}")
+
+
+def control_times(spark: SparkSession, control: str) -> DataFrame:
+    """Return the stream of what the folder says: `t` BIGINT, as `cepsql.ordered.packet.pack` understands it."""
+    clock = f"{heartbeat_time(0)}L + CAST(substring_index(value, ' ', -1) AS BIGINT)"
+    return spark.readStream.text(control).selectExpr(f"if({_SAYS_END}, {END_OF_TIME}L, {clock}) AS t")
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    hidden = folder / f".{name}"
+    hidden.write_text(f"{text}\n")
+    os.replace(hidden, folder / name)
+
+
+def _clock(path: Path) -> int:
+    return int(re.sub(r"\D", "", path.name))
 
 
 def is_ended(control: str | Path) -> bool:
@@ -57,7 +87,7 @@ def with_watermark(frame: DataFrame, watermark: Watermark, control: str | None =
     if control is None:
         return frame.withWatermark(watermark.column, delay)
     last = F.lit(_LAST_DAY).cast(frame.schema[watermark.column].dataType)
-    end = frame.sparkSession.readStream.text(control).select(last.alias(watermark.column))
+    end = frame.sparkSession.readStream.text(control).where(_SAYS_END).select(last.alias(watermark.column))
     ended = frame.unionByName(end, allowMissingColumns=True).withWatermark(watermark.column, delay)
     # A condition on the event time stays above the watermark, so that the row moves it before it is dropped.
     return ended.where(~F.col(watermark.column).eqNullSafe(last)).where(ABOVE_WATERMARK)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from cepsql.catalog import ColumnDefinition, Registered, Watermark
-from cepsql.errors import ProgrammingError
+from cepsql.errors import InterfaceError, ProgrammingError
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.spark_plan import analyzed, children, column_ids, items
 
@@ -35,6 +35,24 @@ def frame_watermark(frame: DataFrame) -> Watermark | None:
                 )
             return Watermark(field.name, max(delay for delay in delays if delay is not None) * 1000)
     return None
+
+
+def spark_frame(spark: SparkSession, name: str, given: object) -> DataFrame:
+    """Return a DataFrame of Spark, pandas or Polars, or an Arrow table, as one of Spark's.
+
+    Raises InterfaceError for anything else; `name` is what it is called.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(given, DataFrame):
+        return given
+    if hasattr(given, "to_arrow"):
+        given = given.to_arrow()
+    if isinstance(given, pa.Table | pd.DataFrame):
+        return spark.createDataFrame(given)
+    kinds = "a DataFrame of Spark, pandas or Polars, or an Arrow table"
+    raise InterfaceError(f"{name} is no DataFrame but {type(given).__name__}", hint=f"give {kinds}")
 
 
 def frame_columns(frame: DataFrame) -> tuple[ColumnDefinition, ...]:

@@ -7,6 +7,8 @@ import weakref
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from cepsql.errors import NotSupportedError
+
 _USAGE = re.compile(r"\s+")
 
 
@@ -14,6 +16,7 @@ def functions(spark: SparkSession, like: str | None = None) -> dict[str, str]:
     """Return the built-in functions by name, each with its forms and what it does, in one line.
 
     like: only those that fit the pattern, in which `*` stands for any text.
+    Raises NotSupportedError for a session of Spark Connect.
     """
     if spark not in _FOUND:
         _FOUND[spark] = _built_in()
@@ -25,7 +28,8 @@ def functions(spark: SparkSession, like: str | None = None) -> dict[str, str]:
 
 def _built_in() -> dict[str, str]:
     jvm = SparkContext._jvm
-    assert jvm is not None
+    if jvm is None:
+        raise NotSupportedError("SHOW FUNCTIONS needs Spark's Java beside this process, not over Spark Connect")
     infos = jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()
     found = {info.getName(): _usage(info.getName(), info.getUsage()) for info in infos}
     return {name: found[name] for name in sorted(found) if re.fullmatch(r"[a-z_]\w*", name)}

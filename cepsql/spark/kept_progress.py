@@ -4,6 +4,7 @@ They are written with each micro-batch, before Spark commits it. A batch that co
 totals before it are kept, too.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -29,25 +30,39 @@ class KeptProgress:
         self._file = folder / _FILE
         self.begun = self._last = self._kept(committed)
 
-    def keep(self, batch: int, progress: Progress) -> None:
-        """Write the totals as of a batch that is about to be committed."""
-        said = {"batch": batch, "totals": _data(progress), "before": _data(self._last)}
+    def keep(self, batch: int, progress: Progress, before: Progress | None = None) -> None:
+        """Write the totals as of a batch that is about to be committed, and those `before` it, by default the last."""
+        said = {"batch": batch, "totals": _data(progress), "before": _data(before or self._last)}
         new = self._file.with_suffix(".new")
         new.write_text(json.dumps(said), "utf-8")
         os.replace(new, self._file)
         self._last = progress
 
     def _kept(self, committed: int | None) -> Progress:
-        if committed is None:
-            return Progress()
+        last = -1 if committed is None else committed
         try:
             said = json.loads(self._file.read_text("utf-8"))
-            if said["batch"] in (committed, committed + 1):
-                return _progress(said["totals" if said["batch"] == committed else "before"])
+            if said["batch"] in (last, last + 1):
+                return _progress(said["totals" if said["batch"] == last else "before"])
+        except FileNotFoundError:
+            if committed is None:
+                return Progress()
         except (OSError, ValueError):
             pass
         LOGGER.warning("%s is missing or damaged: the totals of the query begin anew, its rows do not", self._file)
         return Progress()
+
+
+def restarted_totals(folder: Path, committed: int | None, target: Path) -> None:
+    """Write into `target` the record of a checkpoint whose batches begin again, with the totals of one in `folder`."""
+    kept = KeptProgress(folder, committed)
+    KeptProgress(target, None).keep(0, kept.begun, kept.begun)
+
+
+def move_record(source: Path, target: Path) -> None:
+    """Let the record in one folder be that of another; nothing happens if it was moved before."""
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(source / _FILE, target / _FILE)
 
 
 def _data(progress: Progress) -> dict:

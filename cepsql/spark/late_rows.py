@@ -60,6 +60,14 @@ def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
         ) from error
 
 
+def remove_batch(folders: Iterable[str], checkpoint: str, batch: int) -> None:
+    """Remove what the query of Spark's checkpoint wrote for a batch."""
+    query = json.loads((Path(checkpoint) / "metadata").read_text())["id"]
+    for folder in folders:
+        for path in Path(folder).glob(f"*{query}-{batch:09d}-*"):
+            path.unlink(missing_ok=True)
+
+
 def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:
     """Return the well-formed rows of a stream read by `read_source`, without the mark; the others are written.
 

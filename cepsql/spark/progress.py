@@ -143,28 +143,33 @@ def _time(micros: int | None) -> datetime.datetime | None:
         return None
 
 
+_TOTALS = ("batches", *_COUNTED.values(), "counters", "inputs")
+
+
 class Watch:
     """The progress of a standing query; `ended` is set after the last event of its present run.
 
     patterns: its row patterns as text, for warnings.
     begun:    what its checkpoint has counted.
+    known:    the number of a batch that was counted before, under another text of the query.
     """
 
-    def __init__(self, patterns: str = "", begun: Progress | None = None):
-        self.progress = self._reached = begun or Progress()
+    def __init__(self, patterns: str = "", begun: Progress | None = None, known: int | None = None):
+        self.progress = self._reached = self._begun = begun or Progress()
+        self._known = known
         self.ended = threading.Event()
         self._patterns = patterns
         self._last: int | None = None
         self._lock = threading.Lock()
 
-    def reach(self, observed: Observed) -> Progress:
+    def reach(self, observed: Observed, batch: int) -> Progress:
         """Return the totals as of the batch that is about to be committed, whose event comes later.
 
         What Spark's own operators hold is as the last event has it.
         """
         with self._lock:
             known = {name: getattr(self.progress, name) for name in ("bound", "state_rows", "state_bytes")}
-            self._reached = counted(replace(self._reached, **known), observed)
+            self._reached = self._uncounted(counted(replace(self._reached, **known), observed), batch)
             return self._reached
 
     def add(self, event: StreamingQueryProgress) -> None:
@@ -173,8 +178,14 @@ class Watch:
             if self._last is not None and event.batchId <= self._last:
                 return
             self._last = event.batchId
-            self.progress = add_batch(self.progress, event)
+            self.progress = self._uncounted(add_batch(self.progress, event), event.batchId)
             warn(event, self._patterns)
+
+    def _uncounted(self, progress: Progress, batch: int) -> Progress:
+        """Return the totals after a batch, of which a known one changes only what is held."""
+        if batch != self._known:
+            return progress
+        return replace(progress, **{name: getattr(self._begun, name) for name in _TOTALS})
 
     def complete(self, query: StreamingQuery, limit: int) -> None:
         """Add the batches of a run that has ended of which no event has come yet: events come some tenths of a second

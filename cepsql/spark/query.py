@@ -18,11 +18,12 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
-from cepsql.spark.checkpoint_files import explained, last_committed
-from cepsql.spark.control import end_input
+from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed
+from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
+from cepsql.spark.late_rows import remove_batch
 from cepsql.spark.observed import observed_in
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
@@ -48,6 +49,8 @@ class StartOptions:
     sql:      the query's text, in which errors point.
     patterns: the query's row patterns as text, for warnings.
     explain:  what `StandingQuery.explain_match` calls with a key.
+    heartbeat: how often, in microseconds, the query is told what the clock shows; None: never.
+    late_folders: where rows go that are not used.
     """
 
     drain: bool = False
@@ -57,6 +60,8 @@ class StartOptions:
     sql: str = ""
     patterns: str = ""
     explain: "Callable[[object], MatchExplanation] | None" = None
+    heartbeat: int | None = None
+    late_folders: tuple[str, ...] = ()
 
 
 def start(
@@ -82,12 +87,12 @@ class StandingQuery:
         self._sink, self._checkpoint, self._options = sink, checkpoint, options
         self._done, self._stopping, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self._enough = threading.Event()
-        sink.enough = self._end_early
+        sink.enough, sink.rebuilding = self._end_early, checkpoint.rebuilds
         self._error: Error | None = None
         self._query: StreamingQuery
-        self._started = threading.Event()
+        self._started, self._batches_done = threading.Event(), 0
         self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark))
-        self._watch = Watch(options.patterns, self._kept.begun)
+        self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None)
         self._drops_rows = drops_rows(frame)
 
     def __enter__(self) -> "StandingQuery":
@@ -95,6 +100,12 @@ class StandingQuery:
 
     def __exit__(self, *exception) -> None:
         self.stop()
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook how it does."""
+        from cepsql.render.html import html_text
+
+        return html_text(f"standing query, {self.status}\n{self.progress}")
 
     @property
     def status(self) -> str:
@@ -175,6 +186,7 @@ class StandingQuery:
                   anew.
         Spark is called from another thread, for the handler may have interrupted a call of this one.
         """
+        self._sink.end()
         self._sink.close()
         if not self._done.is_set():
             self._stopping.set()
@@ -193,6 +205,17 @@ class StandingQuery:
             discard(self._checkpoint)
             raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
+        if self._options.heartbeat is not None and not self._options.drain:
+            threading.Thread(target=self._beat, args=[self._options.heartbeat], name="cepsql-beat", daemon=True).start()
+
+    def _beat(self, interval: int) -> None:
+        """Give heartbeats, each after a batch that had the time to take the one before."""
+        given = None
+        while not self._done.wait(interval / 1_000_000):
+            if given is None or given != self._batches_done:
+                given = self._batches_done
+                with contextlib.suppress(OSError):
+                    give_heartbeat(self._checkpoint.control, time.time_ns() // 1000)
 
     def _run(self) -> None:
         """Follow the query to its end, in a thread of its own."""
@@ -209,6 +232,8 @@ class StandingQuery:
                 self._error = self._translated(exception)
         finally:
             self._sink.close()
+            if self._stopping.is_set() and not self._query.isActive:
+                drop_planned(Path(self._checkpoint.spark), self._sink.begun)
             discard(self._checkpoint)
             self._done.set()
 
@@ -254,11 +279,14 @@ class StandingQuery:
         """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""
         # The first batch may be here before the call that started it has returned.
         self._started.wait(_START_SECONDS)
-        totals = self._watch.reach(observed_in(self._query, self._drops_rows))
+        totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch)
+        if self._checkpoint.rebuilds and batch == 0:
+            remove_batch(self._options.late_folders, self._checkpoint.spark, batch)
         if self._checkpoint.lock is not None:
             with self._checkpoint.lock.held():
                 self._kept.keep(batch, replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows))
         self._prepare_batch(batch)
+        self._batches_done += 1
 
     def _prepare_batch(self, before: int | None = None) -> None:
         if self._late_bound is not None:

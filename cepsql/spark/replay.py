@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from cepsql.spark.checkpoint import Checkpoint
-from cepsql.spark.control import end_input
+from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.query import StandingQuery, StartOptions, start
 from cepsql.spark.sink import RowSink
 
@@ -59,6 +59,11 @@ class Replay:
         self._query.process_available()
         tables, self._tables = self._tables, []
         return pa.concat_tables(tables) if tables else None
+
+    def heartbeat(self, clock: int) -> pa.Table | None:
+        """Tell the query what the clock shows, in microseconds, and return the rows that this decides, None if none."""
+        give_heartbeat(self._checkpoint.control, clock)
+        return self.advance()
 
     def end(self) -> pa.Table | None:
         """End the input and return the rows that this decides, None if there are none."""

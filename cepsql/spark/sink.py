@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
+from cepsql.errors import OperationalError
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.row_limit import RowLimit
 
@@ -20,6 +21,8 @@ class BatchSink:
     raised:  what a function of the user's raised, None if nothing.
     limit:   how many rows are handed over at most, None for all.
     enough:  called once no further row is handed over.
+    rebuilding: whether the first batch is read again only for the state that it makes: its rows are not handed over.
+    begun:   the number of the last batch that was handed over, or begun to be; None before the first.
     """
 
     def __init__(self) -> None:
@@ -30,13 +33,22 @@ class BatchSink:
         self.raised: Exception | None = None
         self.limit: RowLimit | None = None
         self.enough: Callable[[], None] = lambda: None
+        self.rebuilding = False
+        self.begun: int | None = None
+        self._ending = False
 
     def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
         """Return the writer with this sink set; `after` is called with the number of each batch after its rows."""
 
         def take(frame: DataFrame, batch: int) -> None:
+            if self._ending:
+                raise OperationalError("the query is being stopped")
+            self.begun = batch
             try:
-                self.rows += self.accept(frame, batch)
+                if self.rebuilding and batch == 0:
+                    frame.write.format("noop").mode("overwrite").save()
+                else:
+                    self.rows += self.accept(frame, batch)
             except Exception as error:
                 self.error = error
                 raise
@@ -50,6 +62,10 @@ class BatchSink:
         It needs one action and no more: the stage below runs once for each, and counts its rows each time.
         """
         raise NotImplementedError
+
+    def end(self) -> None:
+        """Take no further batch: the query is being stopped."""
+        self._ending = True
 
     def close(self) -> None:
         """Let a batch that waits go on or fail: the query is being stopped."""

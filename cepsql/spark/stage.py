@@ -15,10 +15,11 @@ from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL, pack
-from cepsql.ordered.row_layout import END_OF_TIME, Reduction, RowLayout
+from cepsql.ordered.row_layout import Reduction, RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
+from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.progress import INPUT_COUNTS, STANDING
 from cepsql.spark.rows import layout_columns
@@ -43,12 +44,13 @@ class Feed:
              say how far the frame is; then `delay` must be 0.
     delay:   how many microseconds rows may come after later ones.
     side:    which relation of the operator they belong to.
-    control: folder in which `cepsql.spark.control.end_input` ends the input; None: it never ends. One feed that is
-             not chained is enough to end all that are not.
+    control: folder in which `cepsql.spark.control` ends the input and gives heartbeats; None: neither happens. One feed
+             that is not chained is enough for all that are not.
     late:    where rows that are not used are written; the frame then has `__whole`.
     read:    makes the packets for so many buckets, with this number of the input, without Spark's rows, of which only
              the types are then used.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
+    heartbeat: as in `cepsql.ordered.stage.Input`.
     """
 
     frame: DataFrame
@@ -58,6 +60,7 @@ class Feed:
     late: LateFiles | None = None
     read: Callable[[int, int], DataFrame] | None = None
     name: str = ""
+    heartbeat: int | None = None
 
     @property
     def chained(self) -> bool:
@@ -66,7 +69,12 @@ class Feed:
 
 
 def run_stage(
-    operator: Operator, feeds: Sequence[Feed], identity: str, observation: str, buckets: Buckets | None = None
+    operator: Operator,
+    feeds: Sequence[Feed],
+    identity: str,
+    observation: str,
+    buckets: Buckets | None = None,
+    lateness: int | None = None,
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -75,6 +83,7 @@ def run_stage(
     observation: name under which each batch's progress shows `observed_counts`, summed, the greatest `bound`, and what
                  is held: `STANDING`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
+    lateness:    as of `cepsql.ordered.stage.Stage`.
     """
     spark = feeds[0].frame.sparkSession
     buckets = buckets or session_buckets(spark)
@@ -84,7 +93,8 @@ def run_stage(
         united = united.unionAll(more)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
-    stage = Stage(operator, tuple(Input(feed.delay, feed.side, feed.chained, feed.name) for feed in feeds), identity)
+    inputs = tuple(Input(feed.delay, feed.side, feed.chained, feed.name, feed.heartbeat) for feed in feeds)
+    stage = Stage(operator, inputs, identity, lateness)
     late = tuple(feed.late for feed in feeds)
     names = observed_counts(stage, Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0)))
     ddl = ", ".join(f"`{name}` BIGINT" for name in (*names, *STANDING)) + ", bound BIGINT, output BINARY"
@@ -135,8 +145,8 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
     whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
     rows = frame.selectExpr(*layout_columns(frame, layout), *_routing(frame, layout, buckets), *whole)
     if feed.control is not None:
-        end = frame.sparkSession.readStream.text(feed.control).selectExpr(f"{END_OF_TIME}L AS t", "0 AS bucket")
-        rows = rows.unionByName(end, allowMissingColumns=True)
+        control = control_times(frame.sparkSession, feed.control).selectExpr("t", "0 AS bucket")
+        rows = rows.unionByName(control, allowMissingColumns=True)
     # A late row must be whole in the table of late rows, so none may be left out before.
     reduction = layout.reduction if feed.late is None else None
     return rows.mapInArrow(partial(_pack, buckets, number, reduction), PACKET_DDL)

@@ -7,14 +7,17 @@ the same; the aggregates are computed as window functions over the rows of the g
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BooleanType, LongType, StructField, StructType
+from pyspark.sql.types import BooleanType, ByteType, LongType, StructField, StructType
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call, spread_distinct
 from cepsql.analysis.canonical import digest
+from cepsql.analysis.emission import DELETE, INSERT, ON_CLOSE, OPERATION, UPDATE_AFTER, UPDATE_BEFORE
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.analysis.window_groups import SessionWindow, WindowGroups
-from cepsql.operators.windows import END, FIRST, PLACE, START, FixedWindows, Sessions
+from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
+from cepsql.operators.changing_windows import CHANGE, ChangingWindows, Fixed, Gaps, Given, Windows
+from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
+from cepsql.ordered.operator import Change
 from cepsql.plan.identity import describe_window_groups
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
@@ -25,44 +28,84 @@ from cepsql.spark.stage import Feed, run_stage, stage_rows
 STATE_VERSION = 1
 """Of the rows that are kept for windows; to be raised when the columns that travel change."""
 
-_FIRST, _PLACE = "__first", "__place"
+_FIRST, _PLACE, _CHANGE = "__first", "__place", "__change"
+
+_OPERATIONS = (
+    f"CASE {_CHANGE} WHEN {Change.INSERT:d} THEN '{INSERT}' WHEN {Change.DELETE:d} THEN '{DELETE}' "
+    f"WHEN {Change.UPDATE_BEFORE:d} THEN '{UPDATE_BEFORE}' ELSE '{UPDATE_AFTER}' END"
+)
 
 
 def window_aggregates(
     feeds: Sequence[Feed], groups: WindowGroups, observation: str, buckets: Buckets | None, markers: bool
 ) -> DataFrame:
-    """Return a row for each group of streams, merged in the order of event time, as soon as its window is over.
+    """Return a row for each group of streams, merged in the order of event time, as soon as its window is over; or its
+    rows.
 
     feeds:   streams of the same columns and types.
     markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
     """
-    window, layout = groups.window, groups.layout
-    if isinstance(window, SessionWindow):
-        operator: FixedWindows | Sessions = Sessions(layout, window.gap)
-    else:
-        operator = FixedWindows(layout, window.size, window.slide, window.offset)
+    operator = _operator(groups)
     identity = digest([STATE_VERSION, describe_window_groups(groups)])[:16]
-    stage = run_stage(operator, feeds, identity, observation, buckets)
+    lateness = groups.emission.lateness if groups.emission != ON_CLOSE else None
+    stage = run_stage(operator, feeds, identity, observation, buckets, lateness)
     frame = feeds[0].frame
     schema = _schema(frame, groups)
     hold = groups.watermark.delay if groups.watermark is not None else 0
     found = unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
     kind = frame.schema[groups.time].dataType
-    columns = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(groups.columns)]
-    bounds = [f"{timestamp_of(name, kind)} AS {name}" for name in (START, END)]
+    bounded = enumerate(groups.columns)
+    columns = [f"v{i} AS {quoted(column.name)}" for i, column in bounded if column.name not in (START, END, TIME)]
+    micros = {START: START, END: END, TIME: f"{END} - 1000"}
+    bounds = [f"{timestamp_of(sql, kind)} AS {name}" for name, sql in micros.items()]
     marks = [BOUND] if markers else []
-    rows = found.selectExpr(*columns, *bounds, f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *marks)
+    if groups.aggregates is None:
+        return found.selectExpr(*columns, *bounds, *marks)
+    changing = [f"{CHANGE} AS {_CHANGE}"] if groups.emission.changing else []
+    rows = found.selectExpr(*columns, *bounds, f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *changing, *marks)
     return _aggregated(rows, groups, marks)
+
+
+def _operator(groups: WindowGroups) -> FixedWindows | Sessions | GivenWindows | ChangingWindows:
+    window, layout, emission = groups.window, groups.layout, groups.emission
+    if emission != ON_CLOSE:
+        return ChangingWindows(layout, _windows(groups), emission.lateness, emission.every, not emission.changing)
+    match window:
+        case FixedWindow(size, slide, offset):
+            return FixedWindows(layout, size, slide, offset)
+        case SessionWindow(gap):
+            return Sessions(layout, gap)
+        case Instants():
+            return FixedWindows(layout, 1, 1)
+        case GivenWindow(start, end):
+            names = {column.name: f"v{i}" for i, column in enumerate(groups.columns)}
+            return GivenWindows(layout, (names[start], names[end]))
+
+
+def _windows(groups: WindowGroups) -> Windows:
+    match groups.window:
+        case FixedWindow(size, slide, offset):
+            return Fixed(size, slide, offset)
+        case SessionWindow(gap):
+            return Gaps(gap)
+        case Instants():
+            return Fixed(1, 1)
+        case GivenWindow(start, end):
+            names = {column.name: f"v{i}" for i, column in enumerate(groups.columns)}
+            return Given((names[start], names[end]))
 
 
 def _aggregated(rows: DataFrame, groups: WindowGroups, marks: list[str]) -> DataFrame:
     """Return the first row of each group with the aggregates; markers are groups of their own."""
-    keys = list(map(quoted, [*groups.keys, START, END, *marks]))
-    placed = rows.repartition(*keys).sortWithinPartitions(*keys, _PLACE)
+    changing = groups.emission.changing
+    whole = list(map(quoted, [*groups.keys, START, END, TIME, *marks]))
+    # What a group was and what it is stand side by side, in this order.
+    keys = [*whole, _CHANGE] if changing else whole
+    placed = rows.repartition(*whole).sortWithinPartitions(*keys, _PLACE)
     over = f"OVER (PARTITION BY {', '.join(keys)})"
     calls: list[str] = []
     distinct: dict[str, list[str]] = {}
-    for column, call in groups.aggregates:
+    for column, call in groups.aggregates or ():
         plain, values = _without_distinct(call, len(distinct))
         distinct |= values
         calls.append(f"{sql_of(plain)} {over} AS {quoted(column.name)}")
@@ -75,7 +118,8 @@ def _aggregated(rows: DataFrame, groups: WindowGroups, marks: list[str]) -> Data
         placed = placed.selectExpr("*", *flags).sortWithinPartitions(*keys, _PLACE)
     computed = placed.selectExpr("*", *calls)
     kept = computed.where(" OR ".join([_FIRST, *(f"{mark} IS NOT NULL" for mark in marks)]))
-    return kept.selectExpr(*(quoted(column.name) for column in groups.output), *marks)
+    given = [quoted(column.name) for column in groups.output if not (changing and column.name == OPERATION)]
+    return kept.selectExpr(*given, *([f"{_OPERATIONS} AS {OPERATION}"] if changing else []), *marks)
 
 
 def _without_distinct(call: exp.Expr, number: int) -> tuple[exp.Expr, dict[str, list[str]]]:
@@ -101,4 +145,5 @@ def _schema(frame: DataFrame, groups: WindowGroups) -> StructType:
     fields = frame.selectExpr(*layout_columns(frame, groups.layout)).schema.fields
     given = [StructField(field.name, field.dataType) for field in fields]
     bounds = [StructField(START, LongType()), StructField(END, LongType())]
-    return StructType([*given, *bounds, StructField(FIRST, BooleanType()), StructField(PLACE, LongType())])
+    changes = [StructField(CHANGE, ByteType())] if groups.emission != ON_CLOSE else []
+    return StructType([*given, *bounds, StructField(FIRST, BooleanType()), StructField(PLACE, LongType()), *changes])

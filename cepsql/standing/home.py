@@ -12,6 +12,7 @@ from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.references import resolved
+from cepsql.catalog.savepoints import Savepoints
 from cepsql.errors import OperationalError
 from cepsql.standing.owner import process_name
 from cepsql.standing.reconciler import Reconciler, Starter
@@ -29,6 +30,7 @@ class Home:
         self._temporary = None if catalog.store else Path(tempfile.mkdtemp(prefix="cepsql-queries-"))
         database = catalog.store.database if catalog.store else Database(str(self._folder / "catalog.db"))
         self.states = QueryStates(database, Leases(database, lease))
+        self.savepoints = Savepoints(database)
         self.reconciler = Reconciler(catalog, self.states, start, process_name(), adopts)
 
     @property

@@ -2,11 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STOPPED, HistoryEntry, QueryState
 from cepsql.errors import OperationalError, ProgrammingError, Span
-from cepsql.standing.reconciler import BATCH_SECONDS, Reconciler
+from cepsql.standing.reconciler import BATCH_SECONDS
+from cepsql.standing.savepoints import check_savepoint, make_savepoint
+
+if TYPE_CHECKING:
+    from cepsql.standing.home import Home
 
 SERVER = "server"
 """What the process that runs all queries of a catalog has a lease of."""
@@ -15,28 +20,28 @@ SERVER = "server"
 class Queries(Mapping[str, "NamedQuery"]):
     """The queries of a catalog by name: `engine.queries["fraud"].stop()`."""
 
-    def __init__(self, reconciler: Callable[[], Reconciler]):
-        """Take what makes the reconciler of this process when it is first needed."""
-        self._reconciler = reconciler
+    def __init__(self, home: Callable[[], "Home"]):
+        """Take what gives the home of this process's queries, which is made when it is first needed."""
+        self._home = home
 
     def __getitem__(self, name: str) -> "NamedQuery":
-        definition = self._reconciler().catalog.names.query(name)
+        definition = self._home().reconciler.catalog.names.query(name)
         if definition is None:
             raise KeyError(name)
-        return NamedQuery(definition.name, self._reconciler())
+        return NamedQuery(definition.name, self._home())
 
     def __iter__(self) -> Iterator[str]:
-        return iter([query.name for query in self._reconciler().catalog.names.queries])
+        return iter([query.name for query in self._home().reconciler.catalog.names.queries])
 
     def __len__(self) -> int:
-        return len(self._reconciler().catalog.names.queries)
+        return len(self._home().reconciler.catalog.names.queries)
 
     def get_at(self, name: str, span: Span | None) -> "NamedQuery":
         """Return the query of that name.
 
         Raises ProgrammingError, pointing at `span`, if there is none.
         """
-        return NamedQuery(self._reconciler().catalog.query(name, span).name, self._reconciler())
+        return NamedQuery(self._home().reconciler.catalog.query(name, span).name, self._home())
 
 
 class NamedQuery:
@@ -45,9 +50,9 @@ class NamedQuery:
     Each raises OperationalError if the process that runs it does not follow in time.
     """
 
-    def __init__(self, name: str, reconciler: Reconciler):
-        self.name = name
-        self._reconciler, self._states = reconciler, reconciler.states
+    def __init__(self, name: str, home: "Home"):
+        self.name, self._home = name, home
+        self._reconciler, self._states = home.reconciler, home.reconciler.states
 
     def __repr__(self) -> str:
         return f"<query {self.name}: {self.status}>"
@@ -110,9 +115,15 @@ class NamedQuery:
     def stop(self, savepoint: str | None = None) -> None:
         """End it after its batch; its checkpoint stays.
 
-        savepoint: name of a copy of the checkpoint that is made once it has ended.
+        savepoint: name of a copy of the checkpoint that is made once it has ended, for CREATE QUERY ... FROM SAVEPOINT.
+        Raises ProgrammingError if there is a savepoint of that name or no checkpoint, before anything is stopped.
         """
-        self._rest(STOPPED, savepoint)
+        definition = self.definition
+        if savepoint is not None:
+            check_savepoint(self._home, definition, savepoint)
+        self._rest(STOPPED)
+        if savepoint is not None:
+            make_savepoint(self._home, definition, savepoint)
 
     def restart(self) -> str:
         """Stop it if it runs, and start it with its present definition; return which process runs it."""
@@ -144,8 +155,8 @@ class NamedQuery:
             raise OperationalError(f"query {self.name} cannot run: {state.error}")
         return "this process" if state.owner == self._reconciler.owner else str(state.owner)
 
-    def _rest(self, desired: str, savepoint: str | None = None) -> None:
-        self._states.desire(self.name, desired, savepoint)
+    def _rest(self, desired: str) -> None:
+        self._states.desire(self.name, desired)
         self._follow(lambda now: now.epoch is None)
         if self.state.state not in (desired, FINISHED):
             self._states.settle(self.name, desired)
@@ -175,6 +186,4 @@ def _starts(now: QueryState) -> bool:
 
 
 def _never_started(name: str) -> QueryState:
-    return QueryState(
-        name.lower(), STOPPED, 0.0, 0, None, STOPPED, 0.0, None, None, 0, None, None, None, None, time.time()
-    )
+    return QueryState(name.lower(), STOPPED, 0.0, 0, STOPPED, 0.0, None, None, 0, None, None, None, None, time.time())

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepsql.analysis.canonical import canonical_json
@@ -10,11 +11,12 @@ from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.plan.identity import describe_plan
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import with_values
-from cepsql.plan.upgrade import INCOMPATIBLE, SAME, upgrade
+from cepsql.plan.upgrade import INCOMPATIBLE, REPLAYABLE, SAME, upgrade
 
 if TYPE_CHECKING:
     from cepsql.standing.home import Home
 
+_REPLAYED = "its next start reads again what it has read, writes no row of that, and goes on with the state it makes"
 _NEW = "a new checkpoint, which reads the input from where its streams begin"
 
 
@@ -69,29 +71,42 @@ def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: 
     place = home.checkpoint(kept)
     if new:
         return Effect(_NEW, False, "", home.checkpoint(after), after)
-    known = _kept_identity(home.checkpoint(before))
+    known = kept_identity(home.checkpoint(before))
     if known is None:
         return Effect("it has no checkpoint here that would have to fit", False, "", place, kept)
     if place != home.checkpoint(before):
         return Effect(_NEW, True, f"the folder was {home.checkpoint(before)} and is {place}", place, kept)
-    described = _described(plan, known, kept)
+    described = described_as(plan, known, kept)
     if described is None:
         said = "its next start tells whether its checkpoint fits, for a reference in its sources has no value here"
         return Effect(said, False, "", place, kept)
     found = upgrade(known, described)
     if found.kind == INCOMPATIBLE:
         return Effect(f"incompatible: it needs {_NEW}", True, found.differences, place, kept)
+    if found.kind == REPLAYABLE:
+        obstacle = _rebuilding_obstacle(place)
+        if obstacle is not None:
+            said = f"incompatible, for its state cannot be made anew: it needs {_NEW}"
+            return Effect(said, True, f"{found.differences}; {obstacle}", place, kept)
+        return Effect(f"replayable; {_REPLAYED}", False, found.differences, place, kept)
     said = "the plan is the same" if found.kind == SAME else "compatible"
     return Effect(f"{said}; it goes on from its checkpoint, with its state", False, found.differences, place, kept)
 
 
-def _kept_identity(checkpoint: str) -> dict | None:
-    from cepsql.spark.checkpoint import kept_identity
+def kept_identity(checkpoint: str) -> dict | None:
+    """Return the identity of the query whose checkpoint a folder holds, None if it holds none here."""
+    from cepsql.spark import checkpoint as checkpoints
 
-    return kept_identity(checkpoint)
+    return checkpoints.kept_identity(checkpoint)
 
 
-def _described(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:
+def _rebuilding_obstacle(checkpoint: str) -> str | None:
+    from cepsql.spark.rebuilding import rebuilding_obstacle
+
+    return rebuilding_obstacle(Path(checkpoint))
+
+
+def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:
     """Return what the query is, in a session that is as the one of the checkpoint but for the query's own settings."""
     from cepsql.spark.frames import frame_identity
 

@@ -52,7 +52,7 @@ def described(query: RegisteredQuery, state: QueryState, extended: bool) -> Rows
         ("sink", query.sink),
         ("desired", state.desired),
         ("state", state.state),
-        ("since", _time(state.state_since)),
+        ("since", shown_time(state.state_since)),
         ("owner", state.owner),
         ("restarts", _number(state.restarts)),
         ("last error", _error(state)),
@@ -66,7 +66,7 @@ def described(query: RegisteredQuery, state: QueryState, extended: bool) -> Rows
         rows += [(f"counter {name}", _number(number)) for name, number in progress.get("counters", {}).items()]
         for name, counts in progress.get("inputs", {}).items():
             rows.append((f"input {name}", ", ".join(f"{key} {number}" for key, number in counts.items())))
-        rows += [("epoch", _number(state.epoch)), ("progress of", _time(state.progress_at))]
+        rows += [("epoch", _number(state.epoch)), ("progress of", shown_time(state.progress_at))]
         rows += [(f"option {name}", shown_option(name, value)) for name, value in query.options]
         rows.append(("reads", ", ".join(query.reads)))
     return tuple(rows)
@@ -81,14 +81,23 @@ def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]
     progress = state.progress or {}
     counts = (_number(progress.get(key)) for key in ("rows_read", "rows_out", "matches", "rows_late"))
     error = state.error if state.state == FAILED else None
-    return (query.name, state.state, _time(state.state_since), query.sink, *counts, _lag(state), state.owner, error)
+    return (
+        query.name,
+        state.state,
+        shown_time(state.state_since),
+        query.sink,
+        *counts,
+        _lag(state),
+        state.owner,
+        error,
+    )
 
 
 def _remembered(entry: HistoryEntry) -> tuple[str | None, ...]:
     progress = entry.progress or {}
     keys = ("batches", "rows_read", "rows_out", "matches", "rows_late", "rows_malformed")
     numbers = (_number(progress.get(key)) for key in keys)
-    return (_time(entry.at), entry.state, entry.note, *numbers, _watermark(progress))
+    return (shown_time(entry.at), entry.state, entry.note, *numbers, _watermark(progress))
 
 
 def lag_seconds(state: QueryState) -> float | None:
@@ -108,14 +117,15 @@ def _watermark(progress: Mapping) -> str | None:
     if progress.get("ended"):
         return "end of the input"
     mark = progress.get("bound")
-    return None if mark is None else _time(mark / 1_000_000)
+    return None if mark is None else shown_time(mark / 1_000_000)
 
 
 def _error(state: QueryState) -> str | None:
-    return None if state.error is None else f"{_time(state.error_at)} {state.error}"
+    return None if state.error is None else f"{shown_time(state.error_at)} {state.error}"
 
 
-def _time(seconds: float | None) -> str | None:
+def shown_time(seconds: float | None) -> str | None:
+    """Return a moment as answers show it, in UTC; None for none."""
     if not seconds:
         return None
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)

@@ -1,23 +1,26 @@
 """The statements about sinks and queries that stand under names."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.answer import Answer
-from cepsql.catalog import Definition, Registered, RegisteredQuery
+from cepsql.catalog import Definition, Registered, RegisteredQuery, Sink
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import create_text
 from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
-from cepsql.errors import NotSupportedError, ProgrammingError
+from cepsql.errors import Error, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
 from cepsql.standing.definitions import altered_options, defined_query, defined_sink
 from cepsql.standing.replacement import effect, replaced_query
-from cepsql.standing.report import LISTED, REMEMBERED, described, remembered
+from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, shown_time
 from cepsql.standing.report import listed as listed_queries
+from cepsql.standing.savepoints import begin_from, drop_savepoint
+from cepsql.standing.sink_checks import check_columns, check_definition, forget
 
 if TYPE_CHECKING:
     from cepsql.standing.home import Home
@@ -29,6 +32,7 @@ QueryStatement = (
     | st.AlterQuery
     | st.ControlQuery
     | st.Drop
+    | st.DropSavepoint
     | st.ShowCreate
     | st.ShowHistory
     | st.DescribeQuery
@@ -70,6 +74,8 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
             return _control(host, action, name, savepoint)
         case st.Drop():
             return _drop(host, statement)
+        case st.DropSavepoint():
+            return _drop_savepoint(host, statement)
         case st.ShowCreate(wanted, name):
             return _show_create(host, wanted, name)
         case st.ShowHistory(name):
@@ -81,14 +87,23 @@ def execute(host: Host, statement: QueryStatement) -> Answer:
             return Answer(("property", "value"), described(query.definition, query.state, extended))
 
 
-def show_queries(host: Host) -> Answer:
-    """Answer SHOW QUERIES."""
+def show(host: Host, kind: str) -> Answer:
+    """Answer SHOW QUERIES, SINKS or SAVEPOINTS."""
+    shown = {"queries": _show_queries, "sinks": _show_sinks, "savepoints": _show_savepoints}
+    return shown[kind](host)
+
+
+def _show_queries(host: Host) -> Answer:
     queries = host.catalog.names.queries
     return Answer(LISTED, listed_queries((query, host.queries[query.name].state) for query in queries))
 
 
-def show_sinks(host: Host) -> Answer:
-    """Answer SHOW SINKS."""
+def _show_savepoints(host: Host) -> Answer:
+    rows = ((s.name, s.query, shown_time(s.made), s.folder) for s in host.home.savepoints.all())
+    return Answer(("name", "query", "made", "folder"), tuple(rows))
+
+
+def _show_sinks(host: Host) -> Answer:
     sinks = sorted(host.catalog.names.sinks, key=lambda sink: sink.name)
     rows = ((s.name, s.format, ", ".join(c.name for c in s.columns), ", ".join(s.key)) for s in sinks)
     return Answer(("name", "format", "columns", "key"), tuple(rows))
@@ -110,6 +125,8 @@ def _create_sink(host: Host, create: st.CreateSink) -> Answer:
         return Answer(message=f"{name} exists already")
     replacing = create.replace and host.catalog.names.find(name) is not None
     sink = kept(host, defined_sink(create))
+    assert isinstance(sink, Sink)
+    check_definition(sink, create.name.span)
     host.catalog.add(sink, create.replace, create.name.span)
     note = replaced_note(host, sink) if replacing else ""
     return Answer(message=f"sink {name} {'replaced' if replacing else 'created'}{note}")
@@ -120,9 +137,9 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     before = host.catalog.names.query(name)
     if create.if_not_exists and before is not None:
         return Answer(message=f"query {name} exists already")
-    if create.savepoint is not None:
-        raise NotSupportedError("FROM SAVEPOINT is not supported", create.savepoint.span)
     query, plan = _defined_query(host, create)
+    if create.savepoint is not None:
+        return _create_from(host, create, query, plan, create.savepoint)
     if before is None or not create.replace:
         host.catalog.add(query, create.replace, create.name.span)
         return Answer(message=f"query {name} created; START QUERY {name} runs it")
@@ -133,9 +150,31 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     return Answer(message=f"query {name} replaced: {new.effect}{note}")
 
 
+def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, plan: Plan, wanted: st.Name) -> Answer:
+    """Define a query, which may take the place of another one, with a checkpoint that begins with a savepoint."""
+    before = host.catalog.names.query(query.name)
+    if before is not None and not create.replace:
+        # It says that the name is taken, before anything is copied.
+        host.catalog.add(query, False, create.name.span)
+    begin_from(host.home, query, plan, wanted.text, wanted.span)
+    try:
+        host.catalog.add(query, create.replace, create.name.span)
+    except Error:
+        shutil.rmtree(host.home.checkpoint(query), ignore_errors=True)
+        raise
+    running = before is not None and host.queries[query.name].state.desired == RUNNING
+    verb, command = ("RESTART", "replaced") if running else ("START", "replaced" if before else "created")
+    then = "it still runs as it was; " if running else ""
+    said = (
+        f"query {query.name} {command}: it begins with savepoint {wanted.text}; {then}{verb} QUERY {query.name} runs it"
+    )
+    return Answer(message=said)
+
+
 def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
     sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
     plan = host.plan(create.query)
+    check_columns(sink, plan, create.query.span)
     query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
     assert isinstance(query, RegisteredQuery)
     return query, plan
@@ -160,21 +199,28 @@ def _alter(host: Host, alter: st.AlterQuery) -> Answer:
 
 def _control(host: Host, action: str, name: st.Name, savepoint: st.Name | None) -> Answer:
     query = host.queries.get_at(name.text, name.span)
-    if savepoint is not None:
-        raise NotSupportedError("WITH SAVEPOINT is not supported", savepoint.span)
     try:
         match action:
             case "pause":
                 query.pause()
                 return Answer(message=f"query {query.name} paused")
             case "stop":
-                query.stop()
-                return Answer(message=f"query {query.name} stopped")
+                query.stop(savepoint.text if savepoint is not None else None)
+                made = f"; its savepoint is {savepoint.text}" if savepoint is not None else ""
+                return Answer(message=f"query {query.name} stopped{made}")
         run = {"start": query.start, "resume": query.resume, "restart": query.restart}
         return Answer(message=f"query {query.name} runs in {run[action]()}")
     except ProgrammingError as error:
-        error.span = error.span or name.span
+        error.span = error.span or (savepoint or name).span
         raise
+
+
+def _drop_savepoint(host: Host, drop: st.DropSavepoint) -> Answer:
+    name = drop.name.text
+    if drop.if_exists and host.home.savepoints.get(name) is None:
+        return Answer(message=f"there is no savepoint {name}")
+    drop_savepoint(host.home, name, drop.name.span)
+    return Answer(message=f"savepoint {name} dropped")
 
 
 def _drop(host: Host, drop: st.Drop) -> Answer:
@@ -188,12 +234,16 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
     for definition in (found, *along) if drop.cascade or not along else ():
         if isinstance(definition, RegisteredQuery):
             _end(host, definition)
+    sinks = {sink.name.lower(): sink for sink in names.sinks}
     gone = host.catalog.drop(found, drop.cascade, name.span)
+    notes = ""
     for definition in (found, *gone):
         if isinstance(definition, RegisteredQuery):
+            known = host.home.states.get(definition.name) is not None
             host.home.states.forget(definition.name)
+            notes += forget(definition, sinks.get((definition.sink or "").lower())) if known else ""
     also = f", and with it {listed(gone)}" if gone else ""
-    return Answer(message=f"{drop.kind} {found.name} dropped{also}")
+    return Answer(message=f"{drop.kind} {found.name} dropped{also}{notes}")
 
 
 def _end(host: Host, query: RegisteredQuery) -> None:

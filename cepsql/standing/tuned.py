@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from cepsql.language import statements as st
 from cepsql.pattern.program import MatchProgram
+from cepsql.plan.planner import Plan
 from cepsql.query import Host, limited
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ class Tuned:
 
     def keep(self, standing: "StandingQuery") -> None:
         """Leave it to the reconciler to stop the query."""
+
+    def plan(self, query: st.Query) -> Plan:
+        """Plan a query over what the host knows."""
+        return self._host.plan(query)
 
     def search_limits(self, program: MatchProgram) -> MatchProgram:
         """Return the program with the limits that the settings give its search."""

@@ -486,6 +486,7 @@ __match_1 gives
 SELECT sector, WINDOW(until, '1 hour').start AS hour, COUNT(*) AS n FROM __match_1 GROUP BY sector, WINDOW(until, '1 hour')
 == logical ==
 Query  stream  sector string, hour unknown, n bigint
+  emit: once, with the batch after the one in which a window is over
   Sql  SELECT sector, WINDOW(until, '1 hour').start AS hour, COUNT(*) AS n FROM __match_1 GROUP BY sector, WINDOW(until, '1 hour')
     Spark's watermark  until
       Match __match_1  PATTERN (X Y Z)  SKIP PAST LAST ROW
@@ -713,6 +714,7 @@ Query  stream  sym string, n bigint
         __a1: MAX(price)
         watermark: ts - 10 seconds
         state: rows not yet released by the watermark; rows of windows that are not over
+        emit: once, when a window is over
         event time: window_end, given out as soon as the watermark reaches it
         Sql  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.qty AS qty, ticks.price AS price FROM ticks AS ticks
           Stream ticks  json  watermark ts - 10 seconds
@@ -753,6 +755,7 @@ Query  stream  before bigint
           __a0: COUNT(*)
           watermark: ts - 10 seconds
           state: rows not yet released by the watermark; rows of windows that are not over
+          emit: once, when a window is over
           event time: window_end, given out as soon as the watermark reaches it
           Sql  SELECT ticks.ts AS ts FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
@@ -782,8 +785,124 @@ Query  stream  before bigint
           __a0: COUNT(*)
           watermark: ts - 10 seconds
           state: rows not yet released by the watermark; rows of windows that are not over
+          emit: once, when a window is over
           event time: window_start, given out at most 10 minutes after the watermark has reached it
           Sql  SELECT ticks.ts AS ts, UPPER(ticks.sym) AS __c1 FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, window_start, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) WHERE price > 1 GROUP BY sym, window_start, window_end
+----
+== rewritten ==
+__groups_2 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks WHERE ticks.price > 1
+SELECT __groups_2.sym AS sym, __groups_2.window_start AS window_start, __groups_2.__a0 AS n FROM __groups_2
+== logical ==
+Query  stream  sym string, window_start timestamp, n bigint
+  Sql  SELECT __groups_2.sym AS sym, __groups_2.window_start AS window_start, __groups_2.__a0 AS n FROM __groups_2
+    WindowAggregate __groups_2
+      windows: 1 minute, every 1 minute; group by: sym
+      __a0: COUNT(*)
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows of windows that are not over
+      emit: once, when a window is over
+      event time: window_end, given out as soon as the watermark reaches it
+      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks WHERE ticks.price > 1
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT window_end, MAX(price) AS top FROM ticks WINDOW TUMBLING (SIZE 1 DAY) GROUP BY window_start, window_end
+----
+== rewritten ==
+__groups_1 reads
+  SELECT ticks.ts AS ts, ticks.window_start AS __c1, ticks.window_end AS __c2, ticks.price AS price FROM (SELECT __rows.*, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_start, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT) + (1)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_end FROM (SELECT * FROM ticks) AS __rows WHERE NOT __rows.`ts` IS NULL) AS ticks
+SELECT __groups_1.window_end AS window_end, __groups_1.__a0 AS top FROM __groups_1
+== logical ==
+Query  stream  window_end timestamp, top double
+  Sql  SELECT __groups_1.window_end AS window_end, __groups_1.__a0 AS top FROM __groups_1
+    WindowAggregate __groups_1
+      windows: from __c1 to __c2 of each row; group by: nothing else
+      __a0: MAX(price)
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows of windows that are not over
+      emit: once, when a window is over
+      event time: window_end, given out as soon as the watermark reaches it
+      Sql  SELECT ticks.ts AS ts, ticks.window_start AS __c1, ticks.window_end AS __c2, ticks.price AS price FROM (SELECT __rows.*, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_start, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT) + (1)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_end FROM (SELECT * FROM ticks) AS __rows WHERE NOT __rows.`ts` IS NULL) AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT * FROM TABLE(SESSION(TABLE ticks PARTITION BY sym, DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+----
+== rewritten ==
+__held reads
+  SELECT *, sym AS __key0 FROM (SELECT * FROM ticks)
+SELECT `sym`, `ts`, `price`, `qty`, `amount`, `day`, `active`, `place`, `tags`, `window_start`, `window_end`, `window_time` FROM __held
+== logical ==
+Query  stream  sym string, ts timestamp, price double, qty int, amount decimal(10, 2), day date, active boolean, place struct<lat: double, lon: double>, tags array<string>, window_start timestamp, window_end timestamp, window_time timestamp
+  Sql  SELECT `sym`, `ts`, `price`, `qty`, `amount`, `day`, `active`, `place`, `tags`, `window_start`, `window_end`, `window_time` FROM __held
+    WindowRows __held
+      windows: sessions of rows at most 1 minute apart; for each __key0
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows of windows that are not over
+      emit: once, when a window is over
+      event time: window_end, given out as soon as the watermark reaches it
+      Sql  SELECT *, sym AS __key0 FROM (SELECT * FROM ticks)
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY sym, window_start HAVING COUNT(*) > 1 EMIT CHANGES ALLOWED LATENESS INTERVAL '1' HOUR
+----
+== rewritten ==
+__groups_2 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+SELECT __groups_2.sym AS sym, __groups_2.__a0 AS n, __groups_2.op FROM __groups_2 WHERE __groups_2.__a0 > 1
+== logical ==
+Query  stream  sym string, n bigint, op string
+  Sql  SELECT __groups_2.sym AS sym, __groups_2.__a0 AS n, __groups_2.op FROM __groups_2 WHERE __groups_2.__a0 > 1
+    WindowAggregate __groups_2
+      windows: 1 minute, every 1 minute; group by: sym
+      __a0: COUNT(*)
+      watermark: ts - 10 seconds
+      state: rows of windows until 1 hour after they are over
+      emit: groups whenever they change, with what each row does in op
+      event time: none, groups come out at times of their own
+      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 minute') EMIT ON WINDOW CLOSE ALLOWED LATENESS INTERVAL '1' HOUR
+----
+== rewritten ==
+__groups_1 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+SELECT __groups_1.sym AS sym, __groups_1.__a0 AS n FROM __groups_1
+== logical ==
+Query  stream  sym string, n bigint
+  Sql  SELECT __groups_1.sym AS sym, __groups_1.__a0 AS n FROM __groups_1
+    WindowAggregate __groups_1
+      windows: 1 minute, every 1 minute; group by: sym
+      __a0: COUNT(*)
+      watermark: ts - 10 seconds
+      state: rows of windows until 1 hour after they are over
+      emit: once, 1 hour after a window is over
+      event time: none, groups come out at times of their own
+      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, price FROM ticks EMIT CHANGES
+----
+== rewritten ==
+SELECT sym, price, '+I' AS op FROM ticks
+== logical ==
+Query  stream  sym string, price double, op string
+  Sql  SELECT sym, price, '+I' AS op FROM ticks
+    Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern

@@ -19,7 +19,8 @@ def test_all_that_is_known_of_a_stream():
         "CREATE STREAM s (line STRING, ts TIMESTAMP AS to_timestamp(line), "
         "WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE) "
         "USING jdbc OPTIONS (path 'in', password 'hush') LATE ROWS INTO late USING json OPTIONS (path 'kept');"
-        "CREATE VIEW v AS SELECT * FROM s; CREATE SINK out (ts TIMESTAMP, PRIMARY KEY (ts)) USING sqlite;"
+        "CREATE VIEW v AS SELECT * FROM s; CREATE SINK out (ts TIMESTAMP, PRIMARY KEY (ts)) "
+        "USING sqlite OPTIONS (path 'out.db');"
         "CREATE QUERY q INTO out AS SELECT ts FROM v"
     )
     assert fresh.sql("DESCRIBE EXTENDED s").rows == (

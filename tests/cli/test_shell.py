@@ -1,12 +1,16 @@
 """The shell, driven by typed keys, against an engine without Spark."""
 
 import io
+import os
 import re
+import signal
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fake_engine import FakeEngine, FakeQuery, message, numbers, stream
+from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -165,10 +169,28 @@ def test_who_leaves_is_asked_if_a_query_ends_with_the_shell(keys, seen):
     assert type_in(keys, relations=(fraud,), home=RUNNING_HERE)[3] == seen
 
 
+def test_ctrl_c_says_which_queries_go_on(monkeypatch):
+    query = endless()
+    monkeypatch.setitem(PREPARED, "endless", query)
+
+    def press() -> None:
+        while not query.started or not query.started[0].progress.batches:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    fraud = RegisteredQuery("fraud", None, "SELECT 1")
+    said = type_in(f"endless;{ENTER}{CTRL_D}{CTRL_D}", relations=(fraud,), home=RUNNING_HERE)[2]
+    assert "stopped: " in said
+    assert "query fraud keeps running\n" in said
+
+
 def test_statements_of_the_user_begin_each_session(tmp_path):
     (tmp_path / "config" / "cepsql").mkdir(parents=True)
-    (tmp_path / "config" / "cepsql" / "init.sql").write_text("select 1;")
-    assert type_in(f"stream;{ENTER}{CTRL_D}")[3] == ["select 1", "stream"]
+    (tmp_path / "config" / "cepsql" / "init.sql").write_text("\\format json\nselect 1;")
+    _, out, _, seen = type_in(f"stream;{ENTER}{CTRL_D}")
+    assert seen == ["select 1", "stream"]
+    assert out.startswith('{"n":1}\n')
 
 
 def test_nothing_to_list():

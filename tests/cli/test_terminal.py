@@ -27,6 +27,10 @@ def test_a_session(tmp_path):
         bounded_queries_are_stopped(shell)
         millions_of_rows_are_cut_and_can_be_stopped(shell)
         a_stream_is_stopped(shell)
+        many_lines_are_pasted(shell)
+        the_screen_becomes_narrow(shell)
+        ten_thousand_rows_a_second_leave_the_prompt_whole(shell)
+        a_query_in_the_background_fails(shell)
         a_silent_stream_says_why(shell, tmp_path / "in")
         java_dies_and_starts_again(shell)
         say(shell, "exit")
@@ -55,12 +59,14 @@ def bounded_queries_are_stopped(shell) -> None:
 
 def millions_of_rows_are_cut_and_can_be_stopped(shell) -> None:
     say(shell, "SELECT id FROM range(1000000000);")
-    # The pager shows the first page; Ctrl-C is the pager's, which then forgets what was typed.
+    # The pager shows the first page; Ctrl-C is the pager's, which for a moment forgets what is typed.
     shell.expect(r"(?s) 20\s+21\s.*:")
     shell.type(CTRL_C)
-    shell.expect(r"(?s) 20\s+21\s.*:")
-    shell.type("q")
+    while "the first 1000 rows" not in shell.shown:
+        shell.type("q")
+        time.sleep(0.5)
     shell.expect(r"the first 1000 rows; \\maxrows N shows more")
+    shell.type(CTRL_C)
     say(shell, "\\maxrows all")
     say(shell, "SELECT id FROM range(1000000000);")
     shell.expect(r" 20000\s")
@@ -80,10 +86,48 @@ def a_stream_is_stopped(shell) -> None:
     shell.expect("cepsql>")
 
 
+def many_lines_are_pasted(shell) -> None:
+    lines = "\n".join(f"  {number} AS column_{number}," for number in range(500))
+    shell.type(f"\x1b[200~SELECT count(*) AS pasted FROM (SELECT\n{lines}\n  1 AS last);\x1b[201~\r")
+    shell.expect(r" pasted\s+-+\s+1\s+1 row, ")
+
+
+def the_screen_becomes_narrow(shell) -> None:
+    say(shell, "SELECT 1 AS one, repeat('x', 300) AS long;")
+    shell.expect(r"one \| long\s+-+\+-+\s+1 \| x{90,}…\s+1 value cut to the screen")
+    shell.resize(20, 40)
+    say(shell, "SELECT 1 AS one, repeat('x', 300) AS long, repeat('y', 30) AS more, 'z' AS last_of_all;")
+    shell.expect(r"one +\| 1\s+long +\| x{20,28}\n")
+    shell.resize(40, 120)
+
+
+def ten_thousand_rows_a_second_leave_the_prompt_whole(shell) -> None:
+    say(shell, BEATS.replace("STREAM beats", "STREAM flood").replace("'10'", "'10000'"))
+    say(shell, "SELECT value FROM flood;")
+    shell.expect(r"\s20000\n")
+    shell.type(CTRL_C)
+    shell.expect(r"stopped: \d+ rows")
+    shell.type("SELECT 40 + 2 AS ans\t")
+    say(shell, "wer;")
+    shell.expect(r" answer\s+-+\s+42\s+1 row")
+
+
+def a_query_in_the_background_fails(shell) -> None:
+    say(shell, "CREATE QUERY failing AS SELECT raise_error('the ' || value || 'rd') AS x FROM beats WHERE value = 3;")
+    say(shell, "START QUERY failing;")
+    shell.expect("query failing runs in this process")
+    shell.type("SELECT 'typed wh")
+    shell.expect(r"query failing failed: .*the 3rd.*\\errverbose shows the rest")
+    say(shell, "ile it failed' AS done;")
+    shell.expect(r"done\s+-+\s+typed while it failed")
+    say(shell, "STOP QUERY failing; DROP QUERY failing;")
+    shell.expect("query failing dropped")
+
+
 def a_silent_stream_says_why(shell, folder: Path) -> None:
     folder.mkdir()
     say(shell, f"CREATE STREAM quiet (a INT, t TIMESTAMP) USING json OPTIONS (path '{folder}'); SELECT * FROM quiet;")
-    shell.expect("no rows for 1[0-9] s: .*, which quiet reads, has no files yet; Ctrl-C stops, and")
+    shell.expect(r"(?s)no rows for 1[0-9] s: .*which\s+quiet\s+reads,\s+has\s+no\s+files\s+yet;\s+Ctrl-C\s+stops")
     shell.expect("s no rows · read 0 · watermark none yet")
     shell.type(CTRL_C)
     shell.expect("stopped: 0 rows")

@@ -17,6 +17,7 @@ from cepsql.language.statements import (
     Name,
     Query,
     Statement,
+    WindowClause,
 )
 from cepsql.language.tokens import DIALECT
 from cepsql.pattern.ir import dump as dump_pattern
@@ -52,8 +53,28 @@ def dump(statement: Statement) -> str:
 def _query(query: Query) -> list[str]:
     lines = []
     for clause in query.operators:
-        lines += _match(clause) if isinstance(clause, MatchClause) else _deduplicate(clause)
-    return [*lines, f"query: {_sql(query.expression)}"]
+        match clause:
+            case MatchClause():
+                lines += _match(clause)
+            case WindowClause():
+                lines += _windows(clause)
+            case DeduplicateClause():
+                lines += _deduplicate(clause)
+    lines.append(f"query: {_sql(query.expression)}")
+    if query.emit is not None:
+        lengths = ("every", query.emit.every), ("lateness", query.emit.lateness)
+        spoken = [f" {word} {_sql(length)}" for word, length in lengths if length is not None]
+        lines.append(f"  emit: {query.emit.kind}{''.join(spoken)}")
+    return lines
+
+
+def _windows(clause: WindowClause) -> list[str]:
+    lines = [f"windows {clause.name} over {_sql(clause.input)}", f"  {clause.kind} of {_sql(clause.size)}"]
+    for word, part in (("on", clause.time), ("step", clause.step), ("offset", clause.offset)):
+        lines += [f"  {word} {_sql(part)}"] if part is not None else []
+    if clause.partition_by is not None:
+        lines.append(f"  partition by {', '.join(map(_sql, clause.partition_by)) or 'nothing'}")
+    return [*lines, "  with window_time"] if clause.timed else lines
 
 
 def _match(clause: MatchClause) -> list[str]:
@@ -94,8 +115,9 @@ def _source(create: CreateSource) -> list[str]:
         computed += f" METADATA FROM {column.metadata!r}" if column.metadata else ""
         lines.append(f"  {column.name}: {column.type}{computed}")
     if create.watermark is not None:
-        name, expression = create.watermark
-        lines.append(f"  watermark {name.text}: {_sql(expression)}")
+        name, expression, heartbeat = create.watermark
+        beats = "" if heartbeat is None else f" heartbeat {_sql(heartbeat)}"
+        lines.append(f"  watermark {name.text}: {_sql(expression)}{beats}")
     lines.append(f"  using {create.format}")
     lines += [f"    {key} = {value!r}" for key, value in create.options]
     if create.value is not None:

@@ -86,10 +86,13 @@ Drop 'stream' ticks True True
 Drop 'view' cascade False False
 Drop 'table' start False False
 ====
-SHOW QUERIES; SHOW SINKS; SHOW QUERY fraud HISTORY; SHOW CREATE QUERY fraud; SHOW CREATE STREAM ticks; SHOW CREATE SINK a.b
+SHOW QUERIES; SHOW SINKS; SHOW SAVEPOINTS; DROP SAVEPOINT 'before upgrade'; DROP SAVEPOINT IF EXISTS x; SHOW QUERY fraud HISTORY; SHOW CREATE QUERY fraud; SHOW CREATE STREAM ticks; SHOW CREATE SINK a.b
 ----
 Show 'queries'
 Show 'sinks'
+Show 'savepoints'
+DropSavepoint before upgrade False
+DropSavepoint x True
 ShowHistory fraud
 ShowCreate 'query' fraud
 ShowCreate 'stream' ticks

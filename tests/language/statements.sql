@@ -375,3 +375,98 @@ create table format
   using kafka
   format format
 query: SELECT format, earliest, metadata FROM latest AS earliest
+====
+SELECT k, COUNT(*) FROM s AS a WINDOW TUMBLING (SIZE 1 MINUTE) WHERE a.x > 1 GROUP BY k, window_start, window_end
+----
+windows __window_0 over SELECT * FROM s AS a
+  tumbling of INTERVAL '1' MINUTE
+query: SELECT k, COUNT(*) FROM __window_0 AS a WHERE a.x > 1 GROUP BY k, window_start, window_end
+====
+SELECT * FROM s WINDOW HOPPING (ON ts, SIZE '5 minutes', ADVANCE BY 1 MINUTE, OFFSET INTERVAL '10' SECONDS) w JOIN b USING (k)
+----
+windows __window_0 over SELECT * FROM s
+  hopping of INTERVAL '5' MINUTES
+  on ts
+  step INTERVAL '1' MINUTE
+  offset INTERVAL '10' SECONDS
+query: SELECT * FROM __window_0 AS w JOIN b USING (k)
+====
+SELECT * FROM (SELECT * FROM s) WINDOW SESSION (30 MINUTES PARTITION BY k, j) MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))
+----
+windows __window_0 over SELECT * FROM (SELECT * FROM s)
+  session of INTERVAL '30' MINUTES
+  partition by k, j
+__match_1: SELECT * FROM __window_0
+  order by: ts
+  rows: one
+  skip: past last row
+  pattern: A
+query: SELECT * FROM __match_1
+====
+SELECT * FROM (s WINDOW CUMULATING (SIZE 1 HOUR, STEP 5 MINUTES)) AS t, TABLE(TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL '1' DAY)) AS u
+----
+windows __window_0 over SELECT * FROM s
+  cumulating of INTERVAL '1' HOUR
+  step INTERVAL '5' MINUTES
+windows __window_1 over SELECT * FROM b
+  tumbling of INTERVAL '1' DAY
+  on ts
+  with window_time
+query: SELECT * FROM __window_0 AS t CROSS JOIN __window_1 AS u
+====
+SELECT * FROM TABLE(HOP(DATA => TABLE s, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '5' MINUTES, SLIDE => INTERVAL '1' MINUTE))
+----
+windows __window_0 over SELECT * FROM s
+  hopping of INTERVAL '5' MINUTES
+  on ts
+  step INTERVAL '1' MINUTE
+  with window_time
+query: SELECT * FROM __window_0
+====
+SELECT * FROM TABLE(HOP(TABLE s, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTES, INTERVAL '10' SECONDS))
+----
+windows __window_0 over SELECT * FROM s
+  hopping of INTERVAL '5' MINUTES
+  on ts
+  step INTERVAL '1' MINUTE
+  offset INTERVAL '10' SECONDS
+  with window_time
+query: SELECT * FROM __window_0
+====
+SELECT * FROM TABLE(CUMULATE(TABLE s, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTES))
+----
+windows __window_0 over SELECT * FROM s
+  cumulating of INTERVAL '5' MINUTES
+  on ts
+  step INTERVAL '1' MINUTE
+  with window_time
+query: SELECT * FROM __window_0
+====
+SELECT * FROM (SELECT * FROM TABLE(SESSION(TABLE s PARTITION BY a, b, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) AS z)
+----
+windows __window_0 over SELECT * FROM s
+  session of INTERVAL '1' MINUTE
+  on ts
+  partition by a, b
+  with window_time
+query: SELECT * FROM (SELECT * FROM __window_0 AS z)
+====
+SELECT size, step, gap, hopping FROM session AS advance WINDOW tumbling AS (ORDER BY size), window AS (ORDER BY step)
+----
+query: SELECT size, step, gap, hopping FROM session AS advance WINDOW tumbling AS (ORDER BY size), window AS (ORDER BY step)
+====
+SELECT k, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k, window_end EMIT EVERY INTERVAL '5' SECONDS ALLOWED LATENESS INTERVAL '1' MINUTE
+----
+windows __window_0 over SELECT * FROM s
+  tumbling of INTERVAL '1' MINUTE
+query: SELECT k, COUNT(*) FROM __window_0 AS s GROUP BY k, window_end
+  emit: every every INTERVAL '5' SECONDS lateness INTERVAL '1' MINUTE
+====
+INSERT INTO a SELECT * FROM s x EMIT CHANGES; SELECT emit, changes FROM emit changes; SELECT * FROM s WHERE x = 1 EMIT ON WINDOW CLOSE
+----
+insert into a
+query: SELECT * FROM s AS x
+  emit: changes
+query: SELECT emit, changes FROM emit AS changes
+query: SELECT * FROM s WHERE x = 1
+  emit: close

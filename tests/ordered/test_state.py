@@ -29,6 +29,7 @@ TABLE = pa.table({"k0": ["a", None], "t": [1, 2], "v0": pa.array([[1], None])})
 STATE = State(
     bound=7,
     greatest=(9, END_OF_TIME, -3),
+    silent=(None, 5, None),
     kept=Kept((TABLE, None), (TABLE.slice(1), TABLE), {"sums": pa.table({"number": [3, 2**40]})}),
 )
 

@@ -141,3 +141,17 @@ SELECT SUM(n) OVER (ORDER BY at) FROM (SELECT window.end AS at, COUNT(*) AS n FR
 ----
 the same query
 the same match ids
+====
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY sym, window_start
+~~~~
+SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE, OFFSET 1 SECOND) GROUP BY sym, window_start
+----
+query.inputs.__groups_2.windows.offset was 0 and is 1000000
+the same match ids
+====
+SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 minute') EMIT CHANGES
+~~~~
+SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 minute') EMIT CHANGES ALLOWED LATENESS INTERVAL '1' SECOND
+----
+query.inputs.__groups_1.emit.lateness was 0 and is 1000000
+the same match ids

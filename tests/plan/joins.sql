@@ -99,6 +99,7 @@ Query  stream  sym string
 SELECT window(at, '1 hour').start, COUNT(*) FROM ticks a JOIN orders o ON customer = sym AND at BETWEEN ts AND ts + INTERVAL '1' HOUR GROUP BY window(at, '1 hour')
 ----
 Query  stream  start unknown, _col_1 bigint
+  emit: once, with the batch after the one in which a window is over
   Sql  SELECT WINDOW(__join_2.`r_at`, '1 hour').start AS start, COUNT(*) AS _col_1 FROM __join_2 GROUP BY WINDOW(__join_2.`r_at`, '1 hour')
     Spark's watermark  r_at
       Join __join_2  left.(sym) = right.(customer)
@@ -139,6 +140,7 @@ Query  stream  k string, n bigint, m bigint
           __a0: COUNT(*)
           watermark: ts - 10 seconds
           state: rows not yet released by the watermark; rows of windows that are not over
+          emit: once, when a window is over
           event time: window_start, given out at most 1 minute after the watermark has reached it
           Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
@@ -148,6 +150,7 @@ Query  stream  k string, n bigint, m bigint
           __a0: COUNT(*)
           watermark: ts - 10 seconds
           state: rows not yet released by the watermark; rows of windows that are not over
+          emit: once, when a window is over
           event time: window_start, given out at most 1 minute after the watermark has reached it
           Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds

@@ -16,21 +16,21 @@ SELECT sym FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.t
 ~~~~
 SELECT s FROM (SELECT sym AS s FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B)))
 ----
-incompatible
+replayable
 query.sql was SELECT sym FROM __match_0 and is SELECT s FROM (SELECT sym AS s FROM __match_0)
 ====
 SELECT sym, t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
 ~~~~
 SELECT sym, t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t, B.ts AS u PATTERN (A B))
 ----
-incompatible
+replayable
 query.inputs.__match_0.match.measures was [['t', 'a.ts']] and is [['t', 'a.ts'], ['u', 'b.ts']]
 ====
 SELECT sym, t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
 ~~~~
 SELECT sym, t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B) DEFINE B AS price > 1)
 ----
-incompatible
+replayable
 query.inputs.__match_0.match.define.B was nothing and is price > 1
 ====
 SELECT sym, t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
@@ -74,3 +74,31 @@ SELECT sym, volume FROM busy WHERE volume > 100
 ----
 compatible
 query.sql was SELECT sym, volume FROM busy and is SELECT sym, volume FROM busy WHERE volume > 100
+====
+SELECT k, a FROM (SELECT sym AS k, ts FROM ticks UNION ALL SELECT customer, at FROM orders) MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a PATTERN (A B))
+~~~~
+SELECT k, a FROM (SELECT sym AS k, ts FROM ticks WHERE price > 0 UNION ALL SELECT lower(customer), at FROM orders) MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a PATTERN (A B C))
+----
+replayable
+query.inputs.__match_0.inputs[0].sql was ...AS k, ts FROM ticks UNION ALL SELECT customer, at FROM order... and is ...AS k, ts FROM ticks WHERE price > 0 UNION ALL SELECT LOWER(c...; query.inputs.__match_0.match.pattern was A B and is A B C
+====
+SELECT sym, t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+~~~~
+SELECT sym, t FROM (SELECT DISTINCT sym, ts FROM ticks) MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+----
+incompatible
+query.inputs.__match_0.inputs[0].inputs.ticks was {'columns': [['sym', 'string', None], ['ts', 'timestamp', No... and is nothing; query.inputs.__match_0.inputs[0].inputs.__distinct_1 was nothing and is {'deduplicate': {'keys': ['sym', 'ts'], 'order by': ['`ts`']...; query.inputs.__match_0.inputs[0].sql was SELECT * FROM ticks and is SELECT * FROM (SELECT * FROM __distinct_1)
+====
+SELECT sym, t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
+~~~~
+SELECT customer, t FROM orders MATCH_RECOGNIZE (PARTITION BY customer ORDER BY at MEASURES A.at AS t PATTERN (A B))
+----
+incompatible
+query.inputs.__match_0.inputs[0].inputs.ticks was {'columns': [['sym', 'string', None], ['ts', 'timestamp', No... and is nothing; query.inputs.__match_0.inputs[0].inputs.orders was nothing and is {'columns': [['id', 'bigint', None], ['customer', 'string', ...; query.inputs.__match_0.inputs[0].sql was SELECT * FROM ticks and is SELECT * FROM orders; and 4 more
+====
+SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, session_window(ts, '1 hour')
+~~~~
+SELECT sym, COUNT(*) AS n FROM ticks WHERE price > 1 GROUP BY sym, session_window(ts, '1 hour')
+----
+incompatible
+query.sql was ...(*) AS n FROM ticks GROUP BY sym, SESSION_WINDOW(ts, '1 hour... and is ...(*) AS n FROM ticks WHERE price > 1 GROUP BY sym, SESSION_WI...

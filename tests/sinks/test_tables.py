@@ -48,6 +48,24 @@ def test_rows_of_one_key_are_updated(spark, database):
     assert database.run("SELECT id, text FROM alerts ORDER BY id") == [(1, "a"), (2, "d"), (3, None)]
 
 
+def test_changes_are_applied_by_the_key(spark, database):
+    columns = [("id", "int"), ("text", "string"), ("op", "string")]
+
+    def changed(*values):
+        return spark.createDataFrame(list(values), "id INT, text STRING, op STRING").coalesce(1)
+
+    with pytest.raises(ProgrammingError, match="sink alerts takes no changes"):
+        open_sink(database.sink("id INT, text STRING"), FIRST, changes=True).check(columns)
+    sink = open_sink(database.sink(key="id", create_table="true"), FIRST, changes=True)
+    sink.check(columns)
+    sink.claim()
+    sink.accept(changed((1, "a", "+I"), (2, "b", "+I"), (3, "c", "+I")), 0)
+    sink.accept(
+        changed((1, "a", "-U"), (1, "z", "+U"), (2, "b", "-D"), (4, "d", "+I"), (3, "e", "+I"), (3, "c", "-D")), 1
+    )
+    assert database.run("SELECT id, text FROM alerts ORDER BY id") == [(1, "z"), (3, "e"), (4, "d")]
+
+
 def test_a_key_alone_is_kept(spark, database):
     sink = opened(database.sink("id INT", key="id", create_table="true"), columns=[("ID", "int")])
     sink.accept(rows(spark, (1, "a")).select("id"), 0)

@@ -1,5 +1,6 @@
 """The archive of classes: when Java is told of it."""
 
+from cepsql import cli
 from cepsql.spark import class_archive, session
 
 OPTIONS = "spark.driver.extraJavaOptions"
@@ -18,3 +19,34 @@ def test_java_uses_the_archive_once_there_is_one(tmp_path, monkeypatch):
     assert with_archive["other"] == "2"
     own = {OPTIONS: "-XX:SharedArchiveFile=mine"}
     assert session._with_archive(own) == own
+
+
+def test_one_process_makes_it_later(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    started = []
+    monkeypatch.setattr(class_archive.subprocess, "Popen", lambda command, **given: started.append((command, given)))
+    (tmp_path / "cepsql").mkdir()
+    class_archive.make_archive_later()
+    class_archive.make_archive_later()
+    ((command, given),) = started
+    assert command[-1] == str(class_archive.archive_file().with_suffix(".making"))
+    assert given["start_new_session"]
+    class_archive.archive_file().with_suffix(".making").unlink()
+    class_archive.archive_file().touch()
+    class_archive.make_archive_later()
+    assert len(started) == 1
+
+
+def test_who_wants_it_later(monkeypatch):
+    asked = []
+    monkeypatch.setattr(class_archive, "make_archive_later", lambda: asked.append(True))
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("CEPSQL_PREPARE", "true")
+    cli._prepare_later()
+    monkeypatch.delenv("CI")
+    monkeypatch.setenv("CEPSQL_PREPARE", "false")
+    cli._prepare_later()
+    assert not asked
+    monkeypatch.setenv("CEPSQL_PREPARE", "true")
+    cli._prepare_later()
+    assert asked

@@ -63,9 +63,9 @@ def test_counts_go_on_from_the_checkpoint(tmp_path):
     first, later = stage(4, 1, 1, 1, 1), stage(4, 1, 1, 1, 1, 0, 2, bound=5)
     kept = KeptProgress(tmp_path, None)
     watch = Watch("", kept.begun)
-    kept.keep(0, watch.reach({"m": stage(*[None] * 10, bound=None)}))
-    kept.keep(1, watch.reach({"m": first}))
-    kept.keep(2, watch.reach({"m": later}))
+    kept.keep(0, watch.reach({"m": stage(*[None] * 10, bound=None)}, 0))
+    kept.keep(1, watch.reach({"m": first}, 1))
+    kept.keep(2, watch.reach({"m": later}, 2))
     # Whether Spark has committed the batch on record, or was killed before.
     for committed, numbers, batches in [(2, (8, 2, 2, 2, 2), 3), (1, (4, 1, 1, 1, 1), 2)]:
         again = Watch("", KeptProgress(tmp_path, committed).begun)

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import time
 
 import pytest
 
@@ -118,3 +119,39 @@ def test_parameters_in_order(engine):
         engine.sql("SELECT ?", [1, 2])
     with pytest.raises(ProgrammingError, match="no value was given for"):
         engine.sql("SELECT ?")
+
+
+def test_a_silent_stream_goes_on_with_the_clock(spark, tmp_path):
+    engine, given = connect(spark), []
+    rows = tmp_path / "in"
+    rows.mkdir()
+    (rows / "rows.csv").write_text("1,2026-01-01 00:00:00\n")
+    engine.sql(
+        "CREATE STREAM orders (id INT, ts TIMESTAMP, WATERMARK FOR ts AS ts WITH HEARTBEAT INTERVAL '1' SECOND) "
+        f"USING csv OPTIONS (path '{rows}')"
+    )
+    query = engine.query(
+        "SELECT id, missing FROM orders MATCH_RECOGNIZE (PARTITION BY id ORDER BY ts "
+        "MEASURES MATCH_TIMEOUT() AS missing ONE ROW PER MATCH SHOW TIMEOUT MATCHES PATTERN (O P) "
+        "WITHIN INTERVAL '2' SECONDS)"
+    )
+    checkpoint = tmp_path / "checkpoint"
+    with query.start(lambda table, _: given.extend(table.to_pylist()), checkpoint=str(checkpoint)) as running:
+        deadline = time.monotonic() + 60
+        while not given and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert given == [{"id": 1, "missing": True}]
+        assert running.progress.rows_read == 1
+    assert list((checkpoint / "control").glob("heartbeat-*.txt"))
+
+
+def test_windows_of_spark_are_not_told_of_heartbeats(spark):
+    engine = connect(spark)
+    engine.sql(
+        "CREATE STREAM s (timestamp TIMESTAMP, WATERMARK FOR timestamp AS timestamp "
+        "WITH HEARTBEAT INTERVAL '1' SECOND) USING rate"
+    )
+    with pytest.raises(NotSupportedError, match="HEARTBEAT of s does not reach the windows"):
+        engine.query(
+            "SELECT window(timestamp, '1 minute'), COUNT(*) FROM s GROUP BY window(timestamp, '1 minute')"
+        ).start()

@@ -56,11 +56,9 @@ def test_local_paths_become_absolute(location, tmp_path, monkeypatch):
 def test_no_secret_is_kept(location, options):
     engine = connect(catalog=location)
     with pytest.raises(ProgrammingError, match="the catalog would keep the secret in the option"):
-        engine.sql(f"CREATE SINK k USING webhook OPTIONS ({options})")
-    connect().sql(f"CREATE SINK k USING webhook OPTIONS ({options})")
-    engine.sql(
-        "CREATE SINK k USING webhook OPTIONS (password '${PW}', url 'postgresql://me:${file:/pw}@h/db', key 'id')"
-    )
+        engine.sql(f"CREATE SINK k USING delta OPTIONS ({options})")
+    connect().sql(f"CREATE SINK k USING delta OPTIONS ({options})")
+    engine.sql("CREATE SINK k USING delta OPTIONS (password '${PW}', url 'postgresql://me:${file:/pw}@h/db', key 'id')")
 
 
 def test_a_change_that_fails_changes_nothing(location):

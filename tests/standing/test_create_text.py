@@ -12,7 +12,8 @@ from cepsql.catalog.data import from_data, to_data
 
 DEFINITIONS = [
     "CREATE STREAM s (a INT, `b c` STRING, ts TIMESTAMP AS to_timestamp(`b c`), WATERMARK FOR ts AS ts - INTERVAL '90' "
-    "SECONDS) USING json OPTIONS (path 'a\\'b', 'Odd Name' '1\\n2', kafka.bootstrap.servers 'h:1', back 'a\\\\b') "
+    "SECONDS WITH HEARTBEAT INTERVAL '2' HOURS) "
+    "USING json OPTIONS (path 'a\\'b', 'Odd Name' '1\\n2', kafka.bootstrap.servers 'h:1', back 'a\\\\b') "
     "LATE ROWS INTO `late rows`.t USING parquet OPTIONS (path '/late')",
     "CREATE STREAM s (a ARRAY<STRUCT<x: INT>>, t TIMESTAMP, WATERMARK FOR t AS t) USING rate",
     "CREATE STREAM s (a INT, at TIMESTAMP METADATA FROM 'timestamp', WATERMARK FOR at AS at) USING kafka OPTIONS "

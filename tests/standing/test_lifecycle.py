@@ -75,6 +75,8 @@ def test_start_pause_resume_stop(engine):
 def test_a_checkpoint_is_not_another_querys(engine):
     engine.sql("START QUERY rises; STOP QUERY rises")
     engine.sql("DROP QUERY rises")
+    with contextlib.closing(sqlite3.connect("out.db")) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM cepsql_writers").fetchone() == (0,)
     engine.sql(DEFINITIONS.split(";")[2])
     engine.sql("START QUERY rises")
     until(lambda: engine.queries["rises"].progress.get("rows_read") == 8)

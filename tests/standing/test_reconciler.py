@@ -2,6 +2,7 @@
 
 import logging
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,7 +42,7 @@ class Process:
         self.runs, self.broken, self.database = [], None, Database(location)
         states = QueryStates(self.database, Leases(self.database, LEASE))
         self.reconciler = Reconciler(Catalog(Store(self.database)), states, self.start, owner, lambda: adopts)
-        self.query = Queries(lambda: self.reconciler)["fraud"] if owner != "first" else None
+        self.query = Queries(lambda: SimpleNamespace(reconciler=self.reconciler))["fraud"] if owner != "first" else None
 
     def start(self, query, lease):
         if self.broken is not None:

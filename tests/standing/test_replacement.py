@@ -63,15 +63,30 @@ def test_the_same_plan_in_other_words(engine):
     assert explained(engine, text)["effect"] == "the plan is the same; it goes on from its checkpoint, with its state"
 
 
-def test_another_pattern_needs_a_new_checkpoint(engine):
+def test_another_pattern_makes_its_state_anew(engine):
     folder = begun(engine)
+    before = engine.catalog.query("q").id
     text = f"AS SELECT k, a FROM {PATTERN.format('3')}"
+    found = explained(engine, text)
+    assert found["effect"].startswith("replayable; its next start reads again what it has read, writes no row of that")
+    assert found["differences"] == "query.inputs.__match_0.match.define.B was n > a.n and is n > 3"
+    assert engine.sql(f"CREATE OR REPLACE QUERY q {text}").message.startswith("query q replaced: replayable; its next")
+    assert engine.catalog.query("q").id == before
+    log = folder / "spark" / "sources" / "0" / "0"
+    log.parent.mkdir(parents=True)
+    log.write_text('v1\n{"path":"file:///in/two%20words.json","timestamp":1,"batchId":0}\n')
+    engine.sql(f"CREATE OR REPLACE QUERY q AS {FIRST}")
+    with pytest.raises(ProgrammingError, match=r"1 of the files that it has read are gone, such as /in/two words.json"):
+        engine.sql(f"CREATE OR REPLACE QUERY q {text}")
+
+
+def test_other_operators_need_a_new_checkpoint(engine):
+    folder = begun(engine)
+    text = "AS SELECT k, COUNT(*) AS a FROM ticks GROUP BY k, window(ts, '1 hour')"
     assert explained(engine, text)["effect"].startswith("incompatible: it needs a new checkpoint")
     with pytest.raises(ProgrammingError) as refused:
         engine.sql(f"CREATE OR REPLACE QUERY q {text}")
-    assert refused.value.message == (
-        "query q would need a new checkpoint: query.inputs.__match_0.match.define.B was n > a.n and is n > 3"
-    )
+    assert refused.value.message.startswith("query q would need a new checkpoint: query.sql was")
     assert engine.catalog.query("q").sql == FIRST
     new = explained(engine, f"WITH NEW CHECKPOINT {text}")
     said = engine.sql(f"CREATE OR REPLACE QUERY q WITH NEW CHECKPOINT {text}").message

@@ -16,7 +16,7 @@ SCRIPTS = sorted(Path(__file__).parent.glob("*.test"))
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_script(script, spark, update):
     test = read_stream_script(script)
-    batches = sum(step.name == "batch" for step in test.steps)
+    batches = sum(step.name in ("batch", "heartbeat") for step in test.steps)
     restarts = draws(script.stem).sample(range(batches), (batches + 1) // 2)
     seen = test.run(restarts, spark)
     if update:

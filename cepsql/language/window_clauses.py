@@ -1,0 +1,212 @@
+"""WINDOW TUMBLING (...) after a relation, and TABLE(TUMBLE(...)) in place of one."""
+
+from dataclasses import dataclass, field
+
+from lark import Token, Tree
+from sqlglot import exp
+from sqlglot.tokens import Token as SqlToken
+from sqlglot.tokens import TokenType
+
+from cepsql.errors import Span
+from cepsql.language.islands import made_token, parse_island
+from cepsql.language.statements import WindowClause
+from cepsql.language.tokens import Text
+
+_LENGTHS = {
+    "tumbling": ("SIZE",),
+    "hopping": ("SIZE", "ADVANCE BY"),
+    "cumulating": ("SIZE", "STEP"),
+    "session": ("GAP",),
+}
+_KINDS = {"TUMBLE": "tumbling", "HOP": "hopping", "CUMULATE": "cumulating", "SESSION": "session"}
+_ORDER = {"TUMBLE": ("SIZE",), "HOP": ("SLIDE", "SIZE"), "CUMULATE": ("STEP", "SIZE"), "SESSION": ("GAP",)}
+_DATA, _TIME, _OFFSET = "DATA", "TIMECOL", "OFFSET"
+_EXAMPLES = {
+    "tumbling": "TUMBLING (SIZE 1 MINUTE)",
+    "hopping": "HOPPING (SIZE 5 MINUTES, ADVANCE BY 1 MINUTE)",
+    "cumulating": "CUMULATING (SIZE 1 HOUR, STEP 5 MINUTES)",
+    "session": "SESSION (GAP 30 MINUTES)",
+}
+
+
+def written_windows(text: Text, tree: Tree, name: str, source: exp.Query) -> WindowClause:
+    """Read a WINDOW clause over `source`.
+
+    Raises ProgrammingError, with position and hint, for lengths that are missing, or of another kind of window.
+    """
+    kind = str(tree.children[1]).lower()
+    span = text.span(_begin(tree.children[0]), _begin(tree.children[0]) + 2)
+    time: exp.Column | None = None
+    lengths: dict[str, exp.Expr] = {}
+    for part in (child for child in tree.children if isinstance(child, Tree)):
+        island = part.children[-1]
+        if part.data == "window_time":
+            time = _column(text, _slice(text, island))
+        elif part.data == "window_length":
+            words = " ".join(str(word).upper() for word in part.children[:-1])
+            _add_length(text, lengths, words or _LENGTHS[kind][0], _slice(text, island), (*_LENGTHS[kind], _OFFSET))
+    missing = next((word for word in _LENGTHS[kind] if word not in lengths), None)
+    if missing is not None:
+        raise text.error(
+            f"{missing} is missing in WINDOW {kind.upper()}",
+            _begin(tree.children[0]),
+            _begin(tree.children[0]) + 2,
+            f"it is written WINDOW {_EXAMPLES[kind]}",
+        )
+    keys = next((child for child in tree.children if isinstance(child, Tree) and child.data == "partition_by"), None)
+    partition = None
+    if keys is not None:
+        if kind != "session":
+            raise text.error("only sessions are partitioned", _begin(keys.children[0]), hint="GROUP BY the key")
+        islands = [child for child in keys.children if isinstance(child, Token) and child.type == "EXPRESSION"]
+        partition = tuple(parse_island(text, _slice(text, island), exp.Condition) for island in islands)
+    first, *further = _LENGTHS[kind]
+    step = lengths[further[0]] if further else None
+    return WindowClause(name, source, kind, time, lengths[first], step, lengths.get(_OFFSET), partition, False, span)
+
+
+def alias_tokens(source: exp.Query, at: SqlToken) -> list[SqlToken]:
+    """Return the tokens of the name that the relation of `SELECT * FROM relation` goes by, none if it has no name."""
+    relation = source.args["from_"].this
+    alias = relation.args.get("alias")
+    name = alias.this if alias is not None else relation.this if isinstance(relation, exp.Table) else None
+    if not isinstance(name, exp.Identifier):
+        return []
+    return [made_token(TokenType.IDENTIFIER if name.quoted else TokenType.VAR, name.name, at)]
+
+
+@dataclass(frozen=True)
+class WindowCall:
+    """The arguments of TUMBLE, HOP, CUMULATE or SESSION, by name.
+
+    relation: the tokens of the relation.
+    """
+
+    function: str
+    relation: list[SqlToken]
+    partition_by: tuple[list[SqlToken], ...]
+    arguments: dict[str, list[SqlToken]]
+    span: Span = field(compare=False)
+
+
+def named_arguments(text: Text, tree: Tree) -> WindowCall:
+    """Tell the arguments of TABLE(TUMBLE(...)) apart.
+
+    Raises ProgrammingError, with position and hint, for arguments that are missing or unknown.
+    """
+    islands = [child for child in tree.children if isinstance(child, Token) and child.type == "ARGUMENT"]
+    at = next(_begin(c) for c in tree.children if isinstance(c, Token) and c.type == "NAME")
+    function = text.word(at)
+    order = [_DATA, _TIME, *_ORDER[function], *([_OFFSET] if function != "SESSION" else [])]
+    found: dict[str, list[SqlToken]] = {}
+    keys: list[list[SqlToken]] = []
+    for island in islands:
+        begin, end = _begin(island), island.end_pos
+        assert end is not None
+        named = text.raw(begin + 1) == "=>"
+        if named:
+            name, begin = text.word(begin), begin + 2
+        elif text.word(begin) == "TABLE":
+            name = _DATA
+        elif text.word(begin) == "DESCRIPTOR":
+            name = _TIME
+        elif _DATA in found and _TIME not in found:
+            keys.append(text.tokens[begin:end])
+            continue
+        else:
+            name = next((name for name in order if name not in found), "")
+        if name not in order or name in found or begin >= end:
+            raise text.error(f"unexpected argument of {function}", _begin(island), end, _form(function))
+        if name == _DATA:
+            at_keys = next((i for i in range(begin, end) if text.word(i) == "PARTITION BY"), end)
+            keys += _split(text, at_keys + 1, end)
+            begin, end = begin + (text.word(begin) == "TABLE"), at_keys
+        elif name == _TIME:
+            if text.word(begin) != "DESCRIPTOR" or text.raw(begin + 1) != "(":
+                raise text.error("DESCRIPTOR(column) is needed here", begin, end, _form(function))
+            begin, end = begin + 2, text.closing[begin + 1]
+        found[name] = text.tokens[begin:end]
+    missing = next((name for name in (_DATA, _TIME, *_ORDER[function]) if not found.get(name)), None)
+    if missing is not None:
+        raise text.error(f"{missing} is missing in {function}", at, hint=_form(function))
+    if keys and function != "SESSION":
+        raise text.error("only sessions are partitioned", at, hint="GROUP BY the key")
+    return WindowCall(function, found[_DATA], tuple(keys), found, text.span(_begin(tree.children[0]), at + 1))
+
+
+def called_windows(text: Text, call: WindowCall, name: str, source: exp.Query) -> WindowClause:
+    """Return the clause that a call is; raises ProgrammingError for arguments that are no column or no length."""
+    kind = _KINDS[call.function]
+    lengths = {word: _interval(text, tokens) for word, tokens in call.arguments.items() if word not in (_DATA, _TIME)}
+    *steps, size = (lengths[word] for word in _ORDER[call.function])
+    keys = tuple(parse_island(text, key, exp.Condition) for key in call.partition_by)
+    partition = keys if kind == "session" else None
+    time = _column(text, call.arguments[_TIME])
+    step = steps[0] if steps else None
+    return WindowClause(name, source, kind, time, size, step, lengths.get(_OFFSET), partition, True, call.span)
+
+
+def _form(function: str) -> str:
+    lengths = ", ".join(f"INTERVAL ... /* {word.lower()} */" for word in _ORDER[function])
+    keys = " [PARTITION BY ...]" if function == "SESSION" else ""
+    return f"TABLE({function}(TABLE relation{keys}, DESCRIPTOR(time), {lengths}))"
+
+
+def _split(text: Text, begin: int, end: int) -> list[list[SqlToken]]:
+    """Return the keys of PARTITION BY, which may stand in brackets."""
+    if begin >= end:
+        return []
+    if text.raw(begin) == "(" and text.closing[begin] == end - 1:
+        begin, end = begin + 1, end - 1
+    keys, at, i = [], begin, begin
+    while i < end:
+        if text.raw(i) == ",":
+            keys.append(text.tokens[at:i])
+            at = i + 1
+        i = text.closing.get(i, i) + 1
+    return [*keys, text.tokens[at:end]]
+
+
+def _add_length(
+    text: Text, lengths: dict[str, exp.Expr], word: str, tokens: list[SqlToken], known: tuple[str, ...]
+) -> None:
+    place = next(i for i, token in enumerate(text.tokens) if token.start == tokens[0].start)
+    if word not in known:
+        raise text.error(
+            f"this kind of window has no {word}", place - len(word.split()), place, "it has " + ", ".join(known)
+        )
+    if word in lengths:
+        raise text.error(f"{word} stands here for the second time", place - len(word.split()), place)
+    lengths[word] = _interval(text, tokens)
+
+
+def _interval(text: Text, tokens: list[SqlToken]) -> exp.Expr:
+    """Read a length: INTERVAL '5' MINUTES, 5 MINUTES or '5 minutes'."""
+    first = tokens[0]
+    place = Span(first.start, tokens[-1].end + 1)
+    begin = next(i for i, token in enumerate(text.tokens) if token.start == first.start)
+    if text.word(begin) != "INTERVAL":
+        tokens = [made_token(TokenType.INTERVAL, "INTERVAL", first), *tokens]
+    found = parse_island(text, tokens, exp.Condition)
+    if not isinstance(found, exp.Interval | exp.Neg | exp.Add):
+        raise text.error("a length is needed here", begin, begin + len(tokens), "for example 5 MINUTES")
+    found.meta.update(start=place.start, end=place.end - 1)
+    return found
+
+
+def _column(text: Text, tokens: list[SqlToken]) -> exp.Column:
+    found = parse_island(text, tokens, exp.Condition)
+    if not isinstance(found, exp.Column):
+        begin = next(i for i, token in enumerate(text.tokens) if token.start == tokens[0].start)
+        raise text.error("the event time is the name of a column", begin, begin + len(tokens))
+    return found
+
+
+def _slice(text: Text, island: Token | Tree) -> list[SqlToken]:
+    assert isinstance(island, Token)
+    return text.tokens[_begin(island) : island.end_pos]
+
+
+def _begin(token: Token | Tree) -> int:
+    assert isinstance(token, Token) and token.start_pos is not None
+    return token.start_pos

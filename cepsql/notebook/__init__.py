@@ -1,0 +1,1 @@
+"""cepsql in notebooks: `%load_ext cepsql` gives the magics `%cepsql` and `%%cepsql`."""

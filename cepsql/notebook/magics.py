@@ -1,0 +1,114 @@
+"""The magics `%cepsql` and `%%cepsql`."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+
+import numpy as np
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.display import HTML, display
+
+from cepsql.engine import Answer, Engine, connect
+from cepsql.errors import Error
+from cepsql.notebook.live import LiveView
+from cepsql.query import Query
+from cepsql.render.html import html_table, html_text
+from cepsql.runner.counted import counted
+
+_PARAMETER = re.compile(r"(?<!:):([A-Za-z_]\w*)")
+
+USAGE = "%%cepsql [--name NAME] [--limit N] [--drain], then statements; :variable stands for a variable of the notebook"
+
+
+@magics_class
+class CepsqlMagics(Magics):
+    """Executes statements in the engine that the notebook calls `engine`, or in one that is made."""
+
+    def __init__(self, shell: InteractiveShell):
+        super().__init__(shell)
+        self._notebook = shell
+        self._made: Engine | None = None
+
+    @line_cell_magic
+    def cepsql(self, line: str, cell: str | None = None):
+        """Execute statements and show what they give: `%%cepsql [--name NAME] [--limit N] [--drain]`.
+
+        name:  the variable for the last query, or for the standing query that it was started as.
+        limit: rows that are shown, 50 by default.
+        drain: a query over a stream ends once the input that is there is decided.
+        A query over a stream is started, and shown until it is stopped, ends, or the notebook does.
+        """
+        options, text = ({}, line) if cell is None else (_options(line), cell)
+        try:
+            for item in self._engine().execute(text, _parameters(text, self._notebook.user_ns)):
+                self._show(item, options)
+        except Error as error:
+            display(HTML(html_text(f"error: {error}")))
+
+    def _engine(self) -> Engine:
+        given = self._notebook.user_ns.get("engine")
+        if isinstance(given, Engine):
+            return given
+        self._made = self._made or connect()
+        self._notebook.user_ns.setdefault("engine", self._made)
+        return self._made
+
+    def _show(self, item: Query | Answer, options: dict[str, str]) -> None:
+        most = int(options.get("limit", 50))
+        if isinstance(item, Answer):
+            display(item)
+            return
+        zone = self._engine().spark.conf.get("spark.sql.session.timeZone") or "UTC"
+        result: object = item
+        if item.streaming:
+            result = _live(item, most, zone, "drain" in options)
+        else:
+            with_more = next(iter(item.pieces(most + 1)))
+            shown = with_more.slice(0, most)
+            note = f"the first {counted(most, 'row')}" if with_more.num_rows > most else counted(shown.num_rows, "row")
+            display(HTML(html_table(item.columns, shown, zone, note)))
+        if "name" in options:
+            self._notebook.user_ns[options["name"]] = result
+
+
+def _parameters(text: str, variables: Mapping[str, object]) -> dict[str, object]:
+    """Return the variables that a text names as parameters; NumPy's numbers as Python's."""
+    named = {name: variables[name] for name in _PARAMETER.findall(text) if name in variables}
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in named.items()}
+
+
+def _options(line: str) -> dict[str, str]:
+    words, found = shlex.split(line), {}
+    while words:
+        word = words.pop(0)
+        if word == "--drain":
+            found["drain"] = ""
+        elif word in ("--name", "--limit") and words:
+            found[word[2:]] = words.pop(0)
+        else:
+            raise UsageError(USAGE)
+    if not found.get("limit", "1").isdecimal() or not found.get("name", "name").isidentifier():
+        raise UsageError(USAGE)
+    return found
+
+
+def _live(query: Query, most: int, zone: str, drain: bool):
+    """Start a query and show it in this cell; return it."""
+    handle = display(HTML(""), display_id=True)
+    view = LiveView(query, most, lambda html: handle.update(HTML(html)), zone)
+    standing = query.start(view.add, drain=drain)
+    # Without ipywidgets there is no button; standing.stop() does the same.
+    with suppress(ImportError):
+        from ipywidgets import Button
+
+        button = Button(description="Stop")
+        button.on_click(lambda _: standing.stop())
+        display(button)
+    following = view.follow(standing)
+    if drain:
+        standing.await_()
+        following.join()
+    return standing

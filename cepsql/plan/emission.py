@@ -1,0 +1,82 @@
+"""EMIT at the end of a query: when its groups come out, and the column that says what each row does to the result."""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cepsql.analysis.emission import CHANGES, INSERT, OPERATION, plan_emission
+from cepsql.analysis.positions import span_of
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.statements import EmitClause
+from cepsql.plan.nodes import Sql, WindowAggregate, walk
+from cepsql.plan.over import Checked
+from cepsql.plan.window_groups import hoist_emitted_groups, window_call
+
+_SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
+
+
+def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
+    """Return a whole query whose groups come out as EMIT says.
+
+    Rows that never change, those of tables among them, are inserted.
+    Raises NotSupportedError and ProgrammingError for groups that cannot come out so.
+    """
+    emission, spoken = plan_emission(clause), _SPOKEN[clause.kind]
+    if emission.changing:
+        _refuse_operation(root, clause.span)
+    grouped = _grouping(root)
+    if emission.kind == CHANGES and not emission.lateness and (grouped is None or not root.resolved.streaming):
+        return _inserting(root)
+    if not _has_window(root):
+        hint = "GROUP BY k, window(ts, '1 minute'), or WINDOW TUMBLING (SIZE 1 MINUTE)"
+        raise ProgrammingError(
+            f"{spoken} needs a window in GROUP BY", span_of(grouped, clause.span) if grouped else clause.span, hint
+        )
+    if not root.resolved.streaming:
+        return _inserting(root) if emission.changing else root
+    emitted = hoist_emitted_groups(root, emission, clause.span, checked)
+    if emitted is root and (emission.changing or emission.lateness):
+        hint = "the outermost SELECT is the one with the window in GROUP BY"
+        raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
+    return emitted
+
+
+def _grouping(root: Sql) -> exp.Expr | None:
+    """Return an aggregation in a query or its views, None if there is none."""
+    for node in walk(root):
+        if isinstance(node, Sql):
+            found = (part for part in node.query.find_all(exp.Group, exp.AggFunc, exp.Distinct))
+            if (one := next((part for part in found if not part.find_ancestor(exp.Window)), None)) is not None:
+                return one
+    return None
+
+
+def _refuse_operation(root: Sql, place: Span) -> None:
+    named = next((c.name for c in root.resolved.columns if c.name.lower() == OPERATION), None)
+    if named is not None:
+        raise ProgrammingError(
+            f"EMIT gives a column {OPERATION}, and the query has one already",
+            place,
+            f"{named} AS x gives it another name",
+        )
+
+
+def _has_window(root: Sql) -> bool:
+    """Tell whether there are windows in a query or its views."""
+    for node in walk(root):
+        if isinstance(node, WindowAggregate) or (isinstance(node, Sql) and node.windows is not None):
+            return True
+        if isinstance(node, Sql) and any(window_call(call) is not None for call in node.query.find_all(exp.Anonymous)):
+            return True
+    return False
+
+
+def _inserting(root: Sql) -> Sql:
+    """Return the rows of a query with OPERATION, as inserted ones."""
+    query = root.query.copy()
+    operation = exp.alias_(exp.Literal.string(INSERT), OPERATION)
+    if isinstance(query, exp.Select):
+        query.append("expressions", operation)
+    else:
+        query = exp.select("*", operation).from_(query.subquery("__all"))
+    return replace(root, query=query)

@@ -1,0 +1,69 @@
+"""Copies of checkpoints: savepoints, and checkpoints that begin with one."""
+
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+from cepsql.errors import OperationalError
+from cepsql.spark.checkpoint_files import is_between_batches
+from cepsql.spark.checkpoint_lock import lock_checkpoint
+
+_OWN_OF_A_PROCESS = shutil.ignore_patterns("lock*", ".lock")
+
+
+def save_checkpoint(checkpoint: Path, savepoint: Path) -> None:
+    """Copy the checkpoint of a query that does not run to a folder that is not there yet.
+
+    Raises OperationalError if it is in use, its last batch was cut short, or the copy cannot be written.
+    """
+    lock = lock_checkpoint(checkpoint)
+    try:
+        if not is_between_batches(checkpoint / "spark"):
+            raise OperationalError(
+                f"the last batch of the checkpoint {checkpoint} was cut short, so that its sink may have rows of it",
+                hint="START QUERY brings it to its end; then stop the query again",
+            )
+        _copy(checkpoint, savepoint)
+    finally:
+        lock.release()
+
+
+def begin_checkpoint(savepoint: Path, checkpoint: Path) -> None:
+    """Begin a new checkpoint, under an identity of its own, with what a savepoint holds.
+
+    Raises OperationalError if the savepoint is not there, or the folder of the checkpoint is not empty.
+    """
+    if not (savepoint / "plan.json").exists():
+        raise OperationalError(f"the savepoint's folder {savepoint} is not there")
+    if checkpoint.is_dir() and any(checkpoint.iterdir()):
+        raise OperationalError(f"the folder {checkpoint} is not empty", hint="OPTIONS (checkpoint '/another/folder')")
+    _copy(savepoint, checkpoint, anew=True)
+
+
+def _copy(source: Path, target: Path, anew: bool = False) -> None:
+    """Copy a checkpoint; the copy appears as a whole.
+
+    anew: it gets an identity of its own: its batches are not those of the first one, to Spark and to sinks.
+    """
+    hidden = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, hidden, ignore=_OWN_OF_A_PROCESS)
+        if anew:
+            _renew(hidden / "plan.json")
+            metadata = hidden / "spark" / "metadata"
+            if metadata.exists():
+                _renew(metadata)
+                (metadata.parent / ".metadata.crc").unlink(missing_ok=True)
+        os.rename(hidden, target)
+    except (OSError, shutil.Error) as error:
+        raise OperationalError(f"the checkpoint {source} cannot be copied to {target}: {error}") from error
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _renew(file: Path) -> None:
+    """Give the JSON object in a file another `id`."""
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"id": str(uuid.uuid4())}), "utf-8")

@@ -1,0 +1,82 @@
+"""Savepoints of queries that stand under names: made at a stop, begun with by others, shown and dropped."""
+
+import re
+import shutil
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cepsql.catalog import RegisteredQuery
+from cepsql.catalog.savepoints import Savepoint
+from cepsql.errors import OperationalError, ProgrammingError, Span, suggestion
+from cepsql.plan.planner import Plan
+from cepsql.plan.upgrade import INCOMPATIBLE, upgrade
+from cepsql.standing.replacement import described_as, kept_identity
+
+if TYPE_CHECKING:
+    from cepsql.standing.home import Home
+
+
+def check_savepoint(home: "Home", query: RegisteredQuery, name: str) -> None:
+    """Refuse a savepoint whose name is taken, or of a query without a checkpoint here; raises ProgrammingError."""
+    if home.savepoints.get(name) is not None:
+        raise ProgrammingError(f"savepoint {name} exists already", hint=f"DROP SAVEPOINT '{name}'")
+    folder = home.checkpoint(query)
+    if kept_identity(folder) is None:
+        raise ProgrammingError(
+            f"query {query.name} has no checkpoint in {folder} yet", hint=f"START QUERY {query.name}"
+        )
+
+
+def make_savepoint(home: "Home", query: RegisteredQuery, name: str) -> Savepoint:
+    """Copy the checkpoint of a query that was stopped.
+
+    Raises OperationalError if it cannot be copied or runs again, ProgrammingError if the name is taken.
+    """
+    from cepsql.spark.savepoint import save_checkpoint
+
+    checkpoint = Path(home.checkpoint(query))
+    plain = re.sub(r"[^\w.-]", "_", name)
+    folder = checkpoint.with_name(f"{checkpoint.name}.savepoints") / f"{plain}-{uuid.uuid4().hex[:8]}"
+    savepoint = Savepoint(name, query.name, str(folder))
+    save_checkpoint(checkpoint, Path(savepoint.folder))
+    if not home.savepoints.add(savepoint):
+        shutil.rmtree(savepoint.folder, ignore_errors=True)
+        raise ProgrammingError(f"savepoint {name} exists already")
+    return savepoint
+
+
+def begin_from(home: "Home", query: RegisteredQuery, plan: Plan, name: str, span: Span) -> None:
+    """Give a query that is defined its checkpoint, which begins with a savepoint.
+
+    Raises ProgrammingError if there is no such savepoint or it is of a query with another meaning, OperationalError
+    if it cannot be copied.
+    """
+    from cepsql.spark.savepoint import begin_checkpoint
+
+    savepoint = found_savepoint(home, name, span)
+    known = kept_identity(savepoint.folder)
+    if known is None:
+        raise OperationalError(f"the folder {savepoint.folder} of savepoint {name} is not there", span)
+    described = described_as(plan, known, query)
+    found = None if described is None else upgrade(known, described)
+    if found is not None and found.kind == INCOMPATIBLE:
+        message = f"savepoint {name} is of a query with another meaning: {found.differences}"
+        raise ProgrammingError(message, span, "without FROM SAVEPOINT the query reads its input from the beginning")
+    begin_checkpoint(Path(savepoint.folder), Path(home.checkpoint(query)))
+
+
+def drop_savepoint(home: "Home", name: str, span: Span) -> None:
+    """Forget a savepoint and remove its folder; queries that began with it have copies of their own."""
+    savepoint = found_savepoint(home, name, span)
+    home.savepoints.remove(name)
+    shutil.rmtree(savepoint.folder, ignore_errors=True)
+
+
+def found_savepoint(home: "Home", name: str, span: Span) -> Savepoint:
+    """Return the savepoint of a name; raises ProgrammingError if there is none."""
+    savepoint = home.savepoints.get(name)
+    if savepoint is None:
+        known = [other.name for other in home.savepoints.all()]
+        raise ProgrammingError(f"there is no savepoint {name}", span, suggestion(name, known, "savepoints"))
+    return savepoint

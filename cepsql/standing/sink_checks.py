@@ -1,0 +1,64 @@
+"""What shows of a sink that is wrong before anything runs, and what a sink keeps of a query that is dropped."""
+
+import re
+
+from cepsql.catalog import RegisteredQuery, Sink
+from cepsql.catalog.references import valued_sink
+from cepsql.errors import Error, OperationalError, ProgrammingError, Span
+from cepsql.plan.planner import Plan
+
+_UNNAMED = re.compile(r"_col_\d+")
+"""What columns without a name are called until Spark names them."""
+
+
+def check_definition(sink: Sink, span: Span) -> None:
+    """Refuse a sink whose options are wrong. No server is asked, and references that have no value here are let pass.
+
+    Raises ProgrammingError, and NotSupportedError for what the format cannot do or a package that is missing.
+    """
+    from cepsql.sinks import WriterIdentity, open_sink
+
+    try:
+        open_sink(valued_sink(sink), WriterIdentity("", 0)).close()
+    except OperationalError:
+        return
+    except Error as error:
+        error.span = error.span or span
+        raise
+
+
+def check_columns(sink: Sink | None, plan: Plan, span: Span) -> None:
+    """Refuse a query whose columns have other names than those of its sink; raises ProgrammingError.
+
+    Their types are known only to Spark, so that its start checks them.
+    """
+    names = [column.name for column in plan.properties.columns]
+    if sink is None or any(map(_UNNAMED.fullmatch, names)):
+        return
+    from cepsql.sinks.columns import check_names
+
+    try:
+        check_names(sink, names)
+    except ProgrammingError as error:
+        error.span = span
+        raise
+
+
+def forget(query: RegisteredQuery, sink: Sink | None) -> str:
+    """Let the sink forget a query that was dropped; return what it could not, as a note, '' for nothing.
+
+    One that named its checkpoint may be created again and go on from it, so it is remembered.
+    """
+    if sink is None or sink.format.lower() not in ("sqlite", "postgresql") or "checkpoint" in dict(query.options):
+        return ""
+    from cepsql.sinks import WriterIdentity, open_sink
+
+    try:
+        opened = open_sink(valued_sink(sink), WriterIdentity(query.name, 0))
+        try:
+            opened.forget()
+        finally:
+            opened.close()
+    except Error as error:
+        return f"; its entry in sink {sink.name} stays, for {error.message}"
+    return ""

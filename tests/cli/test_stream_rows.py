@@ -1,0 +1,109 @@
+"""How the rows of a stream appear on a screen, which here is a text that pretends to be a terminal."""
+
+import io
+import os
+import re
+import time
+
+import pyarrow as pa
+import pytest
+
+from cepsql.errors import InterfaceError
+from cepsql.runner import console as console_module
+from cepsql.runner import working as working_module
+from cepsql.runner.console import Console
+from cepsql.runner.settings import Settings
+from cepsql.runner.stream_rows import stream_rows
+from cepsql.runner.working import working
+
+COLUMNS = [("key", "string"), ("n", "int")]
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+    def fileno(self):
+        return 1
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """A console of ten lines of 40 cells, and what was written to it."""
+    text = Screen()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(console_module.os, "get_terminal_size", lambda _: os.terminal_size((40, 10)))
+    return Console(text, text), text
+
+
+def batch(*rows: tuple[str, int]) -> pa.Table:
+    return pa.table({"key": [key for key, _ in rows], "n": pa.array([n for _, n in rows], pa.int32())})
+
+
+def test_the_header_stands_on_every_page(screen):
+    console, text = screen
+    rows = stream_rows(COLUMNS, "UTC", Settings(), console)
+    rows.begin()
+    assert text.getvalue() == ""
+    rows.write(batch(("a long key, which the column is made to fit", 1)))
+    rows.write(batch(*((str(i), i) for i in range(8))))
+    lines = text.getvalue().splitlines()
+    assert [i for i, line in enumerate(lines) if line.startswith(" key")] == [0, 9]
+    assert lines[2] == " a long key, which the c… |           1"
+    assert all(len(line) <= 40 for line in lines)
+
+
+def test_a_stream_without_rows_has_a_header(screen):
+    console, text = screen
+    rows = stream_rows(COLUMNS, "UTC", Settings(), console)
+    rows.begin()
+    rows.end()
+    assert text.getvalue().startswith(" key              |           n\n---")
+
+
+def test_a_table_that_refreshes(screen):
+    console, text = screen
+    rows = stream_rows(COLUMNS, "UTC", Settings(live=("KEY",)), console)
+    rows.begin()
+    rows.write(batch(("a", 1), ("b", 2), ("a", 3)))
+    rows.note("3 s no rows")
+    rows.write(batch(("b", 4)))
+    rows.end()
+    written = text.getvalue()
+    assert written.count("\x1b[A") == 3 + 4 + 3
+    last = re.split(r"\x1b\[J", written)[-1].splitlines()
+    assert [line.split(" | ")[0].strip() + line.split("|")[1].strip() for line in last[2:]] == ["b4", "a3"]
+
+
+def test_more_keys_than_lines(screen):
+    console, text = screen
+    rows = stream_rows(COLUMNS, "UTC", Settings(live=("key",)), console)
+    rows.write(batch(*((f"k{i}", i) for i in range(50))))
+    shown = re.split(r"\x1b\[J", text.getvalue())[-1].splitlines()
+    assert shown[-1] == "and 45 rows more"
+    assert len(shown) < 10
+
+
+def test_a_table_by_a_column_that_is_not_there(screen):
+    with pytest.raises(InterfaceError, match="no column kex by which the table could refresh"):
+        stream_rows(COLUMNS, "UTC", Settings(live=("kex",)), screen[0])
+
+
+def test_a_sign_of_life(screen, monkeypatch):
+    console, text = screen
+    monkeypatch.setattr(working_module, "_FIRST", 0.0)
+    with working(console, lambda: "waiting for Spark"):
+        end = time.monotonic() + 20
+        while "waiting for Spark · 0 s" not in text.getvalue() and time.monotonic() < end:
+            time.sleep(0.01)
+    assert "waiting for Spark · 0 s" in text.getvalue()
+    assert text.getvalue().endswith("\x1b[J")
+
+
+def test_no_sign_over_what_is_shown(screen, monkeypatch):
+    console, text = screen
+    monkeypatch.setattr(working_module, "_FIRST", 0.0)
+    console.status("stopping")
+    with working(console):
+        time.sleep(0.1)
+    assert "working" not in text.getvalue()
