@@ -16,6 +16,7 @@ from cepsql.analysis.parameters import bind_parameters, named_values, refuse_par
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.resolve import table_name
+from cepsql.analysis.stream_key import defined_key
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.answer import Answer
 from cepsql.catalog import Registered, RegisteredQuery, Relation, Sink, Source, View, Watermark
@@ -431,6 +432,7 @@ class Engine:
     def _create_source(self, create: st.CreateSource) -> Answer:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
+        key, deletion = defined_key(create)
         source = Source(
             create.name.text,
             create.columns,
@@ -440,6 +442,8 @@ class Engine:
             defined_watermark(create),
             defined_late_rows(create),
             value=defined_value(create),
+            key=key,
+            deletion=deletion,
         )
         if source.format == "kafka":
             source = _with_reader(source, create.name.span)
@@ -541,6 +545,8 @@ class Engine:
             notes += [f"METADATA FROM '{column.metadata}'"] if column.metadata else []
             if mark is not None and mark.column.lower() == column.name.lower():
                 notes.append(f"event time, watermark {mark.delay / 1_000_000:g} seconds behind")
+            if isinstance(relation, Source) and column.name in relation.key:
+                notes.append("primary key")
             rows.append((column.name, column.type.lower(), "; ".join(notes)))
         return Answer(("column", "type", "note"), tuple(rows))
 

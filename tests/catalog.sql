@@ -9,6 +9,11 @@ CREATE STREAM ticks (
 CREATE STREAM orders (id BIGINT, customer STRING, at TIMESTAMP, total DECIMAL(12, 2), WATERMARK FOR at AS at)
 USING csv OPTIONS (path '/data/orders', header true);
 
+CREATE STREAM rates (
+  currency STRING, rate DOUBLE, op STRING, since TIMESTAMP,
+  WATERMARK FOR since AS since - INTERVAL '1' MINUTE, PRIMARY KEY (currency) DELETE WHEN op = 'd'
+) USING csv OPTIONS (path '/data/rates');
+
 CREATE STREAM raw (sym STRING, ts TIMESTAMP, line STRING) USING text OPTIONS (path '/data/raw');
 
 CREATE TABLE trades (

@@ -46,6 +46,8 @@ class Source:
     value:     how the values of records hold rows, None where the format says it all.
     late_rows: the table that holds the rows of this stream that queries do not use.
     late_of:   name of the stream whose late rows this table holds.
+    key:       the columns of PRIMARY KEY: a row is the new version of the one with this key; empty: rows only add.
+    deletion:  the Spark SQL of a condition under which a row says that the one with its key is gone.
     """
 
     name: str
@@ -57,6 +59,8 @@ class Source:
     late_rows: "Source | None" = None
     late_of: str | None = None
     value: ValueFormat | None = None
+    key: tuple[str, ...] = ()
+    deletion: str | None = None
 
 
 @dataclass(frozen=True)

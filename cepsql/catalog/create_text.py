@@ -27,6 +27,7 @@ def create_text(definition: Source | View | Sink | RegisteredQuery) -> str:
         case Source():
             kind = "STREAM" if definition.streaming else "TABLE"
             mark = [watermark_text(definition.watermark)] if definition.watermark else []
+            mark += [_primary_key(definition)] if definition.key else []
             text = f"CREATE {kind} {name}{_columns(definition.columns, mark)}{_using(definition)}"
             if definition.value is not None:
                 text += f" FORMAT {_quoted(definition.value.name)}{_options(definition.value.options)}"
@@ -45,6 +46,11 @@ def create_text(definition: Source | View | Sink | RegisteredQuery) -> str:
 def _columns(columns: tuple[ColumnDefinition, ...], further: list[str]) -> str:
     lines = [_column(column) for column in columns] + further
     return " (\n  " + ",\n  ".join(lines) + "\n)" if lines else ""
+
+
+def _primary_key(definition: Source) -> str:
+    deletion = "" if definition.deletion is None else f" DELETE WHEN {definition.deletion}"
+    return f"PRIMARY KEY ({', '.join(map(_quoted, definition.key))}){deletion}"
 
 
 def _column(column: ColumnDefinition) -> str:

@@ -33,6 +33,8 @@ from cepsql.pattern.program import (
     Scalar,
 )
 from cepsql.plan.nodes import (
+    AsOfJoin,
+    ChangingGroups,
     Deduplicate,
     IntervalJoin,
     Match,
@@ -109,8 +111,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = _match_lines(node)
             if node.match.streaming and not node.chained:
                 lines.append(f"  scan: {_scan(node, scan_obstacle)}")
-        case IntervalJoin():
-            lines = _join_lines(node)
+        case IntervalJoin() | AsOfJoin():
+            lines = _join_lines(node) if isinstance(node, IntervalJoin) else _as_of_lines(node)
             if not node.chained:
                 lines.append(f"  scan: Spark's: {scan_obstacle or stage_obstacle(node)}")
         case Deduplicate():
@@ -119,6 +121,14 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = _over_lines(node)
         case WindowAggregate():
             lines = _window_lines(node)
+        case ChangingGroups(groups):
+            lines = [
+                f"ChangingGroups {groups.name}",
+                f"  group by: {', '.join(column.name for column in groups.keys) or 'nothing (one group)'}",
+                *(f"  {column.name}: {call}" for (column, _), call in zip(groups.calls, groups.spoken, strict=True)),
+                "  state: for every key what each aggregate needs to go on, for ever",
+                f"  emit: groups whenever they change, with what each row does in {OPERATION}",
+            ]
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):
@@ -279,6 +289,22 @@ def _join_lines(node: IntervalJoin) -> list[str]:
         f"rows of the left for {kept[0]} and of the right for {kept[1]} after their time",
         f"  event time of pairs: {time.column}, {_hold(time.delay)}",
     ]
+
+
+def _as_of_lines(node: AsOfJoin) -> list[str]:
+    left, right = (node.side(side).properties.event_time for side in range(2))
+    keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in node.keys)
+    sign = ("<" if node.forward else ">") + ("" if node.strict else "=")
+    kept = "rows of the left that wait for a later one" if node.forward else "one row of the right for each key"
+    time = node.properties.watermark
+    lines = [
+        f"{'Left' if node.outer else ''}AsOfJoin {node.name}  {keys}".rstrip(),
+        f"  nearest: left.{left.column} {sign} right.{right.column}",
+        *([f"  delete when: {sql_of(node.deletion)}"] if node.deletion is not None else []),
+        f"  watermark: {left.column} - {_duration(left.delay)}, {right.column} - {_duration(right.delay)}",
+        f"  state: rows not yet released by the watermark; {kept}",
+    ]
+    return lines if time is None else [*lines, f"  event time: {time.column}, {_hold(time.delay)}"]
 
 
 def _spoken_sides(condition: exp.Expr) -> exp.Expr:

@@ -190,6 +190,15 @@ class StartClause:
 
 
 @dataclass(frozen=True)
+class StreamKey:
+    """PRIMARY KEY (names) DELETE WHEN condition, of a stream whose rows are changes of a table."""
+
+    names: tuple[Name, ...]
+    deletion: exp.Expr | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class CreateSource:
     """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression, heartbeat or None)."""
 
@@ -205,6 +214,7 @@ class CreateSource:
     late_rows: LateRows | None = None
     value: ValueClause | None = None
     start: StartClause | None = None
+    key: StreamKey | None = None
 
 
 @dataclass(frozen=True)

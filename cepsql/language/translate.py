@@ -51,8 +51,10 @@ from cepsql.language.statements import (
     Skip,
     StartClause,
     Statement,
+    StreamKey,
     ValueClause,
 )
+from cepsql.language.temporal_joins import with_temporal_joins
 from cepsql.language.tokens import Text
 from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
 
@@ -132,7 +134,22 @@ class _Translator:
             self._late_rows(_subtree(tree, "late_rows")),
             self._value_format(_subtree(tree, "value_format")),
             self._start_clause(_subtree(tree, "start")),
+            self._stream_key(_subtrees(tree, "stream_key"), columns, streaming),
         )
+
+    def _stream_key(self, trees: list[Tree], columns: list[ColumnDefinition], streaming: bool) -> StreamKey | None:
+        if not trees:
+            return None
+        begin = _begin(trees[0].children[0])
+        if len(trees) > 1:
+            raise self.text.error("a stream has one PRIMARY KEY", _begin(trees[1].children[0]))
+        if not streaming:
+            raise self.text.error("a bounded table has no PRIMARY KEY", begin, hint="CREATE STREAM has one")
+        values = _values(trees[0])
+        deletion = values.pop() if values[-1].type == "EXPRESSION" else None
+        names = self._key_names(values, columns, "stream")
+        parsed = None if deletion is None else parse_island(self.text, self._tokens(deletion), exp.Condition)
+        return StreamKey(names, parsed, self.text.span(begin, begin + 1))
 
     def _value_format(self, tree: Tree | None) -> ValueClause | None:
         if tree is None:
@@ -231,14 +248,17 @@ class _Translator:
         )
 
     def _key(self, tree: Tree, columns: list[ColumnDefinition]) -> tuple[Name, ...]:
-        names = [self._name(token) for token in _values(tree)]
+        return self._key_names(_values(tree), columns, "sink")
+
+    def _key_names(self, tokens: list[Token], columns: list[ColumnDefinition], spoken: str) -> tuple[Name, ...]:
+        names = [self._name(token) for token in tokens]
         known = [column.name for column in columns]
-        for name, token in zip(names, _values(tree), strict=True):
+        for name, token in zip(names, tokens, strict=True):
             if sum(name.text.lower() == other.text.lower() for other in names) > 1:
                 raise self.text.error(f"{name.text} stands twice in PRIMARY KEY", _begin(token))
             if known and name.text.lower() not in map(str.lower, known):
                 hint = suggestion(name.text, known, "columns")
-                raise self.text.error(f"the sink has no column {name.text}", _begin(token), hint=hint)
+                raise self.text.error(f"the {spoken} has no column {name.text}", _begin(token), hint=hint)
         return tuple(names)
 
     def create_query(self, tree: Tree) -> CreateQuery:
@@ -346,7 +366,7 @@ class _Translator:
         emit = _subtree(tree, "emit")
         tree = Tree(tree.data, [part for part in tree.children if part is not None and part is not emit])
         tokens = self._query_tokens(tree)
-        expression = parse_island(self.text, tokens)
+        expression = parse_island(self.text, with_temporal_joins(self.text, tokens))
         self._forget_inner_aliases(expression)
         span = Span(tokens[0].start, self._statement_end(tokens[-1].start))
         if isinstance(expression, exp.Values | exp.Table):
@@ -455,7 +475,10 @@ class _Translator:
         if called is not None:
             relation = called.relation
         select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
-        source = parse_island(self.text, [made_token(kind, word, relation[0]) for kind, word in select] + relation)
+        source = parse_island(
+            self.text,
+            [made_token(kind, word, relation[0]) for kind, word in select] + with_temporal_joins(self.text, relation),
+        )
         assert isinstance(source, exp.Query)
         self._forget_inner_aliases(source)
         alias = next((c for c in tree.children if isinstance(c, Token) and c.type == "TABLE_ALIAS"), None)

@@ -9,11 +9,24 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.analysis.emission import ON_CLOSE
+from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
 from cepsql.operators.interval_join import JoinKind
-from cepsql.plan.nodes import Deduplicate, IntervalJoin, Match, Node, Over, Read, SparkWatermark, Sql, WindowAggregate
+from cepsql.plan.nodes import (
+    AsOfJoin,
+    ChangingGroups,
+    Deduplicate,
+    IntervalJoin,
+    Match,
+    Node,
+    Over,
+    Read,
+    SparkWatermark,
+    Sql,
+    WindowAggregate,
+)
 from cepsql.plan.planner import Plan
 from cepsql.secrets import is_secret
 
@@ -52,6 +65,16 @@ def describe_join(join: IntervalJoin) -> dict:
     return described
 
 
+def describe_as_of_join(join: AsOfJoin) -> dict:
+    """Return what decides which rows meet, but not what is read, as data that JSON can hold."""
+    keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
+    asked = [name for name in ("forward", "strict", "outer") if getattr(join, name)]
+    described = {"as of join": keys, "how": asked, "columns": [list(names) for names in join.columns]}
+    if join.deletion is not None:
+        described["delete when"] = canonical_sql(join.deletion)
+    return described
+
+
 def describe_frames(frames: Frames) -> dict:
     """Return what decides which rows frames hold, and what is made of them, as data that JSON can hold."""
     return {
@@ -71,6 +94,15 @@ def describe_window_groups(groups: WindowGroups) -> dict:
         "aggregates": found,
         "columns": [column.name for column in groups.columns],
         **({"emit": asdict(groups.emission)} if groups.emission != ON_CLOSE else {}),
+    }
+
+
+def describe_group_changes(groups: GroupChanges) -> dict:
+    """Return what decides which rows make a changing group, and what is made of them, as data that JSON can hold."""
+    return {
+        "changes of": [[column.name, call.function, call.column] for column, call in groups.calls],
+        "aggregates": list(groups.spoken),
+        "group by": [column.name for column in groups.keys],
     }
 
 
@@ -117,8 +149,12 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case WindowAggregate(groups, inputs):
             return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case ChangingGroups(groups, inputs):
+            return describe_group_changes(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(_, inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case AsOfJoin(_, inputs):
+            return describe_as_of_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)
 

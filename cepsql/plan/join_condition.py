@@ -50,7 +50,7 @@ def split_condition(
         for limit in found:
             order = (limit.earlier, limit.later)
             limits[order] = min(limits[order], limit.widest)
-        pair = _equal_sides(part, left, right)
+        pair = equal_sides(part, left, right)
         if whole and all(limit.exact for limit in found):
             equal_times += [] if pair is None else [pair]
         elif pair is not None and not found:
@@ -83,7 +83,7 @@ def only_side(part: exp.Expr, sides: Iterable[str]) -> str | None:
     return next((side for side in sides if side in tables), None)
 
 
-def _equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.Expr] | None:
+def equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.Expr] | None:
     """Return the two sides of an equality as expressions over the left and over the right side."""
     if not isinstance(part, exp.EQ) or part.find(exp.Query, exp.Subquery, *_FLEETING[:-1]):
         return None

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from cepsql.analysis.assigned_windows import AssignedWindows
 from cepsql.analysis.deduplicate import FirstRows
+from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
 from cepsql.analysis.properties import Properties
@@ -191,7 +192,69 @@ class WindowAggregate(_Operator):
 
 
 @dataclass(frozen=True)
-class IntervalJoin(_Operator):
+class ChangingGroups(_Operator):
+    """An ordered operator: groups of all rows with equal keys so far, whenever they change. `inputs` as of `Match`; it
+    stands over streams only, and nothing but plain SQL stands over it."""
+
+    groups: GroupChanges
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        return Properties(self.groups.name, self.groups.output, True, None, True)
+
+
+class StreamJoin(_Operator):
+    """What joins of two streams have; see `IntervalJoin`."""
+
+    keys: tuple[tuple[exp.Expr, exp.Expr], ...]
+    columns: tuple[tuple[str, ...], tuple[str, ...]]
+    time: str
+    sides: tuple[int, ...]
+    markers: bool
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of the rows."""
+        raise NotImplementedError
+
+    def side(self, number: int) -> "Node":
+        """Return an input of the left side, 0, or of the right one, 1."""
+        return self.inputs[self.sides.index(number)]
+
+    @property
+    def time_type(self) -> str:
+        """The type of the event times."""
+        return self.side(0).properties.event_time_type
+
+    @property
+    def time_column(self) -> str:
+        """The column of the event time that the rows are followed by."""
+        if self.time == LATER:
+            return LATER
+        return self.time + self.side(int(self.time == RIGHT)).properties.event_time.column.lower()
+
+    def _given(self) -> tuple[ColumnDefinition, ...]:
+        """Return the columns of its rows."""
+        given = [
+            ColumnDefinition(prefix + column.name.lower(), column.type)
+            for side, (prefix, names) in enumerate(zip((LEFT, RIGHT), self.columns, strict=True))
+            for column in self.side(side).properties.columns
+            if column.name.lower() in names
+        ]
+        given.append(ColumnDefinition(LATER, self.time_type))
+        return (*given, ColumnDefinition(BOUND, "bigint")) if self.markers else tuple(given)
+
+    def _followed(self, hold: int) -> Watermark | None:
+        """Return the event time of its rows, None if it is not among the columns."""
+        known = {column.name for column in self._given()}
+        return Watermark(self.time_column, hold) if self.time_column in known else None
+
+
+@dataclass(frozen=True)
+class IntervalJoin(StreamJoin):
     """An ordered operator: rows of two streams with equal keys whose event times lie close to each other.
 
     name:       what SQL over it calls it.
@@ -221,36 +284,40 @@ class IntervalJoin(_Operator):
     @cached_property
     def properties(self) -> Properties:
         """What is known of the rows; the event time is None if it is not among the columns."""
-        given = [
-            ColumnDefinition(prefix + column.name.lower(), column.type)
-            for side, (prefix, names) in enumerate(zip((LEFT, RIGHT), self.columns, strict=True))
-            for column in self.side(side).properties.columns
-            if column.name.lower() in names
-        ]
-        given.append(ColumnDefinition(LATER, self.time_type))
-        names = [column.name for column in given]
-        if self.markers:
-            given.append(ColumnDefinition(BOUND, "bigint"))
         held = time_holds(self.low, self.high)
         hold = {LEFT: held[0], RIGHT: held[1], LATER: time_hold(self.kind, self.low, self.high)}[self.time]
-        time = Watermark(self.time_column, hold) if self.time_column in names else None
-        return Properties(self.name, tuple(given), True, time, True)
+        return Properties(self.name, self._given(), True, self._followed(hold), True)
 
-    def side(self, number: int) -> "Node":
-        """Return an input of the left side, 0, or of the right one, 1."""
-        return self.inputs[self.sides.index(number)]
 
-    @property
-    def time_type(self) -> str:
-        """The type of the event times."""
-        return self.side(0).properties.event_time_type
+@dataclass(frozen=True)
+class AsOfJoin(StreamJoin):
+    """An ordered operator: each row of a stream with the nearest row of another one, of equal keys.
 
-    @property
-    def time_column(self) -> str:
-        """The column of the event time that the rows are followed by."""
-        if self.time == LATER:
-            return LATER
-        return self.time + self.side(int(self.time == RIGHT)).properties.event_time.column.lower()
+    forward:  the nearest at or after its time, not the nearest at or before it.
+    strict:   not one with an equal time.
+    outer:    a row of the left that finds none comes out, too.
+    deletion: a condition over the columns of the right: from the time of such a row on there is none of its key.
+    The others as of `IntervalJoin`.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    keys: tuple[tuple[exp.Expr, exp.Expr], ...]
+    columns: tuple[tuple[str, ...], tuple[str, ...]]
+    time: str
+    forward: bool = False
+    strict: bool = False
+    outer: bool = False
+    deletion: exp.Expr | None = None
+    sides: tuple[int, ...] = (0, 1)
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the rows: they come out with the later of the two; those that wait in vain in the end."""
+        passed = {LATER, RIGHT if self.forward else LEFT}
+        known = self.time in passed and not (self.forward and self.outer)
+        return Properties(self.name, self._given(), True, self._followed(0) if known else None, True)
 
 
 @dataclass(frozen=True)
@@ -266,7 +333,7 @@ class SparkWatermark:
         return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
 
 
-Ordered = Match | Deduplicate | Over | WindowAggregate | IntervalJoin
+Ordered = Match | Deduplicate | Over | WindowAggregate | ChangingGroups | IntervalJoin | AsOfJoin
 Node = Read | Sql | Ordered | SparkWatermark
 
 LATER = "later"
@@ -278,7 +345,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case Match() | Deduplicate() | Over() | WindowAggregate() | IntervalJoin():
+        case Match() | Deduplicate() | Over() | WindowAggregate() | ChangingGroups() | IntervalJoin() | AsOfJoin():
             return node.inputs
         case SparkWatermark():
             return (node.input,)
@@ -294,7 +361,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case Match() | Deduplicate() | Over() | WindowAggregate() | IntervalJoin():
+        case Match() | Deduplicate() | Over() | WindowAggregate() | ChangingGroups() | IntervalJoin() | AsOfJoin():
             return replace(node, inputs=after)
         case SparkWatermark():
             return replace(node, input=after[0])
@@ -331,7 +398,13 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
     """Make the error that says why `follower` cannot stand over rows of a stream that have no event time."""
     if isinstance(node, Match):
         return missing_event_time(node.match.program, follower, place)
-    if isinstance(node, IntervalJoin):
+    if isinstance(node, AsOfJoin) and node.forward:
+        return NotSupportedError(
+            f"{follower} over an ASOF JOIN that waits for later rows needs to know how late they come out",
+            place,
+            "keep the event time of the right in the subquery, of a JOIN that is no LEFT JOIN",
+        )
+    if isinstance(node, IntervalJoin | AsOfJoin):
         hint = "keep the event time of one of the two streams, as it is, in the subquery"
         return ProgrammingError(f"{follower} over a join of streams needs their event time", place, hint)
     if isinstance(node, WindowAggregate):

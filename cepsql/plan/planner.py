@@ -21,6 +21,7 @@ from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.language.translate import statements
+from cepsql.plan.as_of_tables import join_tables_as_of
 from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.calendar_windows import with_calendar_windows
 from cepsql.plan.distinct import hoist_distinct
@@ -132,6 +133,7 @@ class _Planner:
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
         refuse_groups_beside(root)
+        root = join_tables_as_of(root, query.span)
         if query.emit is not None:
             root = with_emission(root, query.emit, self._checked)
         root = hoist_over(root, self._checked, query.span)
@@ -213,6 +215,7 @@ class _Planner:
 
         Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
         """
+        below = join_tables_as_of(below, clause.span)
         if below.resolved.streaming:
             below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)

@@ -7,7 +7,7 @@ from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
 from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Sql, walk
+from cepsql.plan.nodes import Match, Node, Sql, StreamJoin, walk
 from cepsql.plan.reader import Reader
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
@@ -53,7 +53,7 @@ def refuse_on_streams(root: Sql) -> None:
 
 def _joined(branch: Sql) -> list[Sql]:
     """Return the two streams of a join that a query reads."""
-    sides = [side for node in branch.inputs.values() if isinstance(node, IntervalJoin) for side in node.inputs]
+    sides = [side for node in branch.inputs.values() if isinstance(node, StreamJoin) for side in node.inputs]
     return [side for side in sides if isinstance(side, Sql)]
 
 

@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from cepsql.catalog import Relation
 from cepsql.pattern.program import MatchProgram
-from cepsql.plan.nodes import IntervalJoin, Match, Node, Ordered, Read, Sql
+from cepsql.plan.nodes import Match, Node, Ordered, Read, Sql, StreamJoin
 from cepsql.scalar.tree import STANDARD_SESSION, Session
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
@@ -15,7 +15,7 @@ def stage_obstacle(stage: Ordered, session: Session = STANDARD_SESSION) -> str |
 
     session: the rules of the session that would run it.
     """
-    if isinstance(stage, IntervalJoin):
+    if isinstance(stage, StreamJoin):
         return "the streams are joined"
     types = [tuple(column.type for column in below.properties.columns) for below in stage.inputs]
     if len(types) > 1 and (len(set(types)) > 1 or "unknown" in types[0]):

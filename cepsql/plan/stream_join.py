@@ -1,6 +1,6 @@
 """SELECTs that join streams within a time become ordered operators, two streams at a time."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -10,12 +10,15 @@ from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.language.temporal_joins import VERSION_AT, temporal_call
+from cepsql.language.tokens import DIALECT
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, refuse_hidden, version_condition, versions_of
 from cepsql.plan.join_condition import JoinCondition, only_side, split_condition
 from cepsql.plan.join_order import relations, streams_first
 from cepsql.plan.markers import join_kind
-from cepsql.plan.nodes import LATER, IntervalJoin, Node, Sql, missing_time
+from cepsql.plan.nodes import LATER, AsOfJoin, IntervalJoin, Node, Sql, StreamJoin, missing_time
 from cepsql.plan.over import Checked
 from cepsql.plan.reader import Reader
 from cepsql.plan.rows_below import hoist_selects, read_nodes
@@ -31,6 +34,9 @@ _KINDS = {
 }  # fmt: skip
 _KEEP_ROWS = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
 _NAME = "__join_"
+
+Columns = tuple[tuple[str, ...], tuple[str, ...]]
+"""The columns of the left and of the right that a join gives."""
 
 
 def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span) -> Sql:
@@ -110,6 +116,10 @@ class _Side:
     def alias(self) -> str:
         return self.item.alias_or_name.lower()
 
+    def followed_by(self, time: str) -> "_Side":
+        """Return the side with this event time."""
+        return replace(self, rows={time: self.rows[time]})
+
     def where(self, conditions: Iterable[exp.Expr]) -> "_Side":
         """Return the side without the rows that fail a condition."""
         found = {}
@@ -153,6 +163,11 @@ class _Joining:
         place, spoken_kind = span_of(joined, self.place) or self.place, join_kind(joined)
         if spoken_kind not in _KINDS:
             raise NotSupportedError(f"{spoken_kind} JOIN of streams is not supported", place)
+        parts = conjuncts(joined.args.get("on"))
+        refuse_hidden(joined.args.get("on"), parts, place)
+        if any(temporal_call(part) for part in parts):
+            self._join_nearest(joined, later, place, given)
+            return
         kind, swapped = _KINDS[spoken_kind], spoken_kind == "RIGHT"
         first, second = (self._side(item, joined, place) for item in items[:2])
         left, right = (second, first) if swapped else (first, second)
@@ -177,7 +192,61 @@ class _Joining:
                 left, rest = left.where(kept), [part for part in rest if not any(part is other for other in kept)]
                 right = right.where(condition.own[1])
             keys += _meeting(condition, kind)
-        self._replace(left, right, JoinKind(kind), keys, condition, pairs, rest, swapped, given)
+        conditions = tuple(_of_pair(part, left.alias, right.alias) for part in pairs)
+        for part in conditions:
+            check_pair_condition(part, place)
+
+        def join(name: str, inputs: tuple[Node, ...], columns: Columns) -> IntervalJoin:
+            low, high = condition.low, condition.high
+            return IntervalJoin(name, inputs, _plain_keys(keys), low, high, columns, LATER, kind, conditions)
+
+        single = kind in (JoinKind.SEMI, JoinKind.ANTI)
+        self._replace({LEFT: left} if single else {LEFT: left, RIGHT: right}, (left, right), rest, given, join)
+
+    def _join_nearest(self, joined: exp.Join, later: list[exp.Join], place: Span, given: str | None) -> None:
+        """Put an operator in place of the first two relations, which an ASOF JOIN or FOR SYSTEM_TIME AS OF joins."""
+        kind, items = join_kind(joined), relations(self.select)
+        if kind not in ("INNER", "CROSS", "LEFT"):
+            raise NotSupportedError(
+                f"{kind} JOIN with the nearest row is not supported", place, "JOIN and LEFT JOIN are"
+            )
+        left, right = (self._side(item, joined, place) for item in items[:2])
+        condition, deletion = self._nearest(conjuncts(joined.args["on"]), left, right, place)
+        if condition.after and kind == "LEFT":
+            raise NotSupportedError(
+                "a LEFT JOIN FOR SYSTEM_TIME AS OF asks in ON for the PRIMARY KEY only",
+                span_of(condition.after[0], place),
+                "a condition on the version that was found goes into WHERE, or into CASE in SELECT",
+            )
+        where = conjuncts(self.select.args["where"].this) if self.select.args.get("where") else []
+        plain_later = all(join_kind(join) in _KEEP_ROWS for join in later)
+        kept = [part for part in where if plain_later and only_side(part, [left.alias]) is not None]
+        rest = [part for part in where if not any(part is other for other in kept)] + list(condition.after)
+        keys = list(condition.keys)
+        if kind == "LEFT":
+            keys += [(_if(condition.own[0]), exp.true())] if condition.own[0] else []
+        else:
+            kept += condition.own[0]
+        left = left.followed_by(condition.times[0]).where(kept)
+        right = right.followed_by(condition.times[1]).where(condition.own[1])
+
+        def join(name: str, inputs: tuple[Node, ...], columns: Columns) -> AsOfJoin:
+            forward, strict = condition.forward, condition.strict
+            return AsOfJoin(name, inputs, _plain_keys(keys), columns, LATER, forward, strict, kind == "LEFT", deletion)
+
+        self._replace({LEFT: left, RIGHT: right}, (left, right), rest, given, join)
+
+    def _nearest(
+        self, on: list[exp.Expr], left: _Side, right: _Side, place: Span
+    ) -> tuple[AsOfCondition, exp.Expr | None]:
+        """Return what ON asks, and under which condition a row of the right says that there is none of its key."""
+        sides = (left.alias, left.rows), (right.alias, right.rows)
+        if not any(temporal_call(part) == VERSION_AT for part in on):
+            return as_of_condition(on, *sides, place), None
+        (node,) = read_nodes(exp.select("*").from_(right.item.copy()), self.nodes).values()
+        versions = versions_of(node, right.item, place)
+        deletion = None if versions.deletion is None else exp.maybe_parse(versions.deletion, dialect=DIALECT)
+        return version_condition(on, *sides, versions, place), deletion
 
     def _limits(self, part: exp.Expr, left: _Side, right: _Side) -> bool:
         """Tell whether a condition says how far event times of the two sides lie apart."""
@@ -209,7 +278,7 @@ class _Joining:
         query = exp.select("*").from_(item.copy())
         side = Sql(query, read_nodes(query, self.nodes))
         node = next(iter(side.inputs.values()))
-        if isinstance(item, exp.Table) and isinstance(node, IntervalJoin) and item.name.startswith(_NAME):
+        if isinstance(item, exp.Table) and isinstance(node, StreamJoin) and item.name.startswith(_NAME):
             name = next(iter(side.inputs))
             choices = [replace(node, time=time) for time in (LEFT, RIGHT, LATER)]
             rows = [replace(side, inputs={name: choice}) for choice in choices]
@@ -248,40 +317,25 @@ class _Joining:
 
     def _replace(
         self,
-        left: _Side,
-        right: _Side,
-        kind: JoinKind,
-        keys: list[tuple[exp.Expr, exp.Expr]],
-        condition: JoinCondition,
-        pairs: tuple[exp.Expr, ...],
+        sides: Mapping[str, _Side],
+        read: tuple[_Side, _Side],
         rest: list[exp.Expr],
-        swapped: bool,
         given: str | None,
+        join: Callable[[str, tuple[Node, ...], Columns], IntervalJoin | AsOfJoin],
     ) -> None:
-        name, joins = f"{_NAME}{len(self.nodes)}", self.select.args["joins"]
-        _check_times(left, right, self.place)
-        select = self.select
+        """Let the SELECT read a join.
+
+        sides: those that come out; read: those that it reads; rest: what WHERE still asks.
+        join:  makes it of its name, its inputs and the columns that it gives, followed by the later event time.
+        """
+        name, select = f"{_NAME}{len(self.nodes)}", self.select
+        _check_times(*read, self.place)
         select.set("from_", exp.From(this=exp.to_table(name)))
-        select.set("joins", joins[1:])
+        select.set("joins", select.args["joins"][1:])
         select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
-        prefixes = {LEFT: left} if kind in (JoinKind.SEMI, JoinKind.ANTI) else {LEFT: left, RIGHT: right}
-        columns = self._rename(name, prefixes)
-        conditions = tuple(_of_pair(part, left.alias, right.alias) for part in pairs)
-        for part in conditions:
-            check_pair_condition(part, self.place)
-        join = IntervalJoin(
-            name,
-            tuple(next(iter(side.rows.values())) for side in (left, right)),
-            tuple((_plain(one), _plain(other)) for one, other in keys),
-            condition.low,
-            condition.high,
-            columns,
-            LATER,
-            kind,
-            conditions,
-        )
-        followed = replace(join, time=given or LATER)
-        self.nodes[name] = join if followed.properties.watermark is None else followed
+        made = join(name, tuple(next(iter(side.rows.values())) for side in read), self._rename(name, sides))
+        followed = replace(made, time=given or LATER)
+        self.nodes[name] = made if followed.properties.watermark is None else followed
 
     def _rename(self, name: str, sides: Mapping[str, _Side]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Let the SELECT read the columns of the join in place of those of the sides; return which of each it reads."""
@@ -378,6 +432,10 @@ def _plain(expression: exp.Expr) -> exp.Expr:
     for column in list(copy.find_all(exp.Column)):
         column.set("table", None)
     return copy
+
+
+def _plain_keys(keys: Iterable[tuple[exp.Expr, exp.Expr]]) -> tuple[tuple[exp.Expr, exp.Expr], ...]:
+    return tuple((_plain(one), _plain(other)) for one, other in keys)
 
 
 def _placed(name: exp.Identifier, column: exp.Column) -> exp.Identifier:

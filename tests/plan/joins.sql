@@ -154,3 +154,58 @@ Query  stream  k string, n bigint, m bigint
           event time: window_start, given out at most 1 minute after the watermark has reached it
           Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT t.sym, r.rate FROM ticks t LEFT JOIN rates AS r FOR SYSTEM_TIME AS OF t.ts ON t.sym = r.currency AND t.qty > 3 WHERE t.active
+----
+Query  stream  sym string, rate double
+  Sql  SELECT __join_2.`l_sym` AS sym, __join_2.`r_rate` AS rate FROM __join_2
+    LeftAsOfJoin __join_2  left.(sym) = right.(currency) AND left.(CASE WHEN qty > 3 THEN TRUE END) = right.(TRUE)
+      nearest: left.ts >= right.since
+      delete when: op = 'd'
+      watermark: ts - 10 seconds, since - 1 minute
+      state: rows not yet released by the watermark; one row of the right for each key
+      event time: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Sql  SELECT * FROM ticks AS t WHERE t.active
+        Stream ticks  json  watermark ts - 10 seconds
+      Stream rates  csv  watermark since - 1 minute
+====
+SELECT t.sym, r.rate FROM ticks t JOIN rates FOR SYSTEM_TIME AS OF t.ts AS r ON t.sym = r.currency AND r.rate > 1
+----
+Query  stream  sym string, rate double
+  Sql  SELECT __join_2.`l_sym` AS sym, __join_2.`r_rate` AS rate FROM __join_2 WHERE __join_2.`r_rate` > 1
+    AsOfJoin __join_2  left.(sym) = right.(currency)
+      nearest: left.ts >= right.since
+      delete when: op = 'd'
+      watermark: ts - 10 seconds, since - 1 minute
+      state: rows not yet released by the watermark; one row of the right for each key
+      event time: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Stream ticks  json  watermark ts - 10 seconds
+      Stream rates  csv  watermark since - 1 minute
+====
+SELECT t.sym, o.id FROM ticks t ASOF JOIN orders o MATCH_CONDITION (o.at > t.ts) ON t.sym = o.customer
+----
+Query  stream  sym string, id bigint
+  Sql  SELECT __join_2.`l_sym` AS sym, __join_2.`r_id` AS id FROM __join_2
+    AsOfJoin __join_2  left.(sym) = right.(customer)
+      nearest: left.ts < right.at
+      watermark: ts - 10 seconds, at - 0 seconds
+      state: rows not yet released by the watermark; rows of the left that wait for a later one
+      event time: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Stream ticks  json  watermark ts - 10 seconds
+      Stream orders  csv  watermark at - 0 seconds
+====
+SELECT t.sym, p.price FROM ticks t LEFT ASOF JOIN trades p MATCH_CONDITION (t.ts >= p.ts) ON t.sym = p.sym AND p.qty > 3
+----
+Query  stream  sym string, price double
+  Sql  SELECT t.sym AS sym, p.price AS price FROM ticks AS t LEFT JOIN (SELECT *, LEAD(p.ts) OVER (PARTITION BY p.sym ORDER BY p.ts, `p`.`sym`, `p`.`price`, `p`.`qty`, `p`.`amount`, `p`.`day`, `p`.`active`) AS __edge FROM trades AS p WHERE NOT p.ts IS NULL AND p.qty > 3) AS p ON t.sym = p.sym AND p.ts <= t.ts AND (t.ts < p.__edge OR p.__edge IS NULL)
+    Stream ticks  json  watermark ts - 10 seconds
+    Table trades  parquet
+====
+SELECT t.sym, p.price FROM trades t ASOF JOIN trades p MATCH_CONDITION (t.ts < p.ts) ON t.sym = p.sym
+----
+Query  bounded  sym string, price double
+  Sql  SELECT t.sym AS sym, p.price AS price FROM trades AS t JOIN (SELECT *, LAG(p.ts) OVER (PARTITION BY p.sym ORDER BY p.ts, `p`.`sym`, `p`.`price`, `p`.`qty`, `p`.`amount`, `p`.`day`, `p`.`active`) AS __edge FROM trades AS p WHERE NOT p.ts IS NULL) AS p ON t.sym = p.sym AND t.ts < p.ts AND (p.__edge <= t.ts OR p.__edge IS NULL)
+    Table trades  parquet

@@ -21,6 +21,8 @@ DEFINITIONS = [
     "CREATE TABLE db.s (a DECIMAL(10, 2)) USING csv OPTIONS (header true)",
     "CREATE VIEW s AS SELECT * -- all\nFROM ticks WHERE sym <> 'a''b'",
     "CREATE SINK s (a INT, select STRING, PRIMARY KEY (select, a)) USING sqlite OPTIONS (path 'x.db')",
+    "CREATE STREAM s (a INT, op STRING, t TIMESTAMP, WATERMARK FOR t AS t, PRIMARY KEY (a, op) DELETE WHEN op = 'd') "
+    "USING csv",
     "CREATE SINK s (PRIMARY KEY (id)) USING console",
     "CREATE QUERY s AS SELECT * FROM ticks",
     "CREATE SINK out USING console; CREATE QUERY s INTO out OPTIONS (trigger '1 minute', cepsql.buckets 4, "

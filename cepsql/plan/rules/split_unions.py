@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import IntervalJoin, Node, Ordered, Sql, transform
+from cepsql.plan.nodes import Node, Ordered, Sql, StreamJoin, transform
 from cepsql.plan.union import union_branches
 
 
@@ -21,7 +21,7 @@ def _split(node: Node) -> Node:
         return node
     branches = [input_branches(below) for below in node.inputs]
     inputs = tuple(branch for parts in branches for branch in parts)
-    if not isinstance(node, IntervalJoin):
+    if not isinstance(node, StreamJoin):
         return replace(node, inputs=inputs)
     sides = tuple(side for side, parts in zip(node.sides, branches, strict=True) for _ in parts)
     return replace(node, inputs=inputs, sides=sides)

@@ -1,0 +1,41 @@
+"""The PRIMARY KEY clause of a stream's definition."""
+
+from sqlglot import exp
+
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.positions import span_of
+from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
+from cepsql.language.statements import CreateSource
+
+
+def defined_key(create: CreateSource) -> tuple[tuple[str, ...], str | None]:
+    """Return the key columns that a definition gives, and the Spark SQL of its DELETE WHEN; nothing without a key.
+
+    Raises ProgrammingError for a condition over unknown columns, or a stream without event time, and NotSupportedError
+    for a condition that is none of a single row.
+    """
+    if create.key is None:
+        return (), None
+    if create.watermark is None:
+        raise ProgrammingError(
+            "a stream with a PRIMARY KEY needs an event time, which says when a row holds",
+            create.key.span,
+            "add WATERMARK FOR",
+        )
+    names = {column.name.lower(): column.name for column in create.columns}
+    key = tuple(names[name.text.lower()] for name in create.key.names)
+    deletion = create.key.deletion
+    if deletion is None:
+        return key, None
+    for column in deletion.find_all(exp.Column):
+        if column.name.lower() not in names and column.table.lower() not in names:
+            hint = suggestion(column.name, list(names.values()), "columns")
+            raise ProgrammingError(f"the stream has no column {column.name}", span_of(column, create.key.span), hint)
+    wrong = deletion.find(exp.AggFunc, exp.Window, exp.Query)
+    if wrong is not None:
+        raise NotSupportedError(
+            "DELETE WHEN is a condition on a single row",
+            span_of(wrong, create.key.span),
+            "such as DELETE WHEN op = 'd'",
+        )
+    return key, sql_of(deletion)

@@ -1,0 +1,110 @@
+"""ASOF JOIN with a bounded table becomes a plain join: each of its rows is the nearest one for a range of times."""
+
+from sqlglot import exp
+
+from cepsql.analysis.plain_sql import conjuncts
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.resolve import flat_name, resolve, table_name
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.temporal_joins import AS_OF, VERSION_AT, temporal_call
+from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, refuse_hidden
+from cepsql.plan.join_order import relations
+from cepsql.plan.markers import inline_ctes, join_kind
+from cepsql.plan.nodes import Node, Sql
+from cepsql.plan.rows_below import read_nodes
+
+_EDGE, _TIME = "__edge", "__time"
+_NESTED = ("array", "map", "struct", "variant", "unknown")
+
+
+def join_tables_as_of(below: Sql, place: Span) -> Sql:
+    """Return plain SQL without an ASOF JOIN whose right side is a bounded table.
+
+    Raises ProgrammingError and NotSupportedError for conditions that do not say which row is the nearest.
+    """
+    if not any(temporal_call(call) for call in below.query.find_all(exp.Anonymous)):
+        return below
+    resolved = resolve(inline_ctes(below.query), lambda table: below.inputs[table_name(table)].properties)
+    query, nodes = resolved.qualified, {flat_name(name): node for name, node in below.inputs.items()}
+    streams = {name for name, node in nodes.items() if node.properties.streaming}
+    changed = False
+    for select in list(query.find_all(exp.Select)):
+        for number, join in enumerate(select.args.get("joins") or []):
+            parts = conjuncts(join.args.get("on"))
+            refuse_hidden(join.args.get("on"), parts, span_of(join, place) or place)
+            calls = [temporal_call(part) for part in parts]
+            if not any(calls) or _reads(join.this, streams):
+                if any(calls) and not any(_reads(item, streams) for item in relations(select)[: number + 1]):
+                    raise NotSupportedError(
+                        "a join of a table with the nearest row of a stream is not supported",
+                        span_of(join, place),
+                        "replay the table as a stream, or put the stream first",
+                    )
+                continue
+            if VERSION_AT in calls:
+                raise ProgrammingError(
+                    "FOR SYSTEM_TIME AS OF reads a stream with a PRIMARY KEY, whose rows are versions",
+                    span_of(join.this, place),
+                    "ASOF JOIN finds the nearest row of a table",
+                )
+            _rewrite(join, nodes, span_of(join, place) or place)
+            changed = True
+    return Sql(query, read_nodes(query, nodes), below.view) if changed else below
+
+
+def _reads(item: exp.Expr, streams: set[str]) -> bool:
+    return any(table.name.lower() in streams for table in item.find_all(exp.Table))
+
+
+def _rewrite(join: exp.Join, nodes: dict[str, Node], place: Span) -> None:
+    kind, right = join_kind(join), join.this.alias_or_name.lower()
+    if kind not in ("INNER", "CROSS", "LEFT"):
+        raise NotSupportedError(f"{kind} JOIN with the nearest row is not supported", place, "JOIN and LEFT JOIN are")
+    on = conjuncts(join.args["on"])
+    (call,) = (part for part in on if temporal_call(part) == AS_OF)
+    compared = list(call.find_all(exp.Column))
+    left = next((column for column in compared if column.table.lower() != right), None)
+    other = next((column for column in compared if column.table.lower() == right), None)
+    # Without a stream any column may be the time; two of them are compared.
+    sides = [
+        (name, [column.name.lower()] if column is not None else ["ts"])
+        for name, column in ((left.table.lower() if left is not None else "the other", left), (right, other))
+    ]
+    condition = as_of_condition(on, sides[0], sides[1], place)
+    inner = exp.select("*").from_(join.this.copy())
+    rows = Sql(inner, read_nodes(inner, nodes)).properties
+    names = [
+        c.name for c in rows.columns if not c.type.lower().startswith(_NESTED) and c.name.lower() != _last(condition)
+    ]
+    time = exp.column(_last(condition), table=right)
+    order = [time, *(exp.column(name, table=right, quoted=True) for name in names)]
+    edge = exp.Anonymous(this="lag" if condition.forward else "lead", expressions=[time.copy()])
+    window = exp.Window(
+        this=edge,
+        partition_by=[one.copy() for _, one in condition.keys],
+        order=exp.Order(expressions=[exp.Ordered(this=column, nulls_first=True) for column in order]),
+    )
+    inner = inner.select(exp.alias_(window, _EDGE)).where(time.copy().is_(exp.null()).not_())
+    for part in condition.own[1]:
+        inner = inner.where(part.copy())
+    assert left is not None
+    join.set("this", inner.subquery(right))
+    join.set("on", exp.and_(*(part.copy() for part in _met(condition, left, right))))
+    join.set("kind", None)
+
+
+def _met(condition: AsOfCondition, left: exp.Column, right: str) -> list[exp.Expr]:
+    """Return what holds of a row of the left and the nearest one of the right."""
+    time, edge = exp.column(_last(condition), table=right), exp.column(_EDGE, table=right)
+    beyond = exp.LT if condition.strict else exp.LTE
+    within = exp.LTE if condition.strict else exp.LT
+    if condition.forward:
+        near, far = beyond(this=left, expression=time), within(this=edge, expression=left)
+    else:
+        near, far = beyond(this=time, expression=left), within(this=left, expression=edge)
+    keys = [exp.EQ(this=one, expression=other) for one, other in condition.keys]
+    return [*keys, *condition.own[0], near, exp.paren(exp.or_(far.copy(), edge.copy().is_(exp.null())))]
+
+
+def _last(condition: AsOfCondition) -> str:
+    return condition.times[1]

@@ -1,0 +1,188 @@
+"""What joins of two streams have in common in Spark: the columns that travel, and the rows that come out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    LongType,
+    MapType,
+    StructField,
+    StructType,
+    VariantType,
+)
+
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.errors import NotSupportedError
+from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.ordered.columns import plain_schema
+from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
+from cepsql.plan.nodes import LATER, StreamJoin
+from cepsql.spark.arrow import arrow_schema
+from cepsql.spark.bounds import BOUND, unpack_bounded
+from cepsql.spark.frames import alike
+from cepsql.spark.rows import incomparable, timestamp_of
+from cepsql.spark.source import quoted
+from cepsql.spark.spark_plan import analyzed, items
+from cepsql.spark.stage import Feed, stage_rows
+
+
+@dataclass(frozen=True)
+class JoinRows:
+    """The rows of a join's two sides as they travel.
+
+    names:   the columns of each side that travel as v0, v1, ..., lower case; the event time is there anyway.
+    kinds:   the types in which keys are compared.
+    layouts: of both sides.
+    """
+
+    node: StreamJoin
+    frames: tuple[DataFrame, DataFrame]
+    names: tuple[list[str], list[str]]
+    kinds: list[str]
+    layouts: tuple[RowLayout, RowLayout]
+
+    @property
+    def columns(self) -> tuple[pa.Schema, pa.Schema]:
+        """The columns of each side beside the keys, as an operator has them."""
+        left, right = (plain_schema(arrow_schema(StructType(self._fields(side)))) for side in range(2))
+        return left, right
+
+    def output(self, stage: DataFrame, single: bool = False) -> DataFrame:
+        """Return the columns of the node from what its stage gives; `single`: the operator gives the left side only."""
+        keys = self.frames[0].selectExpr(*(f"{key.sql} AS {key.name}" for key in self.layouts[0].keys)).schema.fields
+        given = [
+            StructField(prefix + field.name, field.dataType)
+            for side, prefix in enumerate((LEFT,) if single else (LEFT, RIGHT))
+            for field in self._fields(side)
+        ]
+        # Whatever comes out may be NULL: rows have no partner, and markers no values.
+        schema = StructType([*(StructField(k.name, k.dataType) for k in keys), StructField("t", LongType()), *given])
+        if self.node.markers:
+            rows = unpack_bounded(stage, schema, self.node.properties.event_time.delay)
+        else:
+            rows = stage_rows(stage, schema)
+        later = f"{timestamp_of('t', self._time_type(0))} AS {LATER}"
+        return rows.selectExpr(*self._output(LEFT, 0), *self._output(RIGHT, 1), later, *self._marks())
+
+    def _marks(self) -> list[str]:
+        return [BOUND] if self.node.markers else []
+
+    def _output(self, prefix: str, side: int) -> list[str]:
+        places = {name: f"{prefix}v{i}" for i, name in enumerate(self.names[side])}
+        time = timestamp_of(f"{prefix}t", self._time_type(side))
+        return [f"{places.get(name, time)} AS {quoted(prefix + name)}" for name in self.node.columns[side]]
+
+    def _fields(self, side: int) -> list[StructField]:
+        layout = self.layouts[side]
+        columns = (*layout.order, *layout.values)
+        typed = self.frames[side].selectExpr(*(f"{column.sql} AS {column.name}" for column in columns)).schema.fields
+        for column, found in zip(columns, typed, strict=True):
+            if is_nested(found.dataType):
+                raise NotSupportedError(
+                    f"the column {column.sql}, which is {found.dataType.typeName().upper()}, in a join of streams is "
+                    "not supported",
+                    hint="take what is needed of it in a subquery below the join, or to_json(...)",
+                )
+        return [StructField("t", LongType()), *typed]
+
+    def _time_type(self, side: int) -> DataType:
+        return self.frames[side].schema[self.node.side(side).properties.event_time.column].dataType
+
+
+def join_rows(
+    node: StreamJoin,
+    feeds: Sequence[Feed],
+    names: tuple[list[str], list[str]],
+    values: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+    order: tuple[OrderColumn, ...] = (),
+) -> JoinRows:
+    """Return the rows of a join's sides.
+
+    feeds:  with equal types on each side.
+    names:  the columns of each side that travel.
+    values: further values of each side, Spark SQL by the name under which they travel.
+    order:  by what rows of the right with equal times are ordered first.
+    Raises NotSupportedError for keys that cannot be compared, and what Spark says of keys.
+    """
+    frames = (feeds[node.sides.index(0)].frame, feeds[node.sides.index(1)].frame)
+    kinds = _key_types(node, frames)
+    layouts = []
+    for side in range(2):
+        keys = [f"CAST(({sql_of(pair[side])}) AS {kind})" for pair, kind in zip(node.keys, kinds, strict=True)]
+        traveling = [Column(f"v{i}", quoted(name)) for i, name in enumerate(names[side])]
+        traveling += [Column(name, f"({sql})") for name, sql in values[side].items()]
+        time = Column("t", quoted(node.side(side).properties.event_time.column))
+        named = tuple(Column(f"k{i}", sql) for i, sql in enumerate(keys))
+        layouts.append(RowLayout(named, time, order if side else (), tuple(traveling)))
+    return JoinRows(node, frames, names, kinds, (layouts[0], layouts[1]))
+
+
+def needed_columns(node: StreamJoin, side: int) -> list[str]:
+    """Return the columns of a side that come out, but for the event time."""
+    time = node.side(side).properties.event_time.column.lower()
+    return [name for name in node.columns[side] if name != time]
+
+
+def is_nested(kind: DataType) -> bool:
+    """Tell whether values of a type do not pass through a join."""
+    return isinstance(kind, ArrayType | MapType | StructType | VariantType)
+
+
+def alike_sides(node: StreamJoin, feeds: Sequence[Feed]) -> list[Feed]:
+    """Return the feeds with equal types on each side."""
+    found = list(feeds)
+    for side in set(node.sides):
+        places = [number for number, own in enumerate(node.sides) if own == side]
+        if len(places) > 1:
+            for place, frame in zip(places, alike([feeds[place].frame for place in places]), strict=True):
+                found[place] = replace(feeds[place], frame=frame)
+    return found
+
+
+def _key_types(node: StreamJoin, frames: Sequence[DataFrame]) -> list[str]:
+    """Return the types in which Spark compares the two expressions of each key.
+
+    Raises NotSupportedError for types whose equal values may differ in their bytes.
+    """
+    if not node.keys:
+        return []
+    names = [[quoted(f"{side}.{sql_of(pair[i])}") for pair in node.keys] for i, side in enumerate(("left", "right"))]
+    sides = [
+        frame.selectExpr(
+            *(f"({sql_of(pair[i])}) AS {name}" for pair, name in zip(node.keys, named, strict=True))
+        ).schema
+        for i, (frame, named) in enumerate(zip(frames, names, strict=True))
+    ]
+    for field in (*sides[0].fields, *sides[1].fields):
+        if isinstance(field.dataType, ArrayType | StructType) or incomparable(field.dataType):
+            kind = field.dataType.typeName().upper()
+            raise NotSupportedError(
+                f"a join of streams by {field.name}, which is {kind}, is not supported",
+                hint="compare what is in it",
+            )
+    # Repeated names would be ambiguous.
+    rows = frames[0].sparkSession.createDataFrame(
+        [], StructType([*{f.name: f for side in sides for f in side}.values()])
+    )
+    compared = rows.selectExpr(*(f"{one} = {other}" for one, other in zip(*names, strict=True)))
+    plan = analyzed(compared)
+    if plan is None:
+        if [field.dataType for field in sides[0]] != [field.dataType for field in sides[1]]:
+            raise NotSupportedError(
+                "over Spark Connect a join of streams needs keys of equal types",
+                hint="CAST one of them in ON",
+            )
+        kinds = [field.dataType.simpleString() for field in sides[0]]
+    else:
+        kinds = [expression.child().left().dataType().sql() for expression in items(plan.projectList())]
+    for pair, kind in zip(node.keys, kinds, strict=True):
+        if "COLLATE" in kind.upper():
+            raise NotSupportedError(
+                f"a join of streams by {sql_of(pair[0])}, whose text has a collation, is not supported",
+                hint="compare lower(...) of both",
+            )
+    return kinds

@@ -1,0 +1,92 @@
+"""The nearest row before or after, compared with a plain loop, whatever the micro-batches."""
+
+from collections import Counter
+
+import pyarrow as pa
+from chance import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepsql.operators.as_of_join import AsOfJoin
+from cepsql.ordered.packet import pack
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, OrderColumn, RowLayout
+from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.state import decode
+
+KEYS = (Column("k0", ""),)
+LEFT = RowLayout(KEYS, Column("t", ""), (), (Column("v0", ""),))
+RIGHT = RowLayout(KEYS, Column("t", ""), (OrderColumn("o0", "", descending=True),), (Column("v0", ""),))
+SCHEMAS = (
+    pa.schema([("k0", pa.string()), ("t", pa.int64()), ("v0", pa.int64()), ("bucket", pa.int32())]),
+    pa.schema([("k0", pa.string()), ("t", pa.int64()), ("o0", pa.bool_()), ("v0", pa.int64()), ("bucket", pa.int32())]),
+)
+COLUMNS = pa.schema([("t", pa.int64()), ("o0", pa.bool_()), ("v0", pa.int64())])
+END = {"t": END_OF_TIME, "bucket": 0}
+
+
+@st.composite
+def batches(draw):
+    found, number = [], 0
+    for n in range(draw(st.integers(1, 6))):
+        sides = []
+        for side in range(2):
+            rows = []
+            for _ in range(draw(st.integers(0, 5))):
+                row = {"k0": draw(st.sampled_from(["x", "x", "y", None])), "bucket": 0, "v0": number}
+                row["t"] = draw(st.integers(4 * n - 4, 4 * n + 5))
+                rows.append(row | {"o0": draw(st.booleans())} if side else row)
+                number += 1
+            sides.append(rows)
+        found.append(sides)
+    return found
+
+
+def on_time(given, delays):
+    greatest, bound, used = [BEGINNING] * 2, BEGINNING, ([], [])
+    for sides in given:
+        for side, rows in enumerate(sides):
+            used[side].extend(row for row in rows if row["t"] > bound)
+            greatest[side] = max([greatest[side], *(row["t"] for row in rows)])
+        if BEGINNING not in greatest:
+            bound = max(bound, min(g - d for g, d in zip(greatest, delays, strict=True)))
+    return used
+
+
+def nearest(row, others, forward, strict, deletions):
+    """Return the number of the row that a row meets, None for none."""
+    step = 1 if forward else -1
+    near = [o for o in others if o["k0"] == row["k0"] is not None and step * (o["t"] - row["t"]) >= strict]
+    near.sort(key=lambda o: (step * o["t"], step * -o["o0"], step * o["v0"]))
+    if not near:
+        return None
+    first = near[0] if forward else min(near, key=lambda o: (-o["t"], o["o0"], -o["v0"]))
+    return None if deletions and first["o0"] else first["v0"]
+
+
+@settings(max_examples=examples(400))
+@given(batches(), st.tuples(st.integers(0, 3), st.integers(0, 3)), st.booleans(), st.booleans(), st.booleans())
+def test_a_plain_loop_gives_the_same(given, delays, forward, strict, outer):
+    deletions = not forward
+    join = AsOfJoin(LEFT, RIGHT, forward, strict, outer, COLUMNS, "o0" if deletions else None)
+    stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
+    left, right = on_time(given, delays)
+    expected = [(row["v0"], nearest(row, right, forward, strict, deletions)) for row in left]
+    if not outer:
+        expected = [pair for pair in expected if pair[1] is not None]
+    state, found = None, []
+    for sides in [*given, ([END], [])]:
+        blobs = []
+        for side, rows in enumerate(sides):
+            batch = pa.RecordBatch.from_pylist(rows, schema=SCHEMAS[side])
+            blobs += [row["packet"] for packed in pack([batch], 1, side) for row in packed.to_pylist()]
+        advanced = advance(stage, state, blobs)
+        state = advanced.state
+        rows = advanced.output.to_pylist()
+        assert [row["l_t"] for row in rows] == sorted(row["l_t"] for row in rows)
+        found += [(row["l_v0"], row["r_v0"]) for row in rows]
+        held = decode(state, join, "").kept.held
+        if held[1] is not None:
+            keys = held[1]["k0"].to_pylist()
+            assert len(keys) == len(set(keys)) and None not in keys and not forward
+            assert not any(held[1]["o0"].to_pylist())
+    assert Counter(found) == Counter(expected)
