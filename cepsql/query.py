@@ -235,13 +235,20 @@ class Query:
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
         upgrades:   go on from the checkpoint of another text of the query, too, if the plans differ only in what is
                     done, row by row, above all that remembers rows.
-        Raises InterfaceError for a bounded query, ProgrammingError if the columns do not fit the sink, OperationalError
-        if the checkpoint is in use or belongs to another query, or the sink cannot be reached.
+        Raises InterfaceError for a bounded query, NotSupportedError over Spark Connect, ProgrammingError if the columns
+        do not fit the sink, OperationalError if the checkpoint is in use or belongs to another query, or the sink
+        cannot be reached.
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
         if on_rows is not None and sink is not None:
             raise InterfaceError("rows go either to on_rows or to a sink", hint="leave one of them out")
+        if not hasattr(self._engine.spark, "_jsparkSession"):
+            raise NotSupportedError(
+                "a standing query over Spark Connect is not supported: each batch, its counts and its checkpoint are "
+                "handled where Spark's driver runs",
+                hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
+            )
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held

@@ -75,7 +75,9 @@ def test_what_is_said_to_show_an_expectation_is_there():
 
 def test_every_page_is_listed():
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    assert [page.name for page in PAGES if f"({page.name})" not in index and page.stem not in ("README", "index")] == []
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    pages = [page.name for page in PAGES if page.stem not in ("README", "index")]
+    assert [page for page in pages if f"({page})" not in index or page not in site] == []
 
 
 def test_the_diagrams_are_those_of_the_grammar(update):

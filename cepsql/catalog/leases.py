@@ -7,6 +7,8 @@ import sqlalchemy as sa
 from cepsql.catalog.database import Database
 from cepsql.catalog.schema import CATALOG, LEASES
 
+_JITTER_SECONDS = 1.0
+
 
 @dataclass(frozen=True)
 class Lease:
@@ -30,8 +32,8 @@ class Leases:
         """
         with self._database.writing() as connection:
             now = connection.execute(sa.select(self._database.now)).scalar_one()
-            held = connection.execute(sa.select(LEASES).where(LEASES.c.what == what)).mappings().one_or_none()
-            if held is not None and held["owner"] != owner and held["until"] > now:
+            others = sa.select(LEASES.c.owner).where(LEASES.c.what == what, LEASES.c.owner != owner, lasting(now))
+            if connection.execute(others).first() is not None:
                 return None
             # Milliseconds, so that the epochs of a catalog that was made anew are greater than those before it.
             last = connection.execute(sa.select(CATALOG.c.epoch)).scalar_one()
@@ -39,7 +41,8 @@ class Leases:
             connection.execute(CATALOG.update().values(epoch=epoch))
             connection.execute(LEASES.delete().where(LEASES.c.what == what))
             until = now + self.seconds
-            connection.execute(LEASES.insert().values(what=what, owner=owner, epoch=epoch, until=until))
+            row = {"what": what, "owner": owner, "epoch": epoch, "until": until, "seconds": self.seconds}
+            connection.execute(LEASES.insert().values(row))
             return Lease(what, owner, epoch)
 
     def renew(self, *leases: Lease) -> list[Lease]:
@@ -57,8 +60,17 @@ class Leases:
     def holders(self) -> dict[str, Lease]:
         """Return the leases that somebody holds now."""
         with self._database.reading() as connection:
-            rows = connection.execute(sa.select(LEASES).where(LEASES.c.until > self._database.now)).mappings()
+            rows = connection.execute(sa.select(LEASES).where(lasting(self._database.now))).mappings()
             return {row["what"]: Lease(row["what"], row["owner"], row["epoch"]) for row in rows}
+
+
+def lasting(now: sa.ColumnElement[float] | float) -> sa.ColumnElement[bool]:
+    """Return the condition that a lease has not ended.
+
+    One that ends later than it can last was given before the clock was set back: its owner, if there is one, renews it
+    soon.
+    """
+    return sa.and_(LEASES.c.until > now, LEASES.c.until <= now + LEASES.c.seconds + _JITTER_SECONDS)
 
 
 def _is(lease: Lease) -> sa.ColumnElement[bool]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 
 from cepsql.catalog.database import Database
-from cepsql.catalog.leases import Lease, Leases, held
+from cepsql.catalog.leases import Lease, Leases, held, lasting
 from cepsql.catalog.schema import HISTORY, LEASES, QUERIES
 from cepsql.catalog.states import LOST, RUNNING, STARTING, STOPPED, STOPPING, HistoryEntry, QueryState
 
@@ -25,7 +25,7 @@ class QueryStates:
         """Return the state of every query that one was ever desired of, by name in lower case."""
         with self.database.reading() as connection:
             now = connection.execute(sa.select(self.database.now)).scalar_one()
-            lease = sa.and_(LEASES.c.what == sa.literal("query ") + QUERIES.c.name, LEASES.c.until > now)
+            lease = sa.and_(LEASES.c.what == sa.literal("query ") + QUERIES.c.name, lasting(now))
             found = sa.select(QUERIES, LEASES.c.owner.label("holder"), LEASES.c.epoch).outerjoin(LEASES, lease)
             rows = connection.execute(found).mappings().all()
         return {row["name"]: _state(dict(row), now) for row in rows}
@@ -94,7 +94,7 @@ class QueryStates:
     def settle(self, name: str, state: str) -> None:
         """Record the state of a query that no process runs; nothing happens if one does."""
         key = name.lower()
-        running = sa.exists().where(LEASES.c.what == f"query {key}", LEASES.c.until > self.database.now)
+        running = sa.exists().where(LEASES.c.what == f"query {key}", lasting(self.database.now))
         with self.database.writing() as connection:
             changed = connection.execute(
                 QUERIES.update()

@@ -34,6 +34,8 @@ LEASES = sa.Table(
     sa.Column("owner", sa.Text, nullable=False),
     sa.Column("epoch", sa.BigInteger, nullable=False),
     sa.Column("until", sa.Double, nullable=False),
+    # One that ends later than it can last is of a clock that was set back since.
+    sa.Column("seconds", sa.Double, nullable=False, server_default="5"),
 )
 """Who may act for what: `query NAME` (lower case) or `server`. Times are seconds of the store's clock."""
 
@@ -76,9 +78,16 @@ SAVEPOINTS = sa.Table(
 )
 """Copies of the checkpoints of queries."""
 
+
+def _add_seconds(connection: sa.Connection) -> None:
+    if all(column["name"] != "seconds" for column in sa.inspect(connection).get_columns("cepsql_leases")):
+        connection.exec_driver_sql("ALTER TABLE cepsql_leases ADD COLUMN seconds DOUBLE PRECISION NOT NULL DEFAULT 5")
+
+
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     metadata.create_all,
     lambda connection: SAVEPOINTS.create(connection, checkfirst=True),
+    _add_seconds,
 )
 """What brings a catalog of version n to version n + 1, in the order of n; a catalog that has no table is of version 0.
 

@@ -34,6 +34,7 @@ from cepsql.pattern.program import (
 )
 from cepsql.plan.nodes import (
     AsOfJoin,
+    ChangingGroups,
     Deduplicate,
     IntervalJoin,
     Match,
@@ -120,6 +121,14 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             lines = _over_lines(node)
         case WindowAggregate():
             lines = _window_lines(node)
+        case ChangingGroups(groups):
+            lines = [
+                f"ChangingGroups {groups.name}",
+                f"  group by: {', '.join(column.name for column in groups.keys) or 'nothing (one group)'}",
+                *(f"  {column.name}: {call}" for (column, _), call in zip(groups.calls, groups.spoken, strict=True)),
+                "  state: for every key what each aggregate needs to go on, for ever",
+                f"  emit: groups whenever they change, with what each row does in {OPERATION}",
+            ]
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):

@@ -75,8 +75,8 @@ class Running:
         if ordered is None:
             return Step(pa.table({}), [None], {} if stored is None else {_KEPT: stored})
         keys = [ordered.rows[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in self.layout.key_names]
-        before = _Before(stored, self.layout.key_names, keys, len(ordered.pending))
-        given, kept = _Batch(self, ordered, before).computed()
+        before = Remembered(stored, self.layout.key_names, keys, len(ordered.pending))
+        given, kept = RunningBatch(self.layout, self.calls, self.types, ordered, before).computed()
         output = ordered.rows
         for name, column in given.items():
             output = output.append_column(name, column)
@@ -85,7 +85,7 @@ class Running:
         return Step(output, [None], {_KEPT: before.replaced_by(kept)})
 
 
-class _Before:
+class Remembered:
     """What was remembered of the keys of a batch."""
 
     def __init__(self, stored: pa.Table | None, names: list[str], keys: list[pa.Array], count: int):
@@ -119,18 +119,26 @@ class _Before:
         return stack([self._stored.filter(pa.array(others)), kept])
 
 
-class _Batch:
+class RunningBatch:
     """The rows of a batch, each key's after one place that stands for all rows of the key before."""
 
-    def __init__(self, operator: Running, ordered: OrderedRows, before: _Before):
-        self.operator, self.ordered, self.before = operator, ordered, before
+    def __init__(
+        self,
+        layout: RowLayout,
+        calls: Sequence[RunningCall],
+        types: Sequence[pa.DataType],
+        ordered: OrderedRows,
+        before: Remembered,
+    ):
+        self.calls, self.types = calls, types
+        self.ordered, self.before = ordered, before
         count, size = len(ordered.starts) - 1, ordered.rows.num_rows
         partition = np.repeat(np.arange(count), np.diff(ordered.starts))
         self.rows = np.arange(size) + partition + 1
         self.heads = ordered.starts[:-1] + np.arange(count)
         self.ends = ordered.starts[1:] + np.arange(count)
         self.segments = Segments(np.append(self.heads, size + count))
-        self.peers = self._peers()
+        self.peers = self._peers([column.name for column in layout.order])
 
     def computed(self) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
         """Return the output column of each call, and what to remember under which names."""
@@ -139,7 +147,7 @@ class _Batch:
         peers = self._sums(first.astype(np.int64), self.before.numbers(_PEERS))
         kept = {_ROWS: pa.array(rows[self.ends]), _PEERS: pa.array(peers[self.ends])}
         given = {}
-        for number, (call, kind) in enumerate(zip(self.operator.calls, self.operator.types, strict=True)):
+        for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
             match call.function:
                 case "row_number":
                     values = pa.array(rows[self.rows])
@@ -153,6 +161,20 @@ class _Batch:
                     values = running.take(pa.array(self.rows if call.rows else self.peers))
             given[call.name] = values.cast(kind)
         return given, kept
+
+    def edges(self) -> tuple[list[pa.Array], list[pa.Array], np.ndarray, dict[str, pa.Array]]:
+        """Return for each key the values of aggregates before these rows and with them, how many rows it had, and
+        what to remember under which names."""
+        had = self.before.numbers(_ROWS)
+        rows = self._sums(np.ones(len(self.rows), np.int64), had)
+        kept = {_ROWS: pa.array(rows[self.ends])}
+        before, after = [], []
+        for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
+            running, remembered = self._aggregate(call, kind, f"c{number}", rows)
+            kept |= remembered
+            before.append(running.take(pa.array(self.heads)).cast(kind))
+            after.append(running.take(pa.array(self.ends)).cast(kind))
+        return before, after, had, kept
 
     def _aggregate(
         self, call: RunningCall, kind: pa.DataType, name: str, rows: np.ndarray
@@ -228,10 +250,9 @@ class _Batch:
         extended[self.heads], extended[self.rows] = before, values
         return self.segments.sums(extended)
 
-    def _peers(self) -> np.ndarray:
+    def _peers(self, order: list[str]) -> np.ndarray:
         """Return the place of the last row that is equal to each row in the order."""
-        names = ["t", *(column.name for column in self.operator.layout.order)]
-        codes, _ = key_codes([self.ordered.rows[name].chunk(0) for name in names], len(self.rows))
+        codes, _ = key_codes([self.ordered.rows[name].chunk(0) for name in ["t", *order]], len(self.rows))
         differs = np.diff(codes) != 0
         differs[self.ordered.starts[1:-1] - 1] = True
         last = np.flatnonzero(np.append(differs, True))

@@ -8,6 +8,7 @@ from cepsql.analysis.emission import CHANGES, INSERT, OPERATION, plan_emission
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
+from cepsql.plan.group_changes import hoist_changing_groups
 from cepsql.plan.nodes import Sql, WindowAggregate, walk
 from cepsql.plan.over import Checked
 from cepsql.plan.window_groups import hoist_emitted_groups, window_call
@@ -27,6 +28,15 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     grouped = _grouping(root)
     if emission.kind == CHANGES and not emission.lateness and (grouped is None or not root.resolved.streaming):
         return _inserting(root)
+    if not _has_window(root) and emission.kind == CHANGES and root.resolved.streaming:
+        if emission.lateness:
+            hint = "rows of groups without a window may come at any time"
+            raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
+        emitted = hoist_changing_groups(root, clause.span, checked)
+        if emitted is root:
+            hint = "the outermost SELECT is the one with GROUP BY"
+            raise NotSupportedError(f"{spoken} of groups in a subquery is not supported", clause.span, hint)
+        return emitted
     if not _has_window(root):
         hint = "GROUP BY k, window(ts, '1 minute'), or WINDOW TUMBLING (SIZE 1 MINUTE)"
         raise ProgrammingError(

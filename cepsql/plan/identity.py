@@ -9,12 +9,14 @@ from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
 from cepsql.analysis.emission import ON_CLOSE
+from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition, Registered, Source
 from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
     AsOfJoin,
+    ChangingGroups,
     Deduplicate,
     IntervalJoin,
     Match,
@@ -95,6 +97,15 @@ def describe_window_groups(groups: WindowGroups) -> dict:
     }
 
 
+def describe_group_changes(groups: GroupChanges) -> dict:
+    """Return what decides which rows make a changing group, and what is made of them, as data that JSON can hold."""
+    return {
+        "changes of": [[column.name, call.function, call.column] for column, call in groups.calls],
+        "aggregates": list(groups.spoken),
+        "group by": [column.name for column in groups.keys],
+    }
+
+
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
     """Return where two descriptions differ: the place, what was there and what is there now; None for nothing."""
     if before == after:
@@ -138,6 +149,8 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_frames(frames) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case WindowAggregate(groups, inputs):
             return describe_window_groups(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case ChangingGroups(groups, inputs):
+            return describe_group_changes(groups) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case IntervalJoin(_, inputs):
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case AsOfJoin(_, inputs):

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from cepsql.analysis.assigned_windows import AssignedWindows
 from cepsql.analysis.deduplicate import FirstRows
+from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
 from cepsql.analysis.properties import Properties
@@ -190,6 +191,21 @@ class WindowAggregate(_Operator):
         return Properties(groups.name, columns, True, groups.watermark, True)
 
 
+@dataclass(frozen=True)
+class ChangingGroups(_Operator):
+    """An ordered operator: groups of all rows with equal keys so far, whenever they change. `inputs` as of `Match`; it
+    stands over streams only, and nothing but plain SQL stands over it."""
+
+    groups: GroupChanges
+    inputs: tuple["Node", ...]
+    markers: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        return Properties(self.groups.name, self.groups.output, True, None, True)
+
+
 class StreamJoin(_Operator):
     """What joins of two streams have; see `IntervalJoin`."""
 
@@ -317,7 +333,7 @@ class SparkWatermark:
         return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
 
 
-Ordered = Match | Deduplicate | Over | WindowAggregate | IntervalJoin | AsOfJoin
+Ordered = Match | Deduplicate | Over | WindowAggregate | ChangingGroups | IntervalJoin | AsOfJoin
 Node = Read | Sql | Ordered | SparkWatermark
 
 LATER = "later"
@@ -329,7 +345,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case Match() | Deduplicate() | Over() | WindowAggregate() | IntervalJoin() | AsOfJoin():
+        case Match() | Deduplicate() | Over() | WindowAggregate() | ChangingGroups() | IntervalJoin() | AsOfJoin():
             return node.inputs
         case SparkWatermark():
             return (node.input,)
@@ -345,7 +361,7 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case Match() | Deduplicate() | Over() | WindowAggregate() | IntervalJoin() | AsOfJoin():
+        case Match() | Deduplicate() | Over() | WindowAggregate() | ChangingGroups() | IntervalJoin() | AsOfJoin():
             return replace(node, inputs=after)
         case SparkWatermark():
             return replace(node, input=after[0])

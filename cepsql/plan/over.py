@@ -197,7 +197,7 @@ def _outer(
         )
         return columns.replace_in(computed, table)
 
-    named = [_named(item) if whole else item for item in select.expressions]
+    named = [named_item(item) if whole else item for item in select.expressions]
     outer = exp.select(*(over(item) for item in named)).from_(exp.to_table(table))
     if select.args.get("qualify") is not None:
         outer.set("where", exp.Where(this=over(select.args["qualify"].this)))
@@ -207,7 +207,7 @@ def _outer(
     return outer
 
 
-def _named(item: exp.Expr) -> exp.Expr:
+def named_item(item: exp.Expr) -> exp.Expr:
     """Return an item of the outermost SELECT; one without a name gets that of its text."""
     if not re.fullmatch(r"_col_\d+", item.alias):
         return item

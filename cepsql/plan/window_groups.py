@@ -28,7 +28,7 @@ from cepsql.plan.assigned_windows import (
 )
 from cepsql.plan.calendar_windows import calendar_windows
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
-from cepsql.plan.over import Checked
+from cepsql.plan.over import Checked, named_item
 from cepsql.plan.reader import Reader
 from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes, spoken_type
 
@@ -192,7 +192,7 @@ def _hoisted(
     keys = [key for key in select.args["group"].expressions if window_call(key) is None and not _is_bound(key)]
     bounds = _assigned_keys(select, nodes) if isinstance(found.window, GivenWindow) else []
     names = {key: columns.take(key).name for key in keys if key not in bounds}
-    calls = _aggregates(select)
+    calls = aggregates_of(select)
     aggregates = [
         (ColumnDefinition(f"__a{i}", spoken_type(one)), columns.replace_in(one)) for i, one in enumerate(calls)
     ]
@@ -225,7 +225,7 @@ def _hoisted(
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
     groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
-    outer = _outer(select, given_names, found.call, name)
+    outer = over_groups(select, given_names, found.call, name, whole)
     return outer.select(exp.column(OPERATION, table=name)) if emission.changing else outer
 
 
@@ -354,7 +354,7 @@ def _refuse(select: exp.Select, place: Span) -> None:
         )
 
 
-def _aggregates(select: exp.Select) -> list[exp.Expr]:
+def aggregates_of(select: exp.Select) -> list[exp.Expr]:
     """Return the aggregates of a SELECT's own, each once."""
     found: dict[exp.Expr, None] = {}
 
@@ -371,13 +371,17 @@ def _aggregates(select: exp.Select) -> list[exp.Expr]:
     return list(found)
 
 
-def _outer(
+def over_groups(
     select: exp.Select,
     names: Mapping[exp.Expr, str],
     call: exp.Expr | None,
     table: str,
+    whole: bool = False,
 ) -> exp.Select:
-    """Return the SELECT over the groups: keys, bounds and aggregates are columns."""
+    """Return the SELECT over the groups: keys, bounds and aggregates are columns.
+
+    whole: it is the outermost one, whose columns all have names.
+    """
     bounds = {"start": START, "end": END, **{name: name for name in _BOUNDS}}
 
     def taken(node: exp.Expr) -> exp.Expr:
@@ -401,7 +405,8 @@ def _outer(
             )
         return node
 
-    outer = exp.select(*(item.copy().transform(taken) for item in select.expressions)).from_(exp.to_table(table))
+    items = [named_item(item) if whole else item for item in select.expressions]
+    outer = exp.select(*(item.copy().transform(taken) for item in items)).from_(exp.to_table(table))
     if select.args.get("having") is not None:
         outer.set("where", exp.Where(this=select.args["having"].this.copy().transform(taken)))
     for part in AROUND:

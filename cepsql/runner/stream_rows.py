@@ -12,6 +12,9 @@ from cepsql.runner.console import KEPT_FREE, Console
 from cepsql.runner.counted import counted
 from cepsql.runner.settings import Settings
 
+_OPERATION = "op"
+"""The last column of a query that gives changes: `+I`, `-U`, `+U` or `-D`."""
+
 
 class StreamRows(Protocol):
     """Shows the rows of a stream, a micro-batch at a time."""
@@ -106,10 +109,18 @@ class _LiveRows:
     def write(self, rows: pa.Table) -> None:
         keys = zip(*(cells(rows.column(place), self._zone) for place in self._places), strict=True)
         with self._lock:
-            for place, key in enumerate(keys):
+            for place, (key, gone) in enumerate(zip(keys, self._gone(rows), strict=True)):
                 self._rows.pop(key, None)
-                self._rows[key] = rows.slice(place, 1)
+                if not gone:
+                    self._rows[key] = rows.slice(place, 1)
             self._draw("")
+
+    def _gone(self, rows: pa.Table) -> list[bool]:
+        """Tell of each row whether it says that the row of its key is not there any more, as those of changes do."""
+        name, kind = self._columns[-1]
+        if name != _OPERATION or kind != "string":
+            return [False] * rows.num_rows
+        return [(text or "").startswith("-") for text in rows.columns[-1].to_pylist()]
 
     def note(self, text: str) -> None:
         with self._lock:

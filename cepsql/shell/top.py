@@ -53,7 +53,8 @@ def _lines(states: Mapping[str, QueryState], rates: Mapping[str, deque[float]], 
     kinds = [pa.int64() if kind == "bigint" else pa.string() for _, kind in _COLUMNS]
     columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)]
     table = pa.table(columns, [name for name, _ in _COLUMNS])
-    form = renderer("table", _COLUMNS, "UTC", table, (console.columns or 80) - KEPT_FREE)
+    room = None if console.columns is None else console.columns - KEPT_FREE
+    form = renderer("table", _COLUMNS, "UTC", table, room)
     return [*form.header, *form.rows(table)]
 
 

@@ -20,6 +20,7 @@ from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import (
     AsOfJoin,
+    ChangingGroups,
     Deduplicate,
     IntervalJoin,
     Match,
@@ -45,6 +46,7 @@ from cepsql.spark.control import with_watermark
 from cepsql.spark.deduplicate import deduplicate_stream, deduplicate_table
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.frames import alike
+from cepsql.spark.group_changes import group_changes
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stream, match_table
@@ -132,7 +134,7 @@ def _check_heartbeats(frame: DataFrame, beating: list[Source | Registered]) -> N
     if beating and _spark_keeps_state(frame):
         raise NotSupportedError(
             f"WITH HEARTBEAT of {beating[0].name} does not reach the windows, groups and joins that Spark computes",
-            hint="let a subquery compute them below MATCH_RECOGNIZE, DEDUPLICATE or OVER, or leave the heartbeat out",
+            hint="end the query with EMIT ON WINDOW CLOSE, so that cepsql computes its windows",
         )
 
 
@@ -181,6 +183,9 @@ class _Builder:
             case WindowAggregate(groups):
                 feeds = self.feeds(node, self.inputs(node))
                 return window_aggregates(feeds, groups, self._observation(), self.buckets, node.markers)
+            case ChangingGroups(changing):
+                feeds = self.feeds(node, self.inputs(node))
+                return group_changes(feeds, changing, self._observation(), self.buckets)
             case IntervalJoin():
                 return join_stream(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case AsOfJoin():
@@ -233,9 +238,10 @@ class _Builder:
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns and self.write_late else None
         reader = self._file_reader(node, below, control)
-        delay = below.properties.event_time.delay
+        mark = below.properties.watermark
+        delay = mark.delay if mark is not None else 0
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
-        heartbeat = next((mark.heartbeat for mark in marks if mark is not None), None)
+        heartbeat = next((given.heartbeat for given in marks if given is not None), None)
         return Feed(frame, delay, side, control, late, reader, name, heartbeat)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:

@@ -43,14 +43,22 @@ def last_committed(spark: str | Path) -> int | None:
 
 def is_between_batches(spark: Path) -> bool:
     """Tell whether all batches that were planned are committed, so that no sink has rows of another one."""
+    return last_planned(spark) == last_committed(spark)
+
+
+def last_planned(spark: Path) -> int | None:
+    """Return the number of the last micro-batch that Spark has planned in its checkpoint, None before the first."""
     planned = _last(spark / "offsets")
-    return planned is None or int(planned.name) == last_committed(spark)
+    return None if planned is None else int(planned.name)
 
 
-def drop_planned(spark: Path, begun: int | None) -> None:
-    """Forget a batch that was planned and never begun when its query was stopped; `begun` is the last that was."""
+def drop_planned(spark: Path, *begun: int | None) -> None:
+    """Forget a batch that was planned, and not one of those that may have been begun, which are given.
+
+    It was never handed over, so that another one may have its number.
+    """
     committed, planned = last_committed(spark), _last(spark / "offsets")
-    at = max((number for number in (begun, committed) if number is not None), default=-1)
+    at = max((number for number in (*begun, committed) if number is not None), default=-1)
     if planned is not None and int(planned.name) > at == (-1 if committed is None else committed):
         planned.unlink()
         (planned.parent / f".{planned.name}.crc").unlink(missing_ok=True)

@@ -64,7 +64,7 @@ def _running(
     """Return the rows with what an operator computes that goes on from batch to batch."""
     frame, calls = feeds[0].frame, frames.running_calls
     rows = frame.selectExpr(*layout_columns(frame, frames.layout))
-    given = [StructField(call.name, _type(call, rows)) for call in calls]
+    given = [StructField(call.name, running_type(call, rows)) for call in calls]
     types = plain_schema(to_arrow_schema(StructType(given), timezone="UTC")).types
     operator = Running(frames.layout, calls, tuple(types))
     identity = digest([STATE_VERSION, describe_frames(frames)])[:16]
@@ -76,7 +76,7 @@ def _running(
     return found.selectExpr(*values, *(quoted(call.name) for call in calls), *([BOUND] if markers else []))
 
 
-def _type(call: RunningCall, rows: DataFrame) -> DataType:
+def running_type(call: RunningCall, rows: DataFrame) -> DataType:
     """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
     if call.column is None:
         return IntegerType()

@@ -18,7 +18,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
-from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed
+from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed, last_planned
 from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
@@ -92,6 +92,8 @@ class StandingQuery:
         self._query: StreamingQuery
         self._started, self._batches_done = threading.Event(), 0
         self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark))
+        # Another process may have begun it before it was killed.
+        self._found_planned = last_planned(Path(checkpoint.spark))
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None)
         self._drops_rows = drops_rows(frame)
 
@@ -233,7 +235,7 @@ class StandingQuery:
         finally:
             self._sink.close()
             if self._stopping.is_set() and not self._query.isActive:
-                drop_planned(Path(self._checkpoint.spark), self._sink.begun)
+                drop_planned(Path(self._checkpoint.spark), self._sink.begun, self._found_planned)
             discard(self._checkpoint)
             self._done.set()
 

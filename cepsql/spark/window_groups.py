@@ -30,11 +30,6 @@ STATE_VERSION = 1
 
 _FIRST, _PLACE, _CHANGE = "__first", "__place", "__change"
 
-_OPERATIONS = (
-    f"CASE {_CHANGE} WHEN {Change.INSERT:d} THEN '{INSERT}' WHEN {Change.DELETE:d} THEN '{DELETE}' "
-    f"WHEN {Change.UPDATE_BEFORE:d} THEN '{UPDATE_BEFORE}' ELSE '{UPDATE_AFTER}' END"
-)
-
 
 def window_aggregates(
     feeds: Sequence[Feed], groups: WindowGroups, observation: str, buckets: Buckets | None, markers: bool
@@ -64,6 +59,14 @@ def window_aggregates(
     changing = [f"{CHANGE} AS {_CHANGE}"] if groups.emission.changing else []
     rows = found.selectExpr(*columns, *bounds, f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *changing, *marks)
     return _aggregated(rows, groups, marks)
+
+
+def operation_of(change: str) -> str:
+    """Return the SQL of the value of OPERATION for a column with a `Change`."""
+    return (
+        f"CASE {change} WHEN {Change.INSERT:d} THEN '{INSERT}' WHEN {Change.DELETE:d} THEN '{DELETE}' "
+        f"WHEN {Change.UPDATE_BEFORE:d} THEN '{UPDATE_BEFORE}' ELSE '{UPDATE_AFTER}' END"
+    )
 
 
 def _operator(groups: WindowGroups) -> FixedWindows | Sessions | GivenWindows | ChangingWindows:
@@ -119,7 +122,7 @@ def _aggregated(rows: DataFrame, groups: WindowGroups, marks: list[str]) -> Data
     computed = placed.selectExpr("*", *calls)
     kept = computed.where(" OR ".join([_FIRST, *(f"{mark} IS NOT NULL" for mark in marks)]))
     given = [quoted(column.name) for column in groups.output if not (changing and column.name == OPERATION)]
-    return kept.selectExpr(*given, *([f"{_OPERATIONS} AS {OPERATION}"] if changing else []), *marks)
+    return kept.selectExpr(*given, *([f"{operation_of(_CHANGE)} AS {OPERATION}"] if changing else []), *marks)
 
 
 def _without_distinct(call: exp.Expr, number: int) -> tuple[exp.Expr, dict[str, list[str]]]:

@@ -906,3 +906,24 @@ Query  stream  sym string, price double, op string
     Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
+====
+SELECT sym, COUNT(*), AVG(price) AS p FROM ticks WHERE qty > 1 GROUP BY sym HAVING MAX(qty) > 3 EMIT CHANGES
+----
+== rewritten ==
+__groups_1 reads
+  SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
+SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `COUNT(*)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
+== logical ==
+Query  stream  sym string, count(*) bigint, p double, op string
+  Sql  SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `COUNT(*)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
+    ChangingGroups __groups_1
+      group by: sym
+      __a0: COUNT(*)
+      __a1: AVG(ticks.price)
+      __a2: MAX(ticks.qty)
+      state: for every key what each aggregate needs to go on, for ever
+      emit: groups whenever they change, with what each row does in op
+      Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern

@@ -1,18 +1,22 @@
 """What the shell tells of queries that stand under names, without Spark."""
 
+import io
 import logging
 import time
 
 import pytest
 
 from cepsql.catalog.states import FAILED, LOST, PAUSED, RUNNING, STARTING, QueryState
+from cepsql.runner.console import Console
 from cepsql.shell import query_watch
 from cepsql.shell.query_watch import QueryWatch, summarized
+from cepsql.shell.top import top
 
 
 def state(name: str, state: str = RUNNING, error: str | None = None, progress: dict | None = None, at: float = 100.0):
     return QueryState(
-        name, RUNNING, 0.0, 0, None, state, 0.0, "shell", 1, 0, error, None, progress, at, at
+        name=name, desired=RUNNING, desired_since=0.0, restarts_asked=0, state=state, state_since=0.0, owner="shell",
+        epoch=1, restarts=0, error=error, error_at=None, progress=progress, progress_at=at, now=at,
     )  # fmt: skip
 
 
@@ -73,3 +77,13 @@ def test_a_failure_is_announced_once(monkeypatch):
         "notice: late rows",
     ]
     assert shown == ["2 queries failed: fraud, old", "1 running · 1 query failed: old · fraud running"]
+
+
+def test_the_table_of_all_queries():
+    out = io.StringIO()
+    states = {"fraud": state("fraud", progress=RATE | {"rows_read": 12}), "old": state("old", FAILED, "disk full\nat")}
+    top(lambda: states, Console(out, io.StringIO()))
+    header, _, fraud, old = ([part.strip() for part in line.split("|")] for line in out.getvalue().splitlines())
+    shown = dict(zip(header, fraud, strict=True))
+    assert (shown["rows/s"], shown["lately"], shown["read"], shown["lag"]) == ("1210", "█", "12", "6 s")
+    assert old[1] == "failed: disk full"

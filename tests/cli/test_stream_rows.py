@@ -84,6 +84,18 @@ def test_more_keys_than_lines(screen):
     assert len(shown) < 10
 
 
+def test_changes_of_a_table_that_refreshes(screen):
+    console, text = screen
+    rows = stream_rows([*COLUMNS, ("op", "string")], "UTC", Settings(live=("key",)), console)
+    changes = [("a", 1, "+I"), ("b", 2, "+I"), ("a", 1, "-U"), ("a", 3, "+U"), ("b", 2, "-D")]
+    for start in (0, 3):
+        part = changes[start : start + 3]
+        columns = [[row[0] for row in part], pa.array([row[1] for row in part], pa.int32()), [row[2] for row in part]]
+        rows.write(pa.table(columns, ["key", "n", "op"]))
+    rows.end()
+    assert [line.split() for line in text.getvalue().splitlines()[-1:]] == [["a", "|", "3", "|", "+U"]]
+
+
 def test_a_table_by_a_column_that_is_not_there(screen):
     with pytest.raises(InterfaceError, match="no column kex by which the table could refresh"):
         stream_rows(COLUMNS, "UTC", Settings(live=("kex",)), screen[0])

@@ -8,6 +8,8 @@ import pytest
 from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
+from cepsql.catalog.leases import Leases
+from cepsql.catalog.savepoints import Savepoint, Savepoints
 from cepsql.catalog.schema import CATALOG, DEFINITIONS, MIGRATIONS
 from cepsql.catalog.store import Store
 from cepsql.engine import connect
@@ -191,3 +193,16 @@ def test_names():
     catalog.add(Sink("k", (), "console"))
     with pytest.raises(ProgrammingError, match="k is a sink and cannot be read"):
         catalog.get("k")
+
+
+def test_a_catalog_of_an_earlier_version_is_brought_forward(location):
+    before = Database(location)
+    with before.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE cepsql_savepoints")
+        connection.exec_driver_sql("ALTER TABLE cepsql_leases DROP COLUMN seconds")
+        connection.exec_driver_sql("UPDATE cepsql_catalog SET version = 1")
+    after = Database(location)
+    assert Savepoints(after).add(Savepoint("x", "q", "/x")) and not Savepoints(after).add(Savepoint("x", "q", "/y"))
+    assert Leases(after, 5.0).acquire("query q", "me") is not None
+    before.close()
+    after.close()

@@ -160,6 +160,21 @@ def test_the_second_takes_over_when_the_first_dies(process, caplog):
     assert (second.query.status, second.query.state.owner) == ("running", "two")
 
 
+def test_a_clock_that_is_set_back_keeps_no_dead_process_alive(process, monkeypatch):
+    first, second = process("one", adopts=True), process("two", adopts=True)
+    right = Database.now.fget
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "now", property(lambda database: right(database) + 3600))
+        first.reconciler.states.desire("fraud", "running")
+        first.reconciler.tick()
+        second.reconciler.tick()
+        assert (len(first.runs), second.runs, second.query.state.owner) == (1, [], "one")
+        first.die()
+    second.reconciler.tick()
+    assert (second.query.status, second.query.state.owner) == ("running", "two")
+    assert second.runs[0].epoch > first.runs[0].epoch
+
+
 def test_a_lease_that_is_lost_stops_the_query_at_once(process):
     first, second = process("one"), process("two")
     first.query.start()

@@ -116,6 +116,8 @@ def test_a_batch_that_was_only_planned_is_forgotten(tmp_path, begun, committed, 
         (tmp_path / folder).mkdir()
         for number in range(1, last + 1) if last else [0] if last == 0 else []:
             (tmp_path / folder / str(number)).touch()
+    drop_planned(tmp_path, 3, begun)
+    assert sorted(int(path.name) for path in (tmp_path / "offsets").iterdir()) == ([1, 2, 3] if committed else [0])
     drop_planned(tmp_path, begun)
     assert sorted(int(path.name) for path in (tmp_path / "offsets").iterdir()) == left
     assert is_between_batches(tmp_path) == (3 not in left)

@@ -105,8 +105,6 @@ QUERIES = {
           SELECT window_start, window_end, COUNT(*) AS n FROM events WINDOW TUMBLING (SIZE 1 DAY)
           GROUP BY window_start, window_end)
         MATCH_RECOGNIZE (ORDER BY window_start MEASURES A.n AS n, A.window_end AS until PATTERN (A))""",
-    "days in Spark's words": """SELECT window.start AS day, window.end, COUNT(*) AS n, MAX(x) AS most FROM events
-        GROUP BY window(ts, '1 day')""",
     "windows over a pattern over windows": """SELECT at, SUM(m) OVER (ORDER BY at ROWS 1 PRECEDING) AS last FROM (
           SELECT window.end AS at, COUNT(*) AS m FROM (
             SELECT window.end AS until, COUNT(*) AS n FROM events GROUP BY window(ts, '1 second'))
@@ -147,7 +145,7 @@ def test_stream_equals_table(name, spark):
         typed = [(k, at, x, None if d is None else decimal.Decimal(d), s) for k, at, x, d, s in rows]
         engine.register("events", spark.createDataFrame(typed, TYPES))
         expected = sorted(map(repr, engine.sql(query).collect()))
-        if len(expected) > 2 or (expected and " day" in query.lower()):
+        if len(expected) > 2 or (expected and "DAY" in query):
             break
     played = play(STREAM + query, disordered(rows, seed), restart={1, 3}, spark=spark)
     assert sorted(repr(row) for batch in played for row in batch) == expected

@@ -1,0 +1,77 @@
+"""Groups of all rows with a key so far, which come out whenever they change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.operators.changing_windows import CHANGE
+from cepsql.operators.running import Remembered, RunningBatch, RunningCall
+from cepsql.ordered.operator import NEVER, Change, OrderedRows, Step
+from cepsql.ordered.row_layout import RowLayout
+
+EVER = 2**61
+"""The lateness of a stage whose rows may come at any time, microseconds."""
+
+_KEPT = "groups"
+
+
+@dataclass(frozen=True)
+class ChangingGroups:
+    """Gives out what aggregates were and are, of each key whose rows of a micro-batch change one.
+
+    Its stage has to let rows come at once. It remembers for each key, for ever, what each aggregate needs to go on.
+
+    layout: the rows, with the arguments of aggregates as values.
+    calls:  aggregates that read a column: "count", "sum", "avg", "min" or "max".
+    types:  of their values.
+    Output columns: the keys of the layout, one for each call, and CHANGE.
+    Raises OperationalError where a sum outgrows its type.
+    """
+
+    layout: RowLayout
+    calls: tuple[RunningCall, ...]
+    types: tuple[pa.DataType, ...]
+
+    sections: ClassVar[dict[str, int]] = {_KEPT: 1}
+    counters: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
+    hold = None
+    changing = False
+
+    @property
+    def sides(self) -> tuple[RowLayout, ...]:
+        return (self.layout,)
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        return np.full(len(held.pending), NEVER)
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        (ordered,), stored = rows, sections.get(_KEPT)
+        if ordered is None or ordered.rows.num_rows == 0:
+            return Step(pa.table({}), [None], {} if stored is None else {_KEPT: stored})
+        names = self.layout.key_names
+        keys = [ordered.rows[name].chunk(0).take(pa.array(ordered.starts[:-1])) for name in names]
+        remembered = Remembered(stored, names, keys, len(ordered.pending))
+        batch = RunningBatch(self.layout, self.calls, self.types, ordered, remembered)
+        before, after, had, kept = batch.edges()
+        fresh, changed = had == 0, np.zeros(len(had), bool)
+        for left, right in zip(before, after, strict=True):
+            same = pc.or_kleene(pc.equal(left, right), pc.and_(pc.is_null(left), pc.is_null(right)))
+            changed |= ~np.asarray(same.fill_null(False).to_numpy(zero_copy_only=False), bool)
+        updated = changed & ~fresh
+        parts = [
+            self._rows(keys, before, updated, np.full(len(had), Change.UPDATE_BEFORE)),
+            self._rows(keys, after, updated | fresh, np.where(fresh, Change.INSERT, Change.UPDATE_AFTER)),
+        ]
+        table = pa.table({**dict(zip(names, keys, strict=True)), **kept})
+        return Step(pa.concat_tables(parts), [None], {_KEPT: remembered.replaced_by(table)})
+
+    def _rows(self, keys: list[pa.Array], values: list[pa.Array], chosen: np.ndarray, kinds: np.ndarray) -> pa.Table:
+        columns = dict(zip(self.layout.key_names, keys, strict=True))
+        columns |= {call.name: value for call, value in zip(self.calls, values, strict=True)}
+        columns[CHANGE] = pa.array(kinds.astype(np.int8))
+        return pa.table(columns).filter(pa.array(chosen))

@@ -1,0 +1,80 @@
+"""GROUP BY without a window, or DISTINCT, over a stream with EMIT CHANGES, becomes an ordered operator."""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.group_changes import plan_group_changes
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.running_calls import running_call, with_plain_argument
+from cepsql.catalog import ColumnDefinition
+from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.operators.running import RunningCall
+from cepsql.plan.assigned_windows import RowsInOrder, refuse_grouping_sets
+from cepsql.plan.nodes import ChangingGroups, Node, Sql
+from cepsql.plan.over import Checked
+from cepsql.plan.rows_below import RowsBelow, hoist_selects, read_nodes, spoken_type
+from cepsql.plan.window_groups import aggregates_of, over_groups
+
+_FUNCTIONS = ("count", "sum", "avg", "min", "max")
+
+
+def hoist_changing_groups(below: Sql, place: Span, checked: Checked) -> Sql:
+    """Return a whole query whose outermost SELECT reads an operator with its groups, which come out as they change.
+
+    The query itself is returned if that SELECT makes no groups.
+    Raises NotSupportedError for aggregates that do not go on from a few values.
+    """
+
+    def wanted(select: exp.Select, nodes: object) -> bool:
+        grouped = select.args.get("group") is not None or select.args.get("distinct") is not None
+        return select.parent is None and (grouped or bool(aggregates_of(select)))
+
+    def hoist(select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
+        return _hoisted(select, nodes, place, checked)
+
+    return hoist_selects(below, wanted, hoist, place)
+
+
+def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: Checked) -> exp.Select:
+    refuse_grouping_sets(select, place)
+    calls, columns = aggregates_of(select), RowsBelow(frozenset({OPERATION}))
+    distinct = select.args.get("distinct") is not None
+    if distinct and (calls or select.args.get("group") is not None or select.args["distinct"].args.get("on")):
+        raise NotSupportedError("DISTINCT beside GROUP BY with EMIT CHANGES is not supported", place)
+    group = select.args.get("group")
+    keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
+    names = {key: columns.take(key).name for key in keys}
+    planned = [_call(f"__a{i}", call, columns, place) for i, call in enumerate(calls)]
+    name = f"__groups_{len(nodes)}"
+    if not columns.names:
+        columns.take(exp.Literal.number(1))
+    inner = columns.select(select)
+    rows = checked(RowsInOrder((), place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
+    given = [(ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)]
+    known = rows.properties.columns
+    groups = plan_group_changes(name, known, list(names.values()), given, [sql_of(call) for call in calls])
+    nodes[name] = ChangingGroups(groups, (rows,))
+    named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
+    plain = select.copy()
+    plain.set("distinct", None)
+    return over_groups(plain, named, None, name, whole=True).select(exp.column(OPERATION, table=name))
+
+
+def _call(name: str, call: exp.Expr, columns: RowsBelow, place: Span) -> RunningCall:
+    """Return what the operator computes for an aggregate."""
+    place = span_of(call, place) or place
+    try:
+        plain = with_plain_argument(exp.Window(this=call.copy()), columns.take, place)
+        found = running_call(name, plain, lambda column: column)
+    except Error:
+        found = None
+    if found is None or found.function not in _FUNCTIONS or found.column is None:
+        raise NotSupportedError(
+            f"{sql_of(call)} of groups that change is not supported",
+            place,
+            "COUNT, SUM, AVG, MIN and MAX are, without DISTINCT; a window in GROUP BY takes every aggregate",
+        )
+    return replace(found, rows=True)

@@ -1,0 +1,55 @@
+"""Groups that change: whoever applies the changes of a micro-batch has the aggregates of all rows so far."""
+
+from collections import defaultdict
+
+import pyarrow as pa
+from chance import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ordered_samples import BUCKETS, LAYOUT, inputs, packets
+from test_deduplicate import END, key_of
+from test_frame_rows import used_rows
+
+from cepsql.operators.changing_groups import EVER, ChangingGroups
+from cepsql.operators.running import RunningCall
+from cepsql.ordered.operator import Change
+from cepsql.ordered.stage import Input, Stage, advance
+
+CALLS = tuple(RunningCall(name, name, "o0", rows=True) for name in ("count", "sum", "avg", "min", "max"))
+
+
+def by_hand(rows: list[dict]) -> dict[tuple, tuple]:
+    groups = defaultdict(list)
+    for row in rows:
+        groups[key_of(row)].append(row["o0"])
+    found = {}
+    for key, values in groups.items():
+        known = [value for value in values if value is not None]
+        mean = sum(known) / len(known) if known else None
+        edges = (min(known), max(known)) if known else (None, None)
+        found[key] = (len(known), sum(known) if known else None, mean, *edges)
+    return found
+
+
+@settings(max_examples=examples(60))
+@given(inputs(), st.integers(0, 6))
+def test_changes_add_up_to_the_groups(batches, delay):
+    number = pa.int64()
+    operator = ChangingGroups(LAYOUT, CALLS, (number, number, pa.float64(), pa.int32(), pa.int32()))
+    stage = Stage(operator, (Input(delay),), "", EVER)
+    states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
+    result: dict[tuple, tuple] = {}
+    for count, tasks in enumerate([*batches, [[END]]], 1):
+        packed = [packets(rows, BUCKETS) for rows in tasks]
+        for bucket in range(BUCKETS):
+            advanced = advance(stage, states[bucket], [blob for task in packed for blob in task.get(bucket, [])])
+            states[bucket] = advanced.state
+            for row in advanced.output.to_pylist():
+                key, values = key_of(row), tuple(row[call.name] for call in CALLS)
+                if row["change"] == Change.UPDATE_BEFORE:
+                    assert result.pop(key) == values
+                else:
+                    assert row["change"] in (Change.INSERT, Change.UPDATE_AFTER)
+                    assert key not in result
+                    result[key] = values
+        assert result == by_hand(used_rows(batches[:count], EVER))
