@@ -155,7 +155,6 @@ Query  stream  k string, n bigint, m bigint
           Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
 ====
-CREATE STREAM rates (currency STRING, rate DOUBLE, op STRING, since TIMESTAMP, WATERMARK FOR since AS since - INTERVAL '1' MINUTE, PRIMARY KEY (currency) DELETE WHEN op = 'd') USING csv OPTIONS (path '/data/rates');
 SELECT t.sym, r.rate FROM ticks t LEFT JOIN rates AS r FOR SYSTEM_TIME AS OF t.ts ON t.sym = r.currency AND t.qty > 3 WHERE t.active
 ----
 Query  stream  sym string, rate double
@@ -171,7 +170,6 @@ Query  stream  sym string, rate double
         Stream ticks  json  watermark ts - 10 seconds
       Stream rates  csv  watermark since - 1 minute
 ====
-CREATE STREAM rates (currency STRING, rate DOUBLE, op STRING, since TIMESTAMP, WATERMARK FOR since AS since - INTERVAL '1' MINUTE, PRIMARY KEY (currency) DELETE WHEN op = 'd') USING csv OPTIONS (path '/data/rates');
 SELECT t.sym, r.rate FROM ticks t JOIN rates FOR SYSTEM_TIME AS OF t.ts AS r ON t.sym = r.currency AND r.rate > 1
 ----
 Query  stream  sym string, rate double
