@@ -132,8 +132,8 @@ class _Planner:
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
-        root = join_tables_as_of(root, query.span)
         refuse_groups_beside(root)
+        root = join_tables_as_of(root, query.span)
         if query.emit is not None:
             root = with_emission(root, query.emit, self._checked)
         root = hoist_over(root, self._checked, query.span)

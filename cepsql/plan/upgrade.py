@@ -1,5 +1,6 @@
 """Whether a query whose text has changed can go on from the checkpoint of the text before."""
 
+import re
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -20,7 +21,7 @@ _WITH_MEMORY = (
 _KEPT = ("csv", "json", "parquet", "orc", "xml", "text", "avro", "kafka")
 """Formats of sources that keep what was read, so that it can be read again."""
 
-_OPERATORS = ("match", "deduplicate", "over", "windows", "join", "left join")
+_OPERATOR = re.compile(r"match|deduplicate|over|windows|(\w+ )?join")
 """What the descriptions of our operators are known by."""
 
 
@@ -70,7 +71,9 @@ def _arrangement(node: dict) -> object | None:
         if not node["streaming"]:
             return "a table"
         kept = {name: value for name, value in node.items() if name not in ("columns", "watermark")}
-        return kept if node["format"] in _KEPT else None
+        # What the clock showed in between is not kept.
+        heartbeat = any(str(part).startswith("heartbeat") for part in (node["watermark"] or [])[1:])
+        return kept if node["format"] in _KEPT and not heartbeat else None
     if "frame" in node:
         return None
     below = node["inputs"].values() if "sql" in node else node["inputs"]
@@ -78,7 +81,9 @@ def _arrangement(node: dict) -> object | None:
     if any(one is None for one in inputs):
         return None
     if "sql" not in node:
-        return [next(name for name in node if name in _OPERATORS), *inputs]
+        # When rows come out that the clock asks for, or before they are final, is not kept.
+        operator = next((name for name in node if _OPERATOR.fullmatch(name)), None)
+        return None if operator is None or "emit" in node else [operator, *inputs]
     if not _is_without_memory(node["sql"], len(inputs) > 1):
         return None
     return inputs[0] if len(inputs) == 1 else ["union", *inputs]

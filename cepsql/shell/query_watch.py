@@ -36,7 +36,7 @@ class QueryWatch:
         """Take what writes a line for the user, and what is told each new summary."""
         self._engine, self._announce, self._changed = engine, announce, changed
         self.summary = ""
-        self.failure: Failure | None = None
+        self._failed: tuple[str, str] | None = None
         self._states: dict[str, QueryState] = {}
         self._told: set[tuple[str, str | None, str]] = set()
         self._details: dict[str, str] = {}
@@ -51,6 +51,15 @@ class QueryWatch:
     def __exit__(self, *_) -> None:
         self._ended.set()
         logging.getLogger("cepsql").removeHandler(self._notices)
+
+    @property
+    def failure(self) -> Failure | None:
+        """The last failure that was announced, None if there was none."""
+        if self._failed is None:
+            return None
+        query, message = self._failed
+        # The account may come some moments after the state.
+        return Failure(query, message, self._details.get(query.lower()))
 
     @property
     def states(self) -> dict[str, QueryState]:
@@ -81,13 +90,13 @@ class QueryWatch:
             if state.state == LOST:
                 self._announce(f"query {name} is lost: {state.owner}, which ran it, is gone; START QUERY {name}")
                 continue
-            self.failure = Failure(name, state.error or "", self._details.get(name))
+            self._failed = name, state.error or ""
             first = (state.error or "").split("\n")[0]
             self._announce(f"query {name} failed: {first}; \\errverbose shows the rest")
 
     def _keep_detail(self, query: str, detail: str | None) -> None:
         if detail:
-            self._details[query] = detail
+            self._details[query.lower()] = detail
 
 
 def summarized(states: dict[str, QueryState]) -> str:

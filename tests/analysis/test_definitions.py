@@ -52,7 +52,7 @@ def test_a_view_keeps_types_and_event_time():
 
 def test_show():
     fresh = engine()
-    assert [row[0] for row in fresh.sql("SHOW STREAMS").rows] == ["orders", "raw", "ticks"]
+    assert [row[0] for row in fresh.sql("SHOW STREAMS").rows] == ["orders", "rates", "raw", "ticks"]
     assert [row[0] for row in fresh.sql("SHOW TABLES").rows] == ["companies", "trades", "words"]
     assert fresh.sql("SHOW VIEWS").rows == (
         ("busy", "SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 100"),

@@ -114,7 +114,7 @@ class FakeEngine:
     def cancel(self):
         self.cancelled.set()
 
-    def close(self):
+    def close(self, at_exit=False):
         self.closed = True
 
 

@@ -11,4 +11,4 @@ from cepsql.explain.text import explain_logical
 
 @pytest.mark.parametrize("case", params(Path(__file__).parent, "joins.sql"))
 def test_plan(case, update):
-    check(case, explain_logical(engine().query(case.text).plan), update)
+    check(case, explain_logical(engine().sql(case.text).plan), update)
