@@ -69,7 +69,7 @@ QUERIES |= {
     "nearest before": """SELECT a.*, b.ts AS bts, b.x AS y, b.s AS r FROM a LEFT ASOF JOIN b
         MATCH_CONDITION (a.ts >= b.ts) ON a.k = b.k AND b.x > 2 AND a.s <> 'c' WHERE a.d IS NOT NULL""",
     "strictly before, then a pattern": """SELECT * FROM (
-          SELECT a.k, a.ts, a.x, b.x AS y FROM a ASOF JOIN b MATCH_CONDITION (b.ts < a.ts) ON upper(a.k) = b.k || '')
+          SELECT a.k, a.ts, a.x, b.x AS y FROM a ASOF JOIN b MATCH_CONDITION (b.ts < a.ts) ON lower(a.k) = b.k)
         MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, x, y MEASURES A.y AS y, B.y AS z, B.ts AS ts
           PATTERN (A B) DEFINE B AS B.y <> A.y)""",
     "nearest after, and a join of it": """SELECT a.ts, b.ts AS bts, c.ts AS cts, b.d FROM a ASOF JOIN b
