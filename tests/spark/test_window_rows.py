@@ -70,6 +70,7 @@ def times(seed: str) -> list[datetime.datetime]:
 
 @pytest.fixture(params=["timestamp", "timestamp_ntz"])
 def engine(request, spark):
+    before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     kind, zone = request.param, ZoneInfo("Europe/Berlin")
     seconds = [at.replace(tzinfo=datetime.UTC).timestamp() for at in times(kind)]
@@ -78,7 +79,7 @@ def engine(request, spark):
     engine = cepsql.connect(spark)
     engine.register("rows", frame.selectExpr(f"CAST(ts AS {kind}) AS ts"))
     yield engine, [datetime.datetime.fromtimestamp(second, zone).replace(tzinfo=None) for second in seconds]
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    spark.conf.set("spark.sql.session.timeZone", before)
 
 
 def rows(engine, query: str) -> list[tuple]:
