@@ -147,12 +147,12 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
 
 
 def test_checkpoints_of_others_are_refused(tmp_path):
-    open_checkpoint(tmp_path / "mine", {"query": "f"})
-    open_checkpoint(tmp_path / "mine", {"query": "f"})
+    open_checkpoint(tmp_path / "mine", {"query": {"frame": "f"}})
+    open_checkpoint(tmp_path / "mine", {"query": {"frame": "f"}})
     with pytest.raises(OperationalError, match="different query"):
-        open_checkpoint(tmp_path / "mine", {"query": "g"})
+        open_checkpoint(tmp_path / "mine", {"query": {"frame": "g"}})
     with pytest.raises(OperationalError, match="holds other files"):
-        open_checkpoint(tmp_path, {"query": "f"})
+        open_checkpoint(tmp_path, {"query": {"frame": "f"}})
 
 
 def test_a_failure_in_the_callback_fails_the_query(spark, tmp_path):

@@ -41,11 +41,18 @@ def test_event_times_that_spark_has_no_watermark_for(engine, tmp_path, kind):
         "SELECT window(ts, '1 hour') AS w, COUNT(*) AS n FROM s GROUP BY 1",
         "SELECT k, session_window(ts, '1 hour') AS w, COUNT(*) AS n FROM s GROUP BY 1, 2",
         "SELECT DISTINCT k, ts FROM s",
-        "SELECT a.x FROM s AS a JOIN s AS b ON a.k = b.k AND b.ts = a.ts",
     ):
         with pytest.raises(cepsql.NotSupportedError, match=f"event time ts is {kind} and not TIMESTAMP") as caught:
             drained(engine.sql(sql))
         assert "CAST(ts AS TIMESTAMP)" in caught.value.hint
+    joined = "SELECT a.x FROM s AS a JOIN s AS b ON a.k = b.k AND b.ts = a.ts AND b.x = a.x"
+    if kind == "DATE":
+        with pytest.raises(cepsql.NotSupportedError, match="event times are DATE and DATE"):
+            engine.query(joined)
+    else:
+        alone = "SELECT x FROM s WHERE k IS NOT NULL AND ts IS NOT NULL AND x IS NOT NULL"
+        one, other = (sorted(row["x"] for row in drained(engine.sql(sql))) for sql in (joined, alone))
+        assert one == other and one
 
 
 @pytest.mark.parametrize("value", ["map('a', 1)", "array(map('a', 1))", "struct(map('a', 1))", "parse_json('1')"])
