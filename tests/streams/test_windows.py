@@ -1,5 +1,6 @@
 """Window functions and windows give what Spark gives over a table of the rows, whatever the micro-batches are."""
 
+import datetime
 import decimal
 import itertools
 from collections import Counter
@@ -137,8 +138,18 @@ def test_changes_add_up_to_the_table(name, spark):
     assert +found == expected
 
 
+@pytest.fixture
+def local_zone(spark):
+    """Let the session's clock show what the machine's does, by which pyspark takes and gives datetimes."""
+    before = spark.conf.get("spark.sql.session.timeZone")
+    offset = datetime.datetime(2026, 1, 1).astimezone().strftime("%z")
+    spark.conf.set("spark.sql.session.timeZone", f"{offset[:3]}:{offset[3:]}")
+    yield
+    spark.conf.set("spark.sql.session.timeZone", before)
+
+
 @pytest.mark.parametrize("name", QUERIES)
-def test_stream_equals_table(name, spark):
+def test_stream_equals_table(name, spark, local_zone):
     query, engine = QUERIES[name], cepsql.connect(spark)
     for seed in itertools.count(len(query)):
         rows = events(seed)
