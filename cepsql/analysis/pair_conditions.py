@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.guards import may_fail
 from cepsql.analysis.intervals import interval_micros, interval_type
-from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import spoken_function
 from cepsql.errors import NotSupportedError, Span
@@ -48,7 +48,7 @@ def check_pair_condition(condition: exp.Expr, place: Span | None) -> None:
 def _lowered(node: exp.Expr, take: Take, place: Span | None) -> Expression:
     node = node.unnest()
     sides = {column.table for column in node.find_all(exp.Column)}
-    if len(sides) == 1 and (isinstance(node, exp.Column) or not may_fail(node, _type_of)):
+    if len(sides) == 1 and (isinstance(node, exp.Column) or not may_fail(node, spoken_type)):
         return take(sides.pop(), node)
     constant = literal(node)
     if constant is not None:
@@ -73,8 +73,3 @@ def _lowered(node: exp.Expr, take: Take, place: Span | None) -> Expression:
         here,
         "any function of one side can be used, and many of both; those of conditions in DEFINE",
     )
-
-
-def _type_of(node: exp.Expr) -> str:
-    name = sql_of(node.type).lower() if node.type is not None else "unknown"
-    return "unknown" if name in ("null", "") else name

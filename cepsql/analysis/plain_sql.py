@@ -59,6 +59,12 @@ def annotate(query: exp.Query, schema: MappingSchema) -> None:
     _asked(query, lambda tree: annotate_types(tree, schema=schema, dialect=DIALECT))
 
 
+def spoken_type(expression: exp.Expr) -> str:
+    """Return the Spark type of an annotated expression, "unknown" where sqlglot cannot tell."""
+    name = sql_of(expression.type).lower() if expression.type is not None else "unknown"
+    return "unknown" if name in ("null", "") else name
+
+
 @cache
 def known_type(name: str) -> str:
     """Return a Spark type as sqlglot understands it, "unknown" for one that it does not know."""
@@ -99,3 +105,11 @@ def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
     if isinstance(condition, exp.And):
         return [part for side in (condition.left, condition.right) for part in conjuncts(side)]
     return [condition]
+
+
+def without_tables(expression: exp.Expr) -> exp.Expr:
+    """Return an expression whose columns have no table before their names."""
+    copy = expression.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", None)
+    return copy

@@ -10,7 +10,7 @@ import pyarrow as pa
 from cepsql.operators.null_keys import null_keys
 from cepsql.operators.pair_rows import LEFT, alone, pairs
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.columns import integers, one_chunk, take_rows
+from cepsql.ordered.columns import count_flags, integers, one_chunk, take_rows
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 
@@ -108,5 +108,4 @@ class AsOfJoin:
         """Return the rows of the left that wait; they are the last ones of their partitions."""
         if not waits.any():
             return None
-        waiting = np.concatenate([[0], np.cumsum(waits)])
-        return Keep(left.starts[1:] - (waiting[left.starts[1:]] - waiting[left.starts[:-1]]))
+        return Keep(left.starts[1:] - count_flags(waits, left.starts))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.operators.windows import windowed_rows
-from cepsql.ordered.columns import integers
+from cepsql.ordered.columns import count_flags, integers
 from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 
@@ -133,9 +133,7 @@ class ChangingWindows:
             output, published = self._changed(plain, after, over, published, old, new)
         due = self._due(after, published, new)
         kept = due > new if new != END_OF_TIME else np.zeros(len(due), bool)
-        gone = np.concatenate([[0], np.cumsum(~kept)])
-        starts = ordered.starts
-        first = starts[:-1] + gone[starts[1:]] - gone[starts[:-1]]
+        first = ordered.starts[:-1] + count_flags(~kept, ordered.starts)
         marks = {_PUBLISHED: pa.array(published), _DUE: pa.array(due)}
         return Step(output, [Keep(first, marks=marks)])
 

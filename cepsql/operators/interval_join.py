@@ -12,7 +12,7 @@ from cepsql.operators.null_keys import null_keys
 from cepsql.operators.pair_condition import PairCondition
 from cepsql.operators.pair_rows import LEFT, RIGHT, alone, pairs
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.columns import integers, take_rows
+from cepsql.ordered.columns import count_flags, integers, take_rows
 from cepsql.ordered.operator import Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 
@@ -157,8 +157,8 @@ class IntervalJoin:
 
     def _pending(self, ordered: OrderedRows, side: int, null: np.ndarray, bound: int) -> np.ndarray:
         """Keep the rows that rows to come can meet: those come at the bound + 1 or later."""
-        over = np.concatenate([[0], np.cumsum(integers(ordered.rows["t"]) <= bound - self._reach(side))])
-        first = ordered.starts[:-1] + over[ordered.starts[1:]] - over[ordered.starts[:-1]]
+        over = integers(ordered.rows["t"]) <= bound - self._reach(side)
+        first = ordered.starts[:-1] + count_flags(over, ordered.starts)
         return np.where(null, ordered.starts[1:], first)
 
     def _single(self, rows: pa.Table, places: np.ndarray, side: int) -> pa.Table:

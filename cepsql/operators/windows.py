@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.columns import integers, take_rows
+from cepsql.ordered.columns import count_flags, integers, take_rows
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 
@@ -68,8 +68,7 @@ class FixedWindows:
         place, begin = np.concatenate(places), np.concatenate(begins)
         output = windowed_rows(ordered, _DUE, place, begin, begin + self.size)
         due = self._due(times, latest, new)
-        over = np.concatenate([[0], np.cumsum(due == NEVER)])
-        first = ordered.starts[:-1] + over[ordered.starts[1:]] - over[ordered.starts[:-1]]
+        first = ordered.starts[:-1] + count_flags(due == NEVER, ordered.starts)
         return Step(output, [Keep(first, marks={_DUE: pa.array(due)})])
 
     def _due(self, times: np.ndarray, latest: np.ndarray, bound: int) -> np.ndarray:
@@ -118,8 +117,7 @@ class Sessions:
         closed = end <= new
         place = np.flatnonzero(closed[session])
         output = windowed_rows(ordered, None, place, times[first][session[place]], end[session[place]])
-        over = np.concatenate([[0], np.cumsum(closed[session])])
-        return Step(output, [Keep(starts[:-1] + over[starts[1:]] - over[starts[:-1]])])
+        return Step(output, [Keep(starts[:-1] + count_flags(closed[session], starts))])
 
 
 @dataclass(frozen=True)
@@ -154,8 +152,7 @@ class GivenWindows:
         closed = end <= new + 1
         places = np.flatnonzero(closed)
         output = windowed_rows(ordered, None, places, self._bound(ordered, 0)[places], end[places])
-        over = np.concatenate([[0], np.cumsum(closed)])
-        return Step(output, [Keep(starts[:-1] + over[starts[1:]] - over[starts[:-1]])])
+        return Step(output, [Keep(starts[:-1] + count_flags(closed, starts))])
 
     def _bound(self, ordered: OrderedRows, number: int) -> np.ndarray:
         return integers(pc.cast(ordered.rows[self.bounds[number]], pa.int64()))

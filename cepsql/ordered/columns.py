@@ -89,3 +89,9 @@ def _plain(type_: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(type_):
         return pa.struct([pa.field(f.name, _plain(f.type)) for f in type_])
     return type_
+
+
+def count_flags(flags: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return how many rows of each partition flags mark; `starts` as of `cepsql.ordered.operator.OrderedRows`."""
+    before = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
+    return before[starts[1:]] - before[starts[:-1]]

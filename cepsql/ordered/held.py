@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.columns import compact, integers, take_rows
+from cepsql.ordered.columns import compact, count_flags, integers, take_rows
 from cepsql.ordered.keys import find_keys
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows
 from cepsql.ordered.row_layout import END_OF_TIME
@@ -26,8 +26,7 @@ def context_sizes(rows: pa.Table, starts: np.ndarray) -> np.ndarray:
     """Return how many rows of each partition are context; they are its first rows."""
     if len(starts) == 1 or not pc.any(rows[CONTEXT]).as_py():
         return np.zeros(len(starts) - 1, np.int64)
-    summed = np.concatenate([[0], np.cumsum(integers(rows[CONTEXT]).astype(np.int64))])
-    return summed[starts[1:]] - summed[starts[:-1]]
+    return count_flags(integers(rows[CONTEXT]), starts)
 
 
 def is_due(deadlines: np.ndarray, old: int, new: int) -> np.ndarray:

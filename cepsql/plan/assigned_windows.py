@@ -5,12 +5,13 @@ by windows reads rows that an ordered operator has kept until their window was o
 window's columns.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
 from cepsql.analysis.assigned_windows import CUMULATING, HOPPING, SESSION, AssignedWindows, plan_assigned_windows
+from cepsql.analysis.plain_sql import without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, resolve, table_name
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, SessionWindow, Window, plan_window_groups
@@ -18,22 +19,12 @@ from cepsql.analysis.window_sql import windowed_query
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import Query, WindowClause
 from cepsql.operators.windows import END, START, TIME
+from cepsql.plan.join_order import relations
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, RowWindows, Sql, WindowAggregate
-from cepsql.plan.reader import Reader
-
-Checked = Callable[[Reader, Sql, str], Sql]
-"""Returns the input of an operator as it can be read in order, or raises what is wrong with it."""
+from cepsql.plan.reader import Checked, Reader, RowsInOrder
 
 _HELD = "__held"
-
-
-@dataclass(frozen=True)
-class RowsInOrder:
-    """What reads rows in the order of their event time, as a reader of them."""
-
-    order_by: tuple[exp.Ordered, ...]
-    span: Span
 
 
 def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
@@ -85,7 +76,7 @@ def _keys_beside(table: exp.Table) -> tuple[exp.Expr, ...]:
     group = select.args.get("group")
     keys = [_written_key(key, select) for key in (group.expressions if group is not None else ())]
     windows = [key for key in keys if isinstance(key, exp.Column) and key.name.lower() in (START, END, TIME)]
-    return tuple(_without_table(key) for key in keys if key not in windows) if windows else ()
+    return tuple(without_tables(key) for key in keys if key not in windows) if windows else ()
 
 
 def _written_key(key: exp.Expr, select: exp.Select) -> exp.Expr:
@@ -99,13 +90,6 @@ def _written_key(key: exp.Expr, select: exp.Select) -> exp.Expr:
     return key
 
 
-def _without_table(key: exp.Expr) -> exp.Expr:
-    plain = key.copy()
-    for column in plain.find_all(exp.Column):
-        column.set("table", None)
-    return plain
-
-
 def traced_window(column: exp.Expr, select: exp.Select, nodes: Mapping[str, Node]) -> Sql | None:
     """Return the rows with windows of which a column of what a SELECT reads is START, END or TIME, None if it is not.
 
@@ -113,7 +97,7 @@ def traced_window(column: exp.Expr, select: exp.Select, nodes: Mapping[str, Node
     """
     if not isinstance(column, exp.Column):
         return None
-    item = next((item for item in _items(select) if item.alias_or_name.lower() == column.table.lower()), None)
+    item = next((item for item in relations(select) if item.alias_or_name.lower() == column.table.lower()), None)
     if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Select):
         return _traced_output(column.name, item.this, nodes)
     node = nodes.get(flat_name(table_name(item))) if isinstance(item, exp.Table) else None
@@ -142,7 +126,7 @@ def _has_sets(select: exp.Select) -> bool:
 def read_windows(select: exp.Select, nodes: Mapping[str, Node]) -> tuple[exp.Table, RowWindows] | None:
     """Return the one relation with windows that a SELECT reads itself; None if there is none."""
     tables = {
-        table: nodes.get(flat_name(table_name(table))) for table in _items(select) if isinstance(table, exp.Table)
+        table: nodes.get(flat_name(table_name(table))) for table in relations(select) if isinstance(table, exp.Table)
     }
     found = [(table, n.windows) for table, n in tables.items() if isinstance(n, Sql) and n.windows is not None]
     return found[0] if len(found) == 1 else None
@@ -201,7 +185,7 @@ def _column_below(name: str, query: exp.Select, nodes: Mapping[str, Node]) -> st
     column = item.unalias() if item is not None else None
     if not isinstance(column, exp.Column) or traced_window(column, query, nodes) is None:
         return None
-    source = next(item for item in _items(query) if item.alias_or_name.lower() == column.table.lower())
+    source = next(item for item in relations(query) if item.alias_or_name.lower() == column.table.lower())
     if isinstance(source, exp.Subquery):
         assert isinstance(source.this, exp.Select)
         return _column_below(column.name, source.this, nodes)
@@ -247,11 +231,6 @@ def _traced_output(name: str, select: exp.Select, nodes: Mapping[str, Node]) -> 
         return None
     item = next((item for item in select.selects if item.alias_or_name.lower() == name.lower()), None)
     return traced_window(item.unalias(), select, nodes) if item is not None else None
-
-
-def _items(select: exp.Select) -> list[exp.Expr]:
-    first = select.args.get("from_")
-    return [*([first.this] if first is not None else []), *(join.this for join in select.args.get("joins") or [])]
 
 
 def _held(windows: RowWindows, given: str, checked: Checked) -> Sql:

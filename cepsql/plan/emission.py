@@ -10,7 +10,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
 from cepsql.plan.group_changes import hoist_changing_groups
 from cepsql.plan.nodes import Sql, WindowAggregate, walk
-from cepsql.plan.over import Checked
+from cepsql.plan.reader import Checked
 from cepsql.plan.window_groups import hoist_emitted_groups, window_call
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}

@@ -6,16 +6,16 @@ from sqlglot import exp
 
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.group_changes import plan_group_changes
-from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.running_calls import running_call, with_plain_argument
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.operators.running import RunningCall
-from cepsql.plan.assigned_windows import RowsInOrder, refuse_grouping_sets
+from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.nodes import ChangingGroups, Node, Sql
-from cepsql.plan.over import Checked
-from cepsql.plan.rows_below import RowsBelow, hoist_selects, read_nodes, spoken_type
+from cepsql.plan.reader import Checked, RowsInOrder
+from cepsql.plan.rows_below import RowsBelow, hoist_selects, read_nodes
 from cepsql.plan.window_groups import aggregates_of, over_groups
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")

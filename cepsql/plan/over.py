@@ -9,16 +9,13 @@ from sqlglot import exp
 
 from cepsql.analysis.frames import reach_of
 from cepsql.analysis.over import is_whole, plan_over
-from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.running_calls import with_plain_argument
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.plan.nodes import Node, Over, Sql
-from cepsql.plan.reader import Reader
-from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes, spoken_type
-
-Checked = Callable[[Reader, Sql, str], Sql]
-"""Returns the input of an operator as it can be read in order, or raises what is wrong with it."""
+from cepsql.plan.reader import Checked
+from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
 
 
 def hoist_over(below: Sql, checked: Checked, place: Span) -> Sql:
@@ -211,7 +208,4 @@ def named_item(item: exp.Expr) -> exp.Expr:
     """Return an item of the outermost SELECT; one without a name gets that of its text."""
     if not re.fullmatch(r"_col_\d+", item.alias):
         return item
-    plain = item.unalias().copy()
-    for column in plain.find_all(exp.Column):
-        column.set("table", None)
-    return exp.alias_(item.unalias().copy(), sql_of(plain), quoted=True)
+    return exp.alias_(item.unalias().copy(), sql_of(without_tables(item.unalias())), quoted=True)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.errors import Span
@@ -100,12 +99,6 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span) -> Sql:
         else:
             select.replace(outer)
     return Sql(query, read_nodes(query, nodes), below.view) if found else below
-
-
-def spoken_type(expression: exp.Expr) -> str:
-    """Return the Spark type of an annotated expression, "unknown" where sqlglot cannot tell."""
-    name = sql_of(expression.type).lower() if expression.type is not None else "unknown"
-    return "unknown" if name in ("null", "") else name
 
 
 def read_nodes(query: exp.Query, nodes: Mapping[str, Node]) -> dict[str, Node]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from cepsql.analysis.pair_conditions import check_pair_condition
-from cepsql.analysis.plain_sql import conjuncts
+from cepsql.analysis.plain_sql import conjuncts, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
@@ -19,8 +19,7 @@ from cepsql.plan.join_condition import JoinCondition, only_side, split_condition
 from cepsql.plan.join_order import relations, streams_first
 from cepsql.plan.markers import join_kind
 from cepsql.plan.nodes import LATER, AsOfJoin, IntervalJoin, Node, Sql, StreamJoin, missing_time
-from cepsql.plan.over import Checked
-from cepsql.plan.reader import Reader
+from cepsql.plan.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.rows_below import hoist_selects, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
@@ -180,7 +179,7 @@ class _Joining:
             # Rows without a partner fail the condition on both times.
             kind = JoinKind.INNER
         asked = on + pushed if kind == JoinKind.INNER else on
-        rest = [part for part in where if not any(part is other for other in asked)]
+        rest = _without(where, asked)
         left, right, condition = self._timed(left, right, asked, place)
         keys, pairs = list(condition.keys), condition.further
         if kind == JoinKind.INNER:
@@ -189,7 +188,7 @@ class _Joining:
         else:
             kept = [part for part in rest if plain_later and only_side(part, [left.alias]) is not None]
             if kind != JoinKind.FULL:
-                left, rest = left.where(kept), [part for part in rest if not any(part is other for other in kept)]
+                left, rest = left.where(kept), _without(rest, kept)
                 right = right.where(condition.own[1])
             keys += _meeting(condition, kind)
         conditions = tuple(_of_pair(part, left.alias, right.alias) for part in pairs)
@@ -221,7 +220,7 @@ class _Joining:
         where = conjuncts(self.select.args["where"].this) if self.select.args.get("where") else []
         plain_later = all(join_kind(join) in _KEEP_ROWS for join in later)
         kept = [part for part in where if plain_later and only_side(part, [left.alias]) is not None]
-        rest = [part for part in where if not any(part is other for other in kept)] + list(condition.after)
+        rest = [*_without(where, kept), *condition.after]
         keys = list(condition.keys)
         if kind == "LEFT":
             keys += [(_if(condition.own[0]), exp.true())] if condition.own[0] else []
@@ -306,7 +305,7 @@ class _Joining:
     def _read(self, side: Sql, order: tuple[str, ...], place: Span) -> Sql:
         """Return the rows of a side followed by one of these columns, if it has that event time."""
         items = tuple(exp.Ordered(this=exp.column(name), nulls_first=True) for name in order)
-        return self.checked(_Rows(items, place), side, "JOIN")
+        return self.checked(RowsInOrder(items, place), side, "JOIN")
 
     def _compared(self, item: exp.Expr) -> list[str]:
         """Return the columns of a relation that conditions compare with others and that may be event times."""
@@ -369,12 +368,9 @@ class _Joining:
         return True
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """A join as a reader of the rows of a side."""
-
-    order_by: tuple[exp.Ordered, ...]
-    span: Span
+def _without(parts: Iterable[exp.Expr], taken: Collection[exp.Expr]) -> list[exp.Expr]:
+    """Return the conditions that are not among those taken; equal ones are told apart."""
+    return [part for part in parts if not any(part is other for other in taken)]
 
 
 def _refuse_others(on: Iterable[exp.Expr], sides: set[str], place: Span) -> None:
@@ -426,16 +422,8 @@ def _of_pair(condition: exp.Expr, left: str, right: str) -> exp.Expr:
     return copy
 
 
-def _plain(expression: exp.Expr) -> exp.Expr:
-    """Return an expression over the columns of one side without the side's name."""
-    copy = expression.copy()
-    for column in list(copy.find_all(exp.Column)):
-        column.set("table", None)
-    return copy
-
-
 def _plain_keys(keys: Iterable[tuple[exp.Expr, exp.Expr]]) -> tuple[tuple[exp.Expr, exp.Expr], ...]:
-    return tuple((_plain(one), _plain(other)) for one, other in keys)
+    return tuple((without_tables(one), without_tables(other)) for one, other in keys)
 
 
 def _placed(name: exp.Identifier, column: exp.Column) -> exp.Identifier:

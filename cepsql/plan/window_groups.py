@@ -11,6 +11,7 @@ from sqlglot import exp
 from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.assigned_windows import CUMULATING, SESSION, TUMBLING, AssignedWindows
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
+from cepsql.analysis.plain_sql import spoken_type
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, flatten_names
 from cepsql.analysis.window_groups import GivenWindow, Instants, Window, plan_window, plan_window_groups
@@ -19,7 +20,6 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.windows import END, START, TIME
 from cepsql.plan.assigned_windows import (
-    RowsInOrder,
     fixed_window,
     group_keys,
     read_windows,
@@ -28,9 +28,9 @@ from cepsql.plan.assigned_windows import (
 )
 from cepsql.plan.calendar_windows import calendar_windows
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
-from cepsql.plan.over import Checked, named_item
-from cepsql.plan.reader import Reader
-from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes, spoken_type
+from cepsql.plan.over import named_item
+from cepsql.plan.reader import Checked, Reader, RowsInOrder
+from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
 
 _WINDOWS = ("WINDOW", "SESSION_WINDOW")
 _BOUNDS = (START, END, TIME)

@@ -38,7 +38,7 @@ def check_files(spark: Path) -> None:
 
 def last_committed(spark: str | Path) -> int | None:
     """Return the number of the last micro-batch that Spark has committed in its checkpoint, None before the first."""
-    return max((int(path.name) for path in (Path(spark) / "commits").glob("*") if path.name.isdigit()), default=None)
+    return _last_number(Path(spark) / "commits")
 
 
 def is_between_batches(spark: Path) -> bool:
@@ -48,8 +48,7 @@ def is_between_batches(spark: Path) -> bool:
 
 def last_planned(spark: Path) -> int | None:
     """Return the number of the last micro-batch that Spark has planned in its checkpoint, None before the first."""
-    planned = _last(spark / "offsets")
-    return None if planned is None else int(planned.name)
+    return _last_number(spark / "offsets")
 
 
 def drop_planned(spark: Path, *begun: int | None) -> None:
@@ -78,6 +77,11 @@ def explained(error: Error, folder: Path) -> Error:
 def _damaged(spark: Path, file: Path) -> OperationalError:
     what = "is damaged" if file.exists() else "is missing"
     return OperationalError(f"the checkpoint {spark.parent} cannot be gone on from: its file {file} {what}", hint=_HINT)
+
+
+def _last_number(folder: Path) -> int | None:
+    last = _last(folder)
+    return None if last is None else int(last.name)
 
 
 def _last(folder: Path) -> Path | None:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.pair_conditions import lower_pair_condition
-from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.plain_sql import sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.operators.interval_join import IntervalJoin as JoinOperator
 from cepsql.operators.interval_join import JoinKind
@@ -62,12 +62,8 @@ class _Taken:
 
     def _take(self, prefix: str, expression: exp.Expr) -> PairColumn:
         side = int(prefix == RIGHT)
-        plain = expression.copy()
-        for column in list(plain.find_all(exp.Column)):
-            if column.parent is not None:
-                column.set("table", None)
+        plain = without_tables(expression)
         if isinstance(plain, exp.Column):
-            plain.set("table", None)
             name, time = plain.name.lower(), self.node.side(side).properties.event_time.column.lower()
             if name == time:
                 return PairColumn(side, "t")
