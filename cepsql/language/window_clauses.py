@@ -170,7 +170,7 @@ def _split(text: Text, begin: int, end: int) -> list[list[SqlToken]]:
 def _add_length(
     text: Text, lengths: dict[str, exp.Expr], word: str, tokens: list[SqlToken], known: tuple[str, ...]
 ) -> None:
-    place = next(i for i, token in enumerate(text.tokens) if token.start == tokens[0].start)
+    place = _index(text, tokens[0])
     if word not in known:
         raise text.error(
             f"this kind of window has no {word}", place - len(word.split()), place, "it has " + ", ".join(known)
@@ -184,7 +184,7 @@ def _interval(text: Text, tokens: list[SqlToken]) -> exp.Expr:
     """Read a length: INTERVAL '5' MINUTES, 5 MINUTES or '5 minutes'."""
     first = tokens[0]
     place = Span(first.start, tokens[-1].end + 1)
-    begin = next(i for i, token in enumerate(text.tokens) if token.start == first.start)
+    begin = _index(text, first)
     if text.word(begin) != "INTERVAL":
         tokens = [made_token(TokenType.INTERVAL, "INTERVAL", first), *tokens]
     found = parse_island(text, tokens, exp.Condition)
@@ -197,7 +197,7 @@ def _interval(text: Text, tokens: list[SqlToken]) -> exp.Expr:
 def _column(text: Text, tokens: list[SqlToken]) -> exp.Column:
     found = parse_island(text, tokens, exp.Condition)
     if not isinstance(found, exp.Column):
-        begin = next(i for i, token in enumerate(text.tokens) if token.start == tokens[0].start)
+        begin = _index(text, tokens[0])
         raise text.error("the event time is the name of a column", begin, begin + len(tokens))
     return found
 
@@ -210,3 +210,8 @@ def _slice(text: Text, island: Token | Tree) -> list[SqlToken]:
 def _begin(token: Token | Tree) -> int:
     assert isinstance(token, Token) and token.start_pos is not None
     return token.start_pos
+
+
+def _index(text: Text, token: SqlToken) -> int:
+    """Return the place of a token among those of the text."""
+    return next(i for i, known in enumerate(text.tokens) if known.start == token.start)

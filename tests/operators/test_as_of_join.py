@@ -6,10 +6,11 @@ import pyarrow as pa
 from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from late_rows import on_time
 
 from cepsql.operators.as_of_join import AsOfJoin
 from cepsql.ordered.packet import pack
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, OrderColumn, RowLayout
+from cepsql.ordered.row_layout import END_OF_TIME, Column, OrderColumn, RowLayout
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
 
@@ -39,17 +40,6 @@ def batches(draw):
             sides.append(rows)
         found.append(sides)
     return found
-
-
-def on_time(given, delays):
-    greatest, bound, used = [BEGINNING] * 2, BEGINNING, ([], [])
-    for sides in given:
-        for side, rows in enumerate(sides):
-            used[side].extend(row for row in rows if row["t"] > bound)
-            greatest[side] = max([greatest[side], *(row["t"] for row in rows)])
-        if BEGINNING not in greatest:
-            bound = max(bound, min(g - d for g, d in zip(greatest, delays, strict=True)))
-    return used
 
 
 def nearest(row, others, forward, strict, deletions):

@@ -8,6 +8,7 @@ import pytest
 from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from late_rows import on_time
 
 from cepsql.operators.interval_join import IntervalJoin, JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
@@ -73,17 +74,6 @@ def run(stage, given):
             assert advanced.counts.counters["pairs"] + advanced.counts.counters["unmatched"] == len(rows)
             output += rows
         yield output, advanced.bound, dict(states)
-
-
-def on_time(given, delays):
-    greatest, bound, used = [BEGINNING] * 2, BEGINNING, ([], [])
-    for sides in given:
-        for side, rows in enumerate(sides):
-            used[side].extend(row for row in rows if row["t"] > bound)
-            greatest[side] = max([greatest[side], *(row["t"] for row in rows)])
-        if BEGINNING not in greatest:
-            bound = max(bound, min(g - d for g, d in zip(greatest, delays, strict=True)))
-    return used
 
 
 def meet(one: dict, other: dict) -> bool:
