@@ -10,6 +10,7 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.catalog import Registered, Source
+from cepsql.explain.changes import change_lines
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
 from cepsql.operators.interval_join import JoinKind
@@ -37,12 +38,16 @@ from cepsql.plan.nodes import (
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
+    LabelledChanges,
     Match,
     Node,
     Over,
     Read,
+    RetractingGroups,
     SparkWatermark,
     Sql,
+    TableJoin,
+    Upserts,
     WindowAggregate,
     inputs,
 )
@@ -129,6 +134,10 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
                 "  state: for every key what each aggregate needs to go on, for ever",
                 f"  emit: groups whenever they change, with what each row does in {OPERATION}",
             ]
+        case Upserts() | RetractingGroups() | TableJoin():
+            lines = change_lines(node)
+        case LabelledChanges():
+            lines = [f"Changes  with what each does in {OPERATION}"]
         case _:
             lines = [f"Sql  {_query(node)}"]
     for below in inputs(node):

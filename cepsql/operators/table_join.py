@@ -58,7 +58,7 @@ class TableJoin:
             return Step(pa.table({}), [None, None], sections)
         keys, null = self._keys(rows)
         left, right = (
-            _Side(rows[side], sections.get(name), self.left.key_names, keys, self.schemas[side])
+            _Side(rows[side], sections.get(name), (LEFT, RIGHT)[side], self.left.key_names, keys, self.schemas[side])
             for side, name in enumerate(_SECTIONS)
         )
         parts = []
@@ -115,11 +115,13 @@ class _Side:
         self,
         ordered: OrderedRows | None,
         stored: pa.Table | None,
+        prefix: str,
         names: list[str],
         keys: list[pa.Array],
         schema: pa.Schema,
     ):
-        self._names, self._given = names, schema.names
+        # Columns that are remembered under equal names have equal types.
+        self._names, self._given, self._prefix = names, schema.names, prefix
         fields = [*schema, pa.field(IDENTITY, pa.string())]
         tables, groups, weights, numbers = [], [], [], []
         self._others: pa.Table | None = None
@@ -130,7 +132,8 @@ class _Side:
             mine = group >= 0
             self._others = stored.filter(pa.array(~mine))
             old = stored.filter(pa.array(mine))
-            tables.append(old.select([field.name for field in fields]))
+            columns = [field.name for field in fields]
+            tables.append(old.select([prefix + name for name in columns]).rename_columns(columns))
             groups.append(group[mine])
             weights.append(np.zeros(old.num_rows, np.int64))
             numbers.append(integers(old[_NUMBER]) if old.num_rows else np.zeros(0, np.int64))
@@ -141,8 +144,8 @@ class _Side:
             numbers.append(np.zeros(ordered.rows.num_rows, np.int64))
         rows = stack(tables) if tables else pa.schema(fields).empty_table()
         group = np.concatenate([*groups, np.zeros(0, np.int64)])
-        columns = [one_chunk(column) for column in rows.columns]
-        first, change, codes = net_rows([pa.array(group), *columns], np.concatenate([*weights, np.zeros(0, np.int64)]))
+        values = [one_chunk(column) for column in rows.columns]
+        first, change, codes = net_rows([pa.array(group), *values], np.concatenate([*weights, np.zeros(0, np.int64)]))
         was = np.zeros(len(first), np.int64)
         np.add.at(was, codes, np.concatenate([*numbers, np.zeros(0, np.int64)]))
         order = np.argsort(group[first], kind="stable")
@@ -173,7 +176,7 @@ class _Side:
         group = pa.array(self.group[there])
         columns = {name: key.take(group) for name, key in zip(self._names, keys, strict=True)}
         rows = self.rows.take(pa.array(there))
-        columns |= {name: one_chunk(rows[name]) for name in rows.column_names}
+        columns |= {self._prefix + name: one_chunk(rows[name]) for name in rows.column_names}
         mine = pa.table({**columns, _NUMBER: pa.array(self.now[there])})
         return mine if self._others is None else stack([self._others, mine])
 

@@ -27,6 +27,10 @@ MALFORMED = "__malformed"
 WHOLE = "__whole"
 """Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
 
+ARRIVAL = "__arrival"
+"""The column of a stream with a PRIMARY KEY that grows as its rows were written, where that is known: a
+file and a part of it as text, in which rows come in their order, or an offset."""
+
 _TABLE = "table"
 _CORRUPT = "__corrupt"
 _RECORD = "__record"
@@ -134,11 +138,23 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
         selected.append(MALFORMED)
     elif _CORRUPT in frame.columns:
         selected.append(_malformed(source))
+    if source.key and (arrival := _arrival(source, frame)) is not None:
+        selected.append(f"{arrival} AS {ARRIVAL}")
     if source.late_rows is None:
         return frame.selectExpr(*selected)
     record = _CORRUPT if _CORRUPT in frame.columns else "CAST(NULL AS STRING)"
     read = frame.selectExpr(*selected, f"{record} AS {_RECORD}")
     return read.selectExpr(*(quoted(name) for name in read.columns if name != _RECORD), whole_row(source, _RECORD))
+
+
+def _arrival(source: Source, frame: DataFrame) -> str | None:
+    """Return the SQL of a column that grows in the order in which rows were written, None if nobody knows that."""
+    if ARRIVAL in frame.columns:
+        return ARRIVAL
+    if source.format.lower() not in _SCHEMA_ACCEPTED | {"text"}:
+        return None
+    written, block = "unix_micros(_metadata.file_modification_time)", "_metadata.file_block_start"
+    return f"concat(lpad({written}, 20, '0'), _metadata.file_path, lpad({block}, 20, '0'))"
 
 
 def whole_row(source: Source, record: str) -> str:
