@@ -164,8 +164,9 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
+    from cepsql.spark.names import ARRIVAL
     from cepsql.spark.replay import replay_source
-    from cepsql.spark.source import ARRIVAL, MALFORMED, whole_row
+    from cepsql.spark.source import MALFORMED, whole_row
 
     read = [column for column in source.columns if column.expression is None]
     frame = replay_source(spark, folder, ", ".join(f"`{column.name}` STRING" for column in read))

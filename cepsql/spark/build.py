@@ -58,7 +58,7 @@ from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.over import over_stream
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.settings import is_chain
-from cepsql.spark.source import ARRIVAL, MALFORMED, WHOLE, observe_source, quoted, read_source
+from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source, single_changes
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
 from cepsql.spark.stream_join import join_stream
@@ -217,7 +217,7 @@ class _Builder:
         """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
         streaming = node.properties.streaming
         return [
-            self._read(below.relation).drop(ARRIVAL) if isinstance(below, Read) else self.frame(below, streaming)
+            self._events(below.relation) if isinstance(below, Read) else self.frame(below, streaming)
             for below in node.inputs
         ]
 
@@ -316,7 +316,7 @@ class _Builder:
 
     def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
         """Return a relation for plain SQL: without malformed rows, which are counted, and with Spark's watermark."""
-        frame = self._read(relation).drop(ARRIVAL)
+        frame = self._events(relation)
         if not relation.streaming:
             return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
         name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
@@ -333,6 +333,11 @@ class _Builder:
             self.untimed.append(relation)
             return frame
         return with_watermark(frame, relation.watermark, self.control)
+
+    def _events(self, relation: Source | Registered) -> DataFrame:
+        """Return the rows of a relation, each by itself."""
+        frame = self._read(relation)
+        return single_changes(relation, frame) if isinstance(relation, Source) and relation.key else frame
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         if relation.name.lower() in self.replaced:

@@ -28,9 +28,10 @@ from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upser
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.join_rows import key_types
+from cepsql.spark.names import ARRIVAL, DELETED, quoted
 from cepsql.spark.over import running_type
 from cepsql.spark.rows import incomparable, layout_columns
-from cepsql.spark.source import ARRIVAL, MALFORMED, quoted
+from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import CHANGE as STAGE_CHANGE
 from cepsql.spark.stage import PLACE, Feed, run_stage, stage_rows
 from cepsql.spark.worker import settle
@@ -52,7 +53,9 @@ _OPERATIONS = pa.array([_SPOKEN[change] for change in Change])
 def upserts(node: Upserts, feed: Feed, observation: str, buckets: Buckets | None) -> DataFrame:
     """Return the changes of the table that a stream with a PRIMARY KEY makes."""
     source, frame = node.stream, feed.frame
-    gone = f"coalesce(({source.deletion or 'false'}), false)"
+    said = [DELETED] if DELETED in frame.columns else []
+    said += [f"coalesce(({source.deletion}), false)"] if source.deletion is not None else []
+    gone = " OR ".join(said) or "false"
     key_names = {name.lower() for name in source.key}
     given = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE)]
     plain = [name for name in given if name.lower() not in key_names]

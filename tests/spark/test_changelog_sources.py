@@ -1,0 +1,95 @@
+"""Tables that change, read from files: the order of their changes, deletions, envelopes of Debezium."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from cepsql.engine import connect
+
+
+@pytest.fixture
+def engine(spark):
+    return connect(spark, catalog="")
+
+
+def write(folder: Path, name: str, lines: list[str], time: int) -> None:
+    folder.mkdir(exist_ok=True)
+    hidden = folder / f".{name}"
+    hidden.write_text("\n".join([*lines, ""]))
+    os.utime(hidden, (time, time))
+    hidden.rename(folder / name)
+
+
+def contents(query, checkpoint: Path) -> tuple[set, tuple]:
+    """Return the rows that the changes of a drained query leave, and what was counted."""
+    table: list[tuple] = []
+
+    def apply(rows, _):
+        changes = [(change.pop("op"), tuple(change.values())) for change in rows.to_pylist()]
+        for op, row in changes:
+            table.remove(row) if op.startswith("-") else None
+        table.extend(row for op, row in changes if op.startswith("+"))
+
+    with query.start(apply, checkpoint=checkpoint, drain=True) as standing:
+        standing.await_(120)
+        progress = standing.progress
+    counts = progress.rows_read, progress.rows_used, progress.rows_malformed, progress.counters["outdated"]
+    return set(table), counts
+
+
+@pytest.mark.parametrize("limit", ["", ", maxFilesPerTrigger 1"])
+def test_what_a_file_says_last_counts(engine, tmp_path, limit):
+    folder = tmp_path / "in"
+    # Without an event time files count in the order of their times, and rows in that of the file.
+    write(folder, "z.csv", ["1,first", "2,kept", "1,second", "3,gone", ",nobody"], 1_000)
+    write(folder, "a.csv", ["1,third", "3,", "4,new", "4,newer", "9,"], 2_000)
+    engine.sql(f"""CREATE STREAM s (id INT, name STRING, PRIMARY KEY (id) DELETE WHEN name IS NULL)
+                   USING csv OPTIONS (path '{folder}'{limit})""")
+    table, counts = contents(engine.query("SELECT name, id FROM s EMIT CHANGES"), tmp_path / "checkpoint")
+    assert table == {("third", 1), ("kept", 2), ("newer", 4)}
+    assert counts == (10, 9, 1, 0)
+
+
+def envelope(op: str, before=None, after=None, schema: bool = False, ms: int = 0, **further) -> str:
+    change = {"before": before, "after": after, "op": op, "ts_ms": ms, **further}
+    return json.dumps({"schema": {"type": "struct"}, "payload": change} if schema else change)
+
+
+DEBEZIUM = [
+    envelope("r", after={"id": 1, "owner": "ann"}, ms=5),
+    envelope("c", after={"id": 2, "owner": "bob", "more": [1]}, ms=5, schema=True, source={"lsn": 7}),
+    envelope("c", after={"id": 3, "owner": "cyd"}, ms=6),
+    envelope("u", after={"id": 1, "owner": "Ann"}, ms=6),
+    envelope("u", before={"id": 3, "owner": "cyd"}, after={"id": 3, "owner": None}, ms=6),
+    envelope("d", before={"id": 2, "owner": None}, ms=7),
+    envelope("d", before={"id": 2, "owner": None}, ms=7),
+    envelope("d", before={"id": 99}, ms=7),
+]
+BROKEN = [
+    envelope("u", before={"id": 1}),
+    envelope("d", after={"id": 1}),
+    envelope("x", after={"id": 1, "owner": "x"}),
+    envelope("c", after={"owner": "nobody"}),
+    envelope("c", after={"id": "one", "owner": "nobody"}),
+    json.dumps({"after": {"id": 1}}),
+    "[1]",
+    '{"before": ',
+    "null",
+]
+
+
+TIME = ", ms BIGINT METADATA FROM 'ts_ms', at TIMESTAMP AS timestamp_millis(ms), WATERMARK FOR at AS at"
+
+
+@pytest.mark.parametrize("time", ["", TIME])
+def test_envelopes_of_debezium_in_files(engine, tmp_path, time):
+    write(tmp_path / "in", "1.json", [*DEBEZIUM[:4], "", *BROKEN, *DEBEZIUM[4:]], 1_000)
+    engine.sql(f"""CREATE STREAM accounts (id BIGINT, owner STRING{time}, PRIMARY KEY (id))
+                   USING json OPTIONS (path '{tmp_path / "in"}') FORMAT debezium
+                   LATE ROWS INTO bad USING json OPTIONS (path '{tmp_path / "bad"}')""")
+    table, counts = contents(engine.query("SELECT owner, id FROM accounts EMIT CHANGES"), tmp_path / "checkpoint")
+    assert table == {("Ann", 1), (None, 3)}
+    assert counts == (17, 8, 9, 0)
+    assert sorted(row.record for row in engine.sql("SELECT record FROM bad").collect()) == sorted(BROKEN)
