@@ -34,7 +34,8 @@ from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_
 from cepsql.plan.rules import rewrite
 from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.table_changes import over_table_changes
-from cepsql.plan.window_groups import hoist_assigned_groups, hoist_window_groups
+from cepsql.plan.window_column import with_window_column
+from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -126,6 +127,7 @@ class _Planner:
 
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
+        query = _with_window_columns(query)
         matches: dict[str, Node] = {}
         for clause in query.operators:
             if isinstance(clause, MatchClause):
@@ -146,7 +148,7 @@ class _Planner:
             refuse_changelog(root, None, query.span)
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
-            root = hoist_assigned_groups(root, query.span, self._checked)
+            root = hoist_outer_groups(root, query.span, self._checked)
         if view is None:
             # What reads a view says which of the event times in its joins matters.
             root = hoist_joins(root, None, self._checked, query.span)
@@ -240,6 +242,15 @@ class _Planner:
             raise missing_time(ordered, spoken, clause.span)
         refuse_unmarked(clause, below)
         return below
+
+
+def _with_window_columns(query: Query) -> Query:
+    expression = with_window_column(query.expression)
+    operators = tuple(replace(clause, input=with_window_column(clause.input)) for clause in query.operators)
+    changed = expression is not query.expression or any(
+        new.input is not old.input for new, old in zip(operators, query.operators, strict=True)
+    )
+    return replace(query, expression=expression, operators=operators) if changed else query
 
 
 def _with_ctes(clause: Clause, query: Query) -> exp.Query:

@@ -2,7 +2,7 @@
 window is one of WINDOW (...)."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,10 +27,12 @@ from cepsql.plan.assigned_windows import (
     traced_window,
 )
 from cepsql.plan.calendar_windows import calendar_windows
+from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import named_item
 from cepsql.plan.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.stream_join import joins_streams
 
 _WINDOWS = ("WINDOW", "SESSION_WINDOW")
 _BOUNDS = (START, END, TIME)
@@ -45,10 +47,7 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     reader:  what reads the rows: of the two bounds of a window they are followed by the one that it orders by.
     Raises NotSupportedError and ProgrammingError for groups that no operator makes.
     """
-    views = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
-    hoisted = {name: hoist_window_groups(view, reader, checked) for name, view in views.items()}
-    if any(hoisted[name] is not view for name, view in views.items()):
-        below = replace(below, inputs={**below.inputs, **hoisted})
+    below = _in_views(below, lambda view: hoist_window_groups(view, reader, checked))
     if below.query.find(exp.Group) is None or not below.resolved.streaming:
         return below
     names = [item.this.name.lower() for item in reader.order_by]
@@ -72,20 +71,47 @@ def _time(query: Sql) -> str:
     return query.properties.event_time.column.lower()
 
 
-def hoist_assigned_groups(below: Sql, place: Span, checked: Checked) -> Sql:
-    """Return a whole query in which each SELECT with windows of a relation with WINDOW (...) in GROUP BY reads an
-    operator with the groups.
+def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
+    """Return a whole query in which each SELECT with windows of a stream in GROUP BY reads an operator with the groups,
+    also in the views that it reads. Groups of `window(...)` that no operator makes are left to Spark, and those below a
+    join of streams to `hoist_joins`.
 
-    Raises NotSupportedError and ProgrammingError for groups that no operator makes.
+    Raises NotSupportedError and ProgrammingError for other groups that no operator makes.
     """
+    streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
+    if not any(joins_streams(select, streams) for select in inline_ctes(below.query).find_all(exp.Select)):
+        below = _in_views(below, lambda view: hoist_outer_groups(view, place, checked))
 
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+        known = {name for name, node in nodes.items() if node.properties.streaming}
+        around = select.parent_select
+        while around is not None:
+            if joins_streams(around, known):
+                return False
+            around = around.parent_select
         call = _window_key(select)
-        if call is not None:
-            return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
-        return _is_windowed(checked, select, nodes)
+        if call is None:
+            return _is_windowed(checked, select, nodes)
+        fixed = calendar_windows(call, "", "timestamp", span_of(call, place) or place) is None
+        return not (fixed and _is_left_to_spark(select))
 
     return hoist_selects(below, wanted, partial(_hoisted, END, checked), place)
+
+
+def _is_left_to_spark(select: exp.Select) -> bool:
+    try:
+        _refuse(select, Span(0, 0))
+    except NotSupportedError:
+        return True
+    return False
+
+
+def _in_views(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
+    """Return plain SQL with changed views."""
+    views = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
+    hoisted = {name: hoist(view) for name, view in views.items()}
+    changed = any(hoisted[name] is not view for name, view in views.items())
+    return replace(below, inputs={**below.inputs, **hoisted}) if changed else below
 
 
 def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: Checked) -> Sql:
