@@ -2,10 +2,12 @@
 
 import json
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from cepsql.catalog import Sink
 from cepsql.engine import connect
 
 
@@ -93,3 +95,28 @@ def test_envelopes_of_debezium_in_files(engine, tmp_path, time):
     assert table == {("Ann", 1), (None, 3)}
     assert counts == (17, 8, 9, 0)
     assert sorted(row.record for row in engine.sql("SELECT record FROM bad").collect()) == sorted(BROKEN)
+
+
+def test_a_sink_with_a_key_holds_the_join(engine, tmp_path):
+    # Each file is a micro-batch: rows come, change their key, and go.
+    write(tmp_path / "posts", "1.csv", ["1,ann,hello,", "2,bob,hi,", "3,ann,again,"], 1_000)
+    write(tmp_path / "posts", "2.csv", ["1,bob,hello!,", "3,,,gone"], 2_000)
+    write(tmp_path / "follows", "1.csv", ["eve,ann,", "eve,bob,", "dan,bob,"], 1_000)
+    write(tmp_path / "follows", "2.csv", ["eve,bob,gone", "dan,ann,"], 2_000)
+    engine.sql(f"""
+        CREATE STREAM posts (id INT, author STRING, body STRING, gone STRING,
+          PRIMARY KEY (id) DELETE WHEN gone = 'gone')
+        USING csv OPTIONS (path '{tmp_path / "posts"}', maxFilesPerTrigger 1);
+        CREATE STREAM follows (who STRING, whom STRING, gone STRING, PRIMARY KEY (who, whom) DELETE WHEN gone = 'gone')
+        USING csv OPTIONS (path '{tmp_path / "follows"}', maxFilesPerTrigger 1)
+    """)
+    timeline = engine.query("SELECT who, id, body FROM follows JOIN posts ON author = whom EMIT CHANGES")
+    options = (("path", str(tmp_path / "out.db")), ("create_table", "true"))
+    sink = Sink("timeline", (), "sqlite", options, key=("who", "id"))
+    with timeline.start(sink=sink, checkpoint=tmp_path / "checkpoint", drain=True) as standing:
+        standing.await_(120)
+        assert standing.progress.batches > 1
+        counted = standing.progress
+    assert (counted.rows_read, counted.rows_used) == (10, 10)
+    rows = sqlite3.connect(tmp_path / "out.db").execute("SELECT who, id, body FROM timeline").fetchall()
+    assert sorted(rows) == [("dan", 1, "hello!"), ("dan", 2, "hi")]
