@@ -33,10 +33,13 @@ class GroupCall:
     column: str
     distinct: bool = False
 
-    def needs_values(self, kind: pa.DataType) -> bool:
-        """Tell whether it reads all values of a group, for a column of a type; else it goes on from a few numbers."""
+    def needs_values(self, kind: pa.DataType, retracting: bool) -> bool:
+        """Tell whether it needs different values of a group, for a column of a type; else a few numbers will do.
+
+        retracting: rows are taken away, too.
+        """
         inexact = pa.types.is_floating(kind) and self.function in ("sum", "avg")
-        return self.distinct or inexact or self.function in ("min", "max")
+        return self.distinct or (inexact and retracting) or self.function in ("min", "max")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,9 @@ class RetractingGroups:
     rows of each group, and for each aggregate a count and an exact sum, or all different values with their numbers. A
     group without rows is forgotten; without keys there is one group, which stays.
 
-    layout: the rows, with the arguments of aggregates and KIND as values.
-    types:  of the value of each call.
+    layout:     the rows, with the arguments of aggregates and KIND as values.
+    types:      of the value of each call.
+    retracting: rows are taken away, too. Else of MIN and MAX the value itself is remembered, and sums of DOUBLE are.
     Output columns: the keys of the layout, one for each call, and IDENTITY.
     Raises OperationalError where a sum outgrows its type.
     """
@@ -56,6 +60,7 @@ class RetractingGroups:
     layout: RowLayout
     calls: tuple[GroupCall, ...]
     types: tuple[pa.DataType, ...]
+    retracting: bool = True
 
     counters: ClassVar[tuple[str, ...]] = ()
     marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
@@ -88,11 +93,13 @@ class RetractingGroups:
         further: dict[str, pa.Table] = {}
         was, now = [], []
         for name in self._columns:
-            column = _Column(name, one_chunk(ordered.rows[name]), ordered, sign, before)
+            column = _Column(name, one_chunk(ordered.rows[name]), ordered, sign, before, self.retracting)
             kept |= column.kept
-            if any(call.needs_values(column.type) for call in self.calls if call.column == name):
+            calls = [call for call in self.calls if call.column == name]
+            if any(call.needs_values(column.type, self.retracting) for call in calls):
                 section = f"{_VALUES} {name}"
-                column.gather(names, keys, sections.get(section))
+                edges = not self.retracting and not any(call.distinct for call in calls)
+                column.gather(names, keys, sections.get(section), edges)
                 assert column.stored is not None
                 if column.stored.num_rows:
                     further[section] = column.stored
@@ -145,7 +152,15 @@ class _Column:
     stored: what to remember of the values of all groups; None before `gather`.
     """
 
-    def __init__(self, name: str, column: pa.Array, ordered: OrderedRows, sign: np.ndarray, before: Remembered):
+    def __init__(
+        self,
+        name: str,
+        column: pa.Array,
+        ordered: OrderedRows,
+        sign: np.ndarray,
+        before: Remembered,
+        retracting: bool,
+    ):
         self.name, self.type, self._column, self._sign = name, column.type, column, sign
         self._group = np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts))
         self._valid = column.is_valid().to_numpy(zero_copy_only=False)
@@ -154,6 +169,12 @@ class _Column:
         self._counts = earlier, earlier + np.add.reduceat(sign * self._valid, starts)
         self.kept = {f"{name}_count": pa.array(self._counts[1])}
         self._sums: tuple[np.ndarray, np.ndarray] | None = None
+        self._retracting = retracting
+        if pa.types.is_floating(column.type) and not retracting:
+            known = before.column(f"{name}_sum", pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+            with np.errstate(invalid="ignore"):
+                self._sums = known, known + np.add.reduceat(_amounts(column.fill_null(0.0)), starts)
+            self.kept[f"{name}_sum"] = pa.array(self._sums[1])
         if pa.types.is_integer(column.type) or pa.types.is_decimal(column.type):
             held = _exact(column.type)
             total = unscaled(before.column(f"{name}_sum", held))
@@ -164,8 +185,8 @@ class _Column:
         self._sorted: list[tuple[np.ndarray, pa.Array, np.ndarray]] = []
         self.stored: pa.Table | None = None
 
-    def gather(self, names: list[str], keys: list[pa.Array], stored: pa.Table | None) -> None:
-        """Take all different values of the groups, and their numbers."""
+    def gather(self, names: list[str], keys: list[pa.Array], stored: pa.Table | None, edges: bool) -> None:
+        """Take the different values of the groups and their numbers; `edges`: only the least and the greatest."""
         count = len(self._counts[0])
         empty = pa.nulls(0, self.type)
         owner, values, numbers, others = np.zeros(0, np.int64), empty, np.zeros(0, np.int64), None
@@ -184,6 +205,11 @@ class _Column:
         there = total > 0
         owners, values_now, numbers_now = owners[first[there]], both.take(pa.array(first[there])), total[there]
         self._sorted = [_in_order(owner, values, numbers), _in_order(owners, values_now, numbers_now)]
+        owners, values_now, numbers_now = self._sorted[1]
+        if edges:
+            changes = np.diff(owners) != 0
+            outer = np.flatnonzero(np.append(True, changes) | np.append(changes, True))[: len(owners)]
+            owners, values_now, numbers_now = owners[outer], values_now.take(pa.array(outer)), numbers_now[outer]
         columns = {name: key.take(pa.array(owners)) for name, key in zip(names, keys, strict=True)}
         table = pa.table({**columns, "x": values_now, _COUNT: pa.array(numbers_now)})
         self.stored = table if others is None else stack([others, table])
@@ -195,7 +221,7 @@ class _Column:
 
     def _result(self, call: GroupCall, kind: pa.DataType, moment: int) -> pa.Array:
         count = self._counts[moment]
-        if call.needs_values(self.type):
+        if call.needs_values(self.type, self._retracting):
             owner, values, numbers = self._sorted[moment]
             if call.distinct:
                 numbers = np.ones(len(owner), np.int64)
@@ -208,17 +234,17 @@ class _Column:
                 count = np.bincount(owner, minlength=len(count))
             if call.function != "count" and pa.types.is_floating(self.type):
                 total = np.zeros(len(count))
-                amounts = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
                 with np.errstate(invalid="ignore"):
-                    np.add.at(total, owner, amounts * numbers)
-                mean = total / np.maximum(count, 1) if call.function == "avg" else total
-                return pa.array(mean, mask=count == 0)
+                    np.add.at(total, owner, _amounts(values) * numbers)
+                return _float_total(call, total, count)
             exact = np.zeros(len(count), object)
             if call.function != "count":
                 np.add.at(exact, owner, _numbers(values))
         elif call.function != "count":
             assert self._sums is not None
             exact = self._sums[moment]
+            if pa.types.is_floating(self.type):
+                return _float_total(call, exact, count)
         if call.function == "count":
             return pa.array(count, pa.int64())
         return _total(call, exact, count, self.type, kind)
@@ -239,6 +265,14 @@ def _total(call: GroupCall, exact: np.ndarray, count: np.ndarray, column: pa.Dat
     total = as_decimals(exact, pa.decimal128(38, column.scale))
     value = mean_of(total, count, kind) if call.function == "avg" else total.cast(kind)
     return pa.compute.if_else(there, value, pa.nulls(len(count), value.type))
+
+
+def _float_total(call: GroupCall, total: np.ndarray, count: np.ndarray) -> pa.Array:
+    return pa.array(total / np.maximum(count, 1) if call.function == "avg" else total, mask=count == 0)
+
+
+def _amounts(column: pa.Array) -> np.ndarray:
+    return column.cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
 def _in_order(owner: np.ndarray, values: pa.Array, numbers: np.ndarray) -> tuple[np.ndarray, pa.Array, np.ndarray]:

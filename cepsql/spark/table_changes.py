@@ -101,9 +101,10 @@ def retracting_groups(
         StructField(call.name, running_type(RunningCall(call.name, call.function, call.column), rows)) for call in calls
     ]
     types = plain_schema(arrow_schema(StructType(given))).types
-    operator = GroupsOperator(layout, tuple(calls), tuple(types))
+    retracting = any(below.properties.ordered for below in node.inputs)
+    operator = GroupsOperator(layout, tuple(calls), tuple(types), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
-    found = _stage(node, operator, feeds, observation, buckets, [*keys, *given])
+    found = _stage(node, operator, feeds, observation, buckets, [*keys, *given], retracting)
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     return found.selectExpr(*named, *(quoted(call.name) for call in calls), *_hidden())
 

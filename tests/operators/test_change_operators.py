@@ -21,6 +21,7 @@ from cepsql.ordered.operator import Change
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, Column, OrderColumn, RowLayout
 from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.state import decode
 
 ROW = pa.schema(
     [("k0", pa.string()), ("t", pa.int64()), ("o0", pa.int64()), ("v0", pa.int64()), ("v1", pa.float64()),
@@ -234,6 +235,33 @@ def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
         if not keyed and groups and not found:
             found = {None: group_values([])}
         assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in found.items()}
+
+
+@settings(max_examples=examples(40))
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from("ab"), NUMBERS, st.sampled_from([None, -0.0, 1.5, float("nan")])), max_size=5
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_groups_of_rows_that_stay_need_no_values(batches):
+    calls = (*(GroupCall(name, name, "v0") for name in ("min", "max")), GroupCall("mean", "avg", "v1"))
+    types = (pa.int64(), pa.int64(), pa.float64())
+    whole, short = (Running(RetractingGroups(GROUPS, calls, types, keeps), CHANGES) for keeps in (True, False))
+    for batch in batches:
+        rows = [
+            dict.fromkeys(CHANGES.names) | {"k0": k, "t": 0, "v0": n, "v1": x, KIND: Change.INSERT} for k, n, x in batch
+        ]
+        assert repr(canonical_rows(short.take(rows))) == repr(canonical_rows(whole.take(rows)))
+    values = decode(short.state, short.stage.operator, "").kept.sections.get("values v0")
+    assert values is None or values.num_rows <= 4
+
+
+def canonical_rows(changes):
+    return [(kind, {name: canonical(value) for name, value in row.items()}) for kind, row in changes]
 
 
 def rounded(values: tuple) -> tuple:

@@ -97,6 +97,19 @@ def test_envelopes_of_debezium_in_files(engine, tmp_path, time):
     assert sorted(row.record for row in engine.sql("SELECT record FROM bad").collect()) == sorted(BROKEN)
 
 
+def test_a_pattern_over_the_changes_as_events(engine, tmp_path):
+    write(tmp_path / "in", "1.json", [*DEBEZIUM[:-1], *BROKEN], 1_000)
+    engine.sql(f"""CREATE STREAM changes (id BIGINT, owner STRING, op STRING METADATA{TIME})
+                   USING json OPTIONS (path '{tmp_path / "in"}') FORMAT debezium""")
+    found: list[dict] = []
+    query = engine.query("""SELECT * FROM changes MATCH_RECOGNIZE (
+                              PARTITION BY id ORDER BY at MEASURES MADE.owner AS made, GONE.op AS op
+                              PATTERN (MADE OTHER* GONE) DEFINE MADE AS op = 'c', GONE AS op = 'd')""")
+    with query.start(lambda rows, _: found.extend(rows.to_pylist()), drain=True) as standing:
+        standing.await_(120)
+    assert found == [{"id": 2, "made": "bob", "op": "d"}]
+
+
 def test_a_sink_with_a_key_holds_the_join(engine, tmp_path):
     # Each file is a micro-batch: rows come, change their key, and go.
     write(tmp_path / "posts", "1.csv", ["1,ann,hello,", "2,bob,hi,", "3,ann,again,"], 1_000)
