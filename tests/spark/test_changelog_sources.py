@@ -104,7 +104,7 @@ def test_a_pattern_over_the_changes_as_events(engine, tmp_path):
     found: list[dict] = []
     query = engine.query("""SELECT * FROM changes MATCH_RECOGNIZE (
                               PARTITION BY id ORDER BY at MEASURES MADE.owner AS made, GONE.op AS op
-                              PATTERN (MADE OTHER* GONE) DEFINE MADE AS op = 'c', GONE AS op = 'd')""")
+                              PATTERN (MADE OTHER*? GONE) DEFINE MADE AS op = 'c', GONE AS op = 'd')""")
     with query.start(lambda rows, _: found.extend(rows.to_pylist()), drain=True) as standing:
         standing.await_(120)
     assert found == [{"id": 2, "made": "bob", "op": "d"}]
