@@ -356,7 +356,7 @@ class Query:
         if reason:
             return reason
         choices = [choice for stage in stages for choice in choose_scans(stage, session)]
-        scans = [(choice.scan, choice.source) for choice in choices if choice.scan and choice.source]
+        scans = [(choice.scan, choice.source) for choice in choices if choice and choice.scan and choice.source]
         return next(filter(None, (files_obstacle(source, scan) for scan, source in scans)), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":

@@ -170,7 +170,9 @@ def _scan(node: Ordered, obstacle: str | None) -> str:
     if reason:
         return f"Spark's: {reason}"
     choices = choose_scans(node)
-    return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices if choice.scan))})"
+    return (
+        f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices if choice and choice.scan))})"
+    )
 
 
 def _deduplicate_lines(node: Deduplicate) -> list[str]:

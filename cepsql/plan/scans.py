@@ -28,8 +28,12 @@ from cepsql.scan.choose import Choice
 
 
 def scanned(stages: Sequence[Ordered]) -> list[Ordered]:
-    """Return the operators over streams that read rows of no other operator: somebody reads files for them."""
-    return [stage for stage in stages if stage.properties.streaming and not stage.chained and not _reads_changes(stage)]
+    """Return the operators over streams for which somebody reads files: not all their rows are those of others."""
+    return [
+        stage
+        for stage in stages
+        if stage.properties.streaming and not all(below.properties.ordered for below in stage.inputs)
+    ]
 
 
 def stage_obstacle(stage: Ordered, session: Session = STANDARD_SESSION) -> str | None:
@@ -41,20 +45,26 @@ def stage_obstacle(stage: Ordered, session: Session = STANDARD_SESSION) -> str |
     united = len(types) > 1 and not isinstance(stage, IntervalJoin | AsOfJoin | ChangeOperator)
     if united and (len(set(types)) > 1 or "unknown" in types[0]):
         return "the streams of a UNION ALL have columns of different types"
-    return next((choice.reason for choice in choose_scans(stage, session) if choice.scan is None), None)
+    return next(
+        (choice.reason for choice in choose_scans(stage, session) if choice is not None and not choice.scan), None
+    )
 
 
-def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Choice]:
-    """Say how the rows of each input of an operator over streams are read.
+def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Choice | None]:
+    """Say how the rows of each input of an operator over streams are read; None for the rows of another operator.
 
     session: the rules of the session that would run it.
     """
     if isinstance(stage, ChangeOperator):
         return [Choice(None, reason="tables that change are read by it") for _ in stage.inputs]
     layout = _layout(stage)
-    if layout is None:
-        return [Choice(None, reason="the streams are joined") for _ in stage.inputs]
-    return [choose_scan(layout, below, session) for below in stage.inputs]
+
+    def choice(below: Node) -> Choice:
+        if layout is None:
+            return Choice(None, reason="the streams are joined")
+        return choose_scan(layout, below, session)
+
+    return [None if below.properties.ordered else choice(below) for below in stage.inputs]
 
 
 def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice:
@@ -66,11 +76,6 @@ def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESS
             read: dict[str, Relation] = {n: below.relation for n, below in inputs.items() if isinstance(below, Read)}
             return choose.choose_scan(layout, query, read, session)
     return Choice(None, reason="the input is matches")
-
-
-def _reads_changes(stage: Ordered) -> bool:
-    """Tell whether all rows of an operator are changes that other operators give out."""
-    return isinstance(stage, ChangeOperator) and all(below.properties.ordered for below in stage.inputs)
 
 
 def _layout(stage: Ordered) -> RowLayout | None:

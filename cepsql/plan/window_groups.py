@@ -73,8 +73,8 @@ def _time(query: Sql) -> str:
 
 def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
     """Return a whole query in which each SELECT with windows of a stream in GROUP BY reads an operator with the groups,
-    also in the views that it reads. Groups of `window(...)` that no operator makes are left to Spark, and those below a
-    join of streams to `hoist_joins`.
+    also in the views that it reads. Of groups of `window(...)` those below a join of streams are left to `hoist_joins`,
+    and those that no operator makes to Spark.
 
     Raises NotSupportedError and ProgrammingError for other groups that no operator makes.
     """
@@ -83,27 +83,31 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
         below = _in_views(below, lambda view: hoist_outer_groups(view, place, checked))
 
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
-        known = {name for name, node in nodes.items() if node.properties.streaming}
-        around = select.parent_select
-        while around is not None:
-            if joins_streams(around, known):
-                return False
-            around = around.parent_select
         call = _window_key(select)
         if call is None:
             return _is_windowed(checked, select, nodes)
-        fixed = calendar_windows(call, "", "timestamp", span_of(call, place) or place) is None
-        return not (fixed and _is_left_to_spark(select))
+        if calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None:
+            return True
+        return not _is_below_join(select, nodes) and _is_made(checked, select, nodes, place)
 
     return hoist_selects(below, wanted, partial(_hoisted, END, checked), place)
 
 
-def _is_left_to_spark(select: exp.Select) -> bool:
+def _is_below_join(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+    streams = {name for name, node in nodes.items() if node.properties.streaming}
+    around = select.parent_select
+    while around is not None and not joins_streams(around, streams):
+        around = around.parent_select
+    return around is not None
+
+
+def _is_made(checked: Checked, select: exp.Select, nodes: Mapping[str, Node], place: Span) -> bool:
+    """Tell whether an operator makes the groups of a SELECT."""
     try:
-        _refuse(select, Span(0, 0))
+        _hoisted(END, checked, select, dict(nodes), place, whole=False)
     except NotSupportedError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _in_views(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
@@ -148,17 +152,18 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
     grouped = any(inner is not select for inner in select.find_all(exp.Select))
     if group is None or not (grouped or any(not isinstance(node, Read) for node in below.values())):
         return None
+    found: list[tuple[int, exp.Column]] = []
     for key in group.expressions:
         if isinstance(key, exp.Column) and window_call(key) is None:
             columns = RowsBelow()
             time = columns.take(key)
             with contextlib.suppress(Error):
-                mark = _rows_in_order(
-                    columns, time, select, nodes, checked, span_of(select) or Span(0, 0)
-                ).properties.watermark
+                rows = _rows_in_order(columns, time, select, nodes, checked, span_of(select) or Span(0, 0))
+                mark = rows.properties.watermark
                 if mark is not None and mark.column.lower() == time.name.lower():
-                    return key
-    return None
+                    found.append((mark.delay, key))
+    # Of the two bounds of a window, the end tells sooner that a group is complete.
+    return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _rows_in_order(

@@ -28,7 +28,7 @@ from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.conditions import is_ansi
 from cepsql.spark.over import running_type
-from cepsql.spark.rows import layout_columns, timestamp_of
+from cepsql.spark.rows import column_type, layout_columns, timestamp_of
 from cepsql.spark.source import quoted
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
@@ -98,7 +98,7 @@ def _totaled(
 
 def _bounds(frame: DataFrame, groups: WindowGroups) -> list[str]:
     """Return the SQL of the bounds of windows, of which START and END are microseconds."""
-    kind = frame.schema[groups.time].dataType
+    kind = column_type(frame, groups.time)
     micros = {START: START, END: END, TIME: f"{END} - 1000"}
     return [f"{timestamp_of(sql, kind)} AS {name}" for name, sql in micros.items()]
 
