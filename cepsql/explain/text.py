@@ -11,6 +11,7 @@ from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.analysis.window_totals import totals
 from cepsql.catalog import Registered, Source
+from cepsql.explain.changes import change_lines
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
 from cepsql.operators.interval_join import JoinKind
@@ -38,13 +39,17 @@ from cepsql.plan.nodes import (
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
+    LabelledChanges,
     Match,
     Node,
     Ordered,
     Over,
     Read,
+    RetractingGroups,
     SparkWatermark,
     Sql,
+    TableJoin,
+    Upserts,
     WindowAggregate,
     inputs,
 )
@@ -127,6 +132,10 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
                 "  state: for every key what each aggregate needs to go on, for ever",
                 f"  emit: groups whenever they change, with what each row does in {OPERATION}",
             ]
+        case Upserts() | RetractingGroups() | TableJoin():
+            lines = change_lines(node)
+        case LabelledChanges():
+            lines = [f"Changes  with what each does in {OPERATION}"]
         case _:
             lines = [f"Sql  {_query(node)}"]
     if isinstance(node, Ordered) and scanned([node]):

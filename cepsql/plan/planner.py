@@ -24,6 +24,7 @@ from cepsql.language.translate import statements
 from cepsql.plan.as_of_tables import join_tables_as_of
 from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.calendar_windows import with_calendar_windows
+from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.emission import with_emission
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
@@ -33,6 +34,7 @@ from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
+from cepsql.plan.table_changes import over_table_changes
 from cepsql.plan.window_column import with_window_column
 from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
 
@@ -111,15 +113,16 @@ class Plan:
         return tuple(notice for match in self.matches for notice in match.notices)
 
 
-def plan_query(query: Query, lookup: Lookup) -> Plan:
+def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
     """Plan a query; `lookup` finds what a table name means.
 
+    defining: it is that of a view, which may be read where its rows change.
     Raises ProgrammingError and NotSupportedError, with position, hint and text.
     """
     try:
         with deep_stack(query.span):
             planner = _Planner(lookup)
-            logical, limit = planner.query(query)
+            logical, limit = planner.query(query, defining=defining)
             return Plan(query, logical, rewrite(logical), limit, tuple(planner.columns))
     except Error as error:
         error.text = error.text or query.sql
@@ -139,7 +142,7 @@ class _Planner:
         self.names: dict[str, Names] = {}
         self.columns: list[str] = []
 
-    def query(self, query: Query, view: str | None = None) -> tuple[Sql, int | None]:
+    def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         query = _with_window_columns(query)
         matches: dict[str, Node] = {}
@@ -155,8 +158,13 @@ class _Planner:
         self.columns = self._spoken(root)
         refuse_groups_beside(root)
         root = join_tables_as_of(root, query.span)
+        if defining and changelog_read(root):
+            over_table_changes(root, query.span)
+            return root, None
         if query.emit is not None:
             root = with_emission(root, query.emit, self._checked)
+        if view is None:
+            refuse_changelog(root, None, query.span)
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
             root = hoist_outer_groups(root, query.span, self._checked)
@@ -254,6 +262,9 @@ class _Planner:
         """
         below = join_tables_as_of(below, clause.span)
         if below.resolved.streaming:
+            if spoken != "JOIN":
+                # The whole query was looked at before its joins, whose right side may be read as versions.
+                refuse_changelog(below, spoken, clause.span)
             below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)

@@ -20,17 +20,22 @@ from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import (
     AsOfJoin,
+    ChangeOperator,
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
+    LabelledChanges,
     Match,
     Node,
     Ordered,
     Over,
     Read,
+    RetractingGroups,
     SparkWatermark,
     Sql,
     StreamJoin,
+    TableJoin,
+    Upserts,
     WindowAggregate,
     reads,
 )
@@ -54,10 +59,11 @@ from cepsql.spark.over import over_stream
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain
-from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source
+from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source, single_changes
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
 from cepsql.spark.stream_join import join_stream
+from cepsql.spark.table_changes import labelled_changes, retracting_groups, table_join, upserts, with_keys_known
 from cepsql.spark.window_groups import window_aggregates
 
 MATCH_OBSERVATION = "cepsql_match"
@@ -200,6 +206,15 @@ class _Builder:
                 return join_stream(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case AsOfJoin():
                 return join_as_of(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case Upserts():
+                keyed = with_keys_known(node, self._read(node.stream))
+                return upserts(node, self.feeds(node, [keyed])[0], self._observation(), self.buckets)
+            case RetractingGroups():
+                return retracting_groups(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case TableJoin():
+                return table_join(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case LabelledChanges(_, below):
+                return labelled_changes(self.frame(below))
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
@@ -212,7 +227,7 @@ class _Builder:
         """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
         streaming = node.properties.streaming
         return [
-            self._read(below.relation) if isinstance(below, Read) else self.frame(below, streaming)
+            self._events(below.relation) if isinstance(below, Read) else self.frame(below, streaming)
             for below in node.inputs
         ]
 
@@ -240,9 +255,9 @@ class _Builder:
         return [self._feed(node, number, frame, names[number]) for number, frame in enumerate(frames)]
 
     def _feed(self, node: Ordered, number: int, frame: DataFrame, name: str) -> Feed:
-        below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin) else 0
+        below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin | TableJoin) else 0
         if below.properties.ordered:
-            return Feed(frame, 0, side, name=name)
+            return Feed(frame, 0, side, name=name, inner=isinstance(node, ChangeOperator))
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
@@ -312,7 +327,7 @@ class _Builder:
 
     def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
         """Return a relation for plain SQL: without malformed rows, which are counted, and with Spark's watermark."""
-        frame = self._read(relation)
+        frame = self._events(relation)
         if not relation.streaming:
             return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
         name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
@@ -329,6 +344,11 @@ class _Builder:
             self.untimed.append(relation)
             return frame
         return with_watermark(frame, relation.watermark, self.control)
+
+    def _events(self, relation: Source | Registered) -> DataFrame:
+        """Return the rows of a relation, each by itself."""
+        frame = self._read(relation)
+        return single_changes(relation, frame) if isinstance(relation, Source) and relation.key else frame
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         if relation.name.lower() in self.replaced:
