@@ -84,7 +84,7 @@ def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
 
     scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
     """
-    columns = ", ".join(f"{column.name} {column.type}" for column in plan.properties.columns)
+    columns = ", ".join(f"{column.name} {column.type}" for column in plan.columns)
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")

@@ -1,7 +1,7 @@
 """A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
@@ -101,12 +101,21 @@ def build(
         raise
     except Exception as failure:
         raise translate_failure(failure) from failure
+    frame = _named(frame, plan.names)
     _check_times(frame, builder.untimed)
     _check_heartbeats(frame, builder.beating)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
     return frame
+
+
+def _named(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Return a frame whose columns are called as in the query: on the way some names came to be in lower case."""
+    known = frame.columns
+    spoken = [name if name.lower() == own.lower() else own for name, own in zip(names, known, strict=False)]
+    spoken += known[len(spoken) :]
+    return frame if spoken == known else frame.toDF(*spoken)
 
 
 def match_feeds(
@@ -141,7 +150,7 @@ def _check_heartbeats(frame: DataFrame, beating: list[Source | Registered]) -> N
     if beating and _spark_keeps_state(frame):
         raise NotSupportedError(
             f"WITH HEARTBEAT of {beating[0].name} does not reach the windows, groups and joins that Spark computes",
-            hint="end the query with EMIT ON WINDOW CLOSE, so that cepsql computes its windows",
+            hint="leave out GROUPING SETS, ROLLUP and the like, so that cepsql computes the windows",
         )
 
 
