@@ -38,6 +38,9 @@ _KINDS = {
     "LEFT ANTI": JoinKind.ANTI,
 }  # fmt: skip
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
+_AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
+"""Joins that give each row of a table that changes by itself: where it stands before tables at rest, and after them."""
+
 _HIDDEN = (IDENTITY, CHANGE)
 _RESULT = "__result"
 _CLAUSES = {
@@ -94,7 +97,7 @@ class _TableChanges:
             raise self._refused(query, "UNION, INTERSECT and EXCEPT")
         self._check(query)
         select = self._joined(with_semi_joins(query, self._streams()))
-        if select.args.get("group") is not None or select.args.get("distinct") is not None or aggregates_of(select):
+        if select.args.get("group") is not None or select.args.get("distinct") is not None or _own_aggregates(select):
             return self._grouped(select)
         return self._changing(select)
 
@@ -159,8 +162,10 @@ class _TableChanges:
             if len(streams) < 2:
                 break
             select = self._join(select)
-        for join in select.args.get("joins") or []:
-            if join_kind(join) not in _WITH_TABLES or self._reads_stream(join.this):
+        place = next(i for i, item in enumerate(relations(select)) if self._reads_stream(item))
+        for number, join in enumerate(select.args.get("joins") or [], 1):
+            allowed = _AFTER_TABLES if number == place else _WITH_TABLES
+            if number >= place and join_kind(join) not in allowed:
                 raise self._refused(join, f"{join_kind(join)} JOIN with a table at rest")
         return select
 
@@ -293,7 +298,7 @@ class _TableChanges:
         """Return a SELECT with GROUP BY, aggregates or DISTINCT over an operator with its groups."""
         place = span_of(select, self.place) or self.place
         refuse_grouping_sets(select, place)
-        calls, columns = aggregates_of(select), RowsBelow(frozenset({OPERATION, *_HIDDEN}))
+        calls, columns = _own_aggregates(select), RowsBelow(frozenset({OPERATION, *_HIDDEN}))
         distinct, group = select.args.get("distinct"), select.args.get("group")
         if distinct is not None and (calls or group is not None or distinct.args.get("on")):
             raise self._refused(distinct, "DISTINCT beside GROUP BY")
@@ -355,6 +360,11 @@ class _TableChanges:
             node = replace(node, name=name)
         self.nodes[name] = node
         return name
+
+
+def _own_aggregates(select: exp.Select) -> list[exp.Expr]:
+    """Return the aggregates of a SELECT, without those of subqueries in it."""
+    return [call for call in aggregates_of(select) if call.find_ancestor(exp.Select) is select]
 
 
 def _own_columns(select: exp.Select) -> list[exp.Column]:

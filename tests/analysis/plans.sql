@@ -1111,3 +1111,26 @@ Query  stream  currency string, rate double, op string
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
+====
+SELECT c.name, (SELECT MAX(price) FROM trades WHERE sym = currency) AS most FROM companies AS c RIGHT JOIN rates ON currency = c.sym WHERE rate > 1 EMIT CHANGES
+----
+== rewritten ==
+__rows_1 reads
+  SELECT * FROM rates
+SELECT __result.__0 AS `name`, __result.__1 AS `most`, __result.op FROM __result
+== logical ==
+Query  stream  name string, most double, op string
+  Sql  SELECT __result.__0 AS `name`, __result.__1 AS `most`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT c.name AS __0, (SELECT MAX(trades.price) AS _col_0 FROM trades AS trades WHERE trades.sym = rates.currency) AS __1, rates.__identity, rates.__change FROM companies AS c RIGHT JOIN __rows_1 AS rates ON rates.currency = c.sym WHERE rates.rate > 1
+        Table companies  csv
+        Table rates
+          primary key: currency
+          delete when: op = 'd'
+          the last change of a key counts: by since, then the order in which they come
+          state: the row of every key; deletions until the watermark has passed them
+          scan: Spark's: tables that change are read by it
+          Stream rates  csv  watermark since - 1 minute
+        Table trades  parquet
+== pattern ==
+the query has no row pattern
