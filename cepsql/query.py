@@ -283,9 +283,14 @@ class Query:
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
             heartbeat=min(
-                (mark.heartbeat for mark in _watermarks(origins) if mark.heartbeat is not None), default=None
+                filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
             late_folders=tuple(_late_folders(origins)),
+            late_shares={
+                origin.name: mark.late_alert
+                for origin in origins
+                if (mark := origin.watermark) and mark.late_alert is not None
+            },
         )
         standing = start(frame, target, folder, options)
         self._engine.keep(standing)

@@ -22,13 +22,26 @@ class ColumnDefinition:
 class Watermark:
     """The event-time column and how long (microseconds) rows may come after later ones.
 
-    heartbeat: after how long without rows (microseconds of processing time) event time goes on with the clock; None: it
-               waits for rows.
+    heartbeat:   after how long without rows (microseconds of processing time) event time goes on with the clock; None:
+                 it waits for rows.
+    ahead:       how far (microseconds) an event time may lie ahead of the reference; rows further ahead are set aside.
+                 None: any distance.
+    reference:   the Spark SQL of what `ahead` is measured from; None: the time of the micro-batch.
+    producer:    the column that tells who made a row; the slowest producer decides. None: all rows are of one.
+    idle:        after how long without rows (microseconds of processing time) a producer is not waited for.
+    punctuation: the Spark SQL of a condition under which a row is no data, but says that nothing earlier will come.
+    late_alert:  above which share of late rows, between 0 and 1, an alert is raised; None: at none.
     """
 
     column: str
     delay: int
     heartbeat: int | None = None
+    ahead: int | None = None
+    reference: str | None = None
+    producer: str | None = None
+    idle: int | None = None
+    punctuation: str | None = None
+    late_alert: float | None = None
 
 
 @dataclass(frozen=True)

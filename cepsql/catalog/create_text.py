@@ -64,8 +64,25 @@ def watermark_text(mark: Watermark) -> str:
     """Return the clause that says how late rows may be."""
     name = _quoted(mark.column)
     delay = f" - {_interval(mark.delay)}" if mark.delay else ""
-    heartbeat = f" WITH HEARTBEAT {_interval(mark.heartbeat)}" if mark.heartbeat is not None else ""
-    return f"WATERMARK FOR {name} AS {name}{delay}{heartbeat}"
+    return " ".join([f"WATERMARK FOR {name} AS {name}{delay}", *watermark_clauses(mark)])
+
+
+def watermark_clauses(mark: Watermark) -> list[str]:
+    """Return the clauses that follow the event time and its delay."""
+    clauses = []
+    if mark.ahead is not None:
+        clauses.append(f"AHEAD AT MOST {_interval(mark.ahead)}" + (f" OF {mark.reference}" if mark.reference else ""))
+    if mark.producer is not None:
+        clauses.append(f"BY {_quoted(mark.producer)}")
+    if mark.idle is not None:
+        clauses.append(f"WITH IDLE TIMEOUT {_interval(mark.idle)}")
+    if mark.punctuation is not None:
+        clauses.append(f"WITH PUNCTUATION WHEN {mark.punctuation}")
+    if mark.heartbeat is not None:
+        clauses.append(f"WITH HEARTBEAT {_interval(mark.heartbeat)}")
+    if mark.late_alert is not None:
+        clauses.append(f"WITH LATE ALERT ABOVE {mark.late_alert * 100:.12g} PERCENT")
+    return clauses
 
 
 def _interval(micros: int) -> str:

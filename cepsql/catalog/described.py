@@ -29,6 +29,8 @@ def described(definition: Relation | Sink, dependents: Sequence[Definition]) -> 
     elif definition.streaming:
         mark = definition.watermark
         rows.append(("watermark", watermark_text(mark) if mark is not None else "none: rows have no event time"))
+        if mark is not None and mark.ahead is None:
+            rows.append(("clocks that run ahead", "move the watermark; AHEAD AT MOST sets their rows aside"))
     if isinstance(definition, Source) and definition.streaming:
         rows.append(("late and malformed rows", _late(definition.late_rows)))
     return (*rows, ("used by", listed(list(dependents)) if dependents else "nothing"))

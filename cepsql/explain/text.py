@@ -10,6 +10,7 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.catalog import Registered, Source
+from cepsql.catalog.create_text import watermark_clauses
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
 from cepsql.operators.interval_join import JoinKind
@@ -348,7 +349,8 @@ def _relation(relation: Source | Registered) -> str:
     form = f"  {relation.format}" if isinstance(relation, Source) else ""
     time = ""
     if relation.watermark is not None:
-        time = f"  watermark {relation.watermark.column} - {_duration(relation.watermark.delay)}"
+        clauses = [f" {clause}" for clause in watermark_clauses(relation.watermark)]
+        time = f"  watermark {relation.watermark.column} - {_duration(relation.watermark.delay)}{''.join(clauses)}"
     return f"{kind} {relation.name}{form}{time}"
 
 

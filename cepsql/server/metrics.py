@@ -14,6 +14,8 @@ _COUNTERS = (
     ("rows_read", "rows_read", "Rows read, late and malformed ones included"),
     ("rows_out", "rows_out", "Rows given to the sink"),
     ("rows_late", "rows_late", "Rows that came after the watermark had passed them"),
+    ("rows_ahead", "rows_ahead", "Rows whose event time lay too far ahead"),
+    ("late_alerts", "late_alerts", "Alerts of too large a share of late rows"),
     ("rows_malformed", "rows_malformed", "Rows that could not be read as declared"),
     ("matches", "matches", "Complete matches of row patterns"),
     ("timeouts", "timeouts", "Partial matches given out because their deadline passed"),

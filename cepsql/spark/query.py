@@ -5,8 +5,8 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +51,7 @@ class StartOptions:
     explain:  what `StandingQuery.explain_match` calls with a key.
     heartbeat: how often, in microseconds, the query is told what the clock shows; None: never.
     late_folders: where rows go that are not used.
+    late_shares: above which share of late rows there is an alert, by the names of streams.
     """
 
     drain: bool = False
@@ -62,6 +63,7 @@ class StartOptions:
     explain: "Callable[[object], MatchExplanation] | None" = None
     heartbeat: int | None = None
     late_folders: tuple[str, ...] = ()
+    late_shares: Mapping[str, float] = field(default_factory=dict)
 
 
 def start(
@@ -94,7 +96,7 @@ class StandingQuery:
         self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark))
         # Another process may have begun it before it was killed.
         self._found_planned = last_planned(Path(checkpoint.spark))
-        self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None)
+        self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
 
     def __enter__(self) -> "StandingQuery":

@@ -470,3 +470,13 @@ query: SELECT * FROM s AS x
 query: SELECT emit, changes FROM emit AS changes
 query: SELECT * FROM s WHERE x = 1
   emit: close
+====
+CREATE STREAM s (ahead INT, by STRING, at TIMESTAMP, percent INT, WATERMARK FOR at AS at - INTERVAL '1' SECOND AHEAD AT MOST INTERVAL '1' HOUR OF at BY by WITH IDLE TIMEOUT INTERVAL '1' MINUTE WITH PUNCTUATION WHEN ahead = 1 AND percent > 3 WITH HEARTBEAT INTERVAL '1' MINUTE WITH LATE ALERT ABOVE 5 PERCENT) USING csv
+----
+create stream s
+  ahead: INT
+  by: STRING
+  at: TIMESTAMP
+  percent: INT
+  watermark at: at - INTERVAL '1' SECOND ahead INTERVAL '1' HOUR reference at idle INTERVAL '1' MINUTE punctuation ahead = 1 AND percent > 3 heartbeat INTERVAL '1' MINUTE late_alert 5 producer by
+  using csv

@@ -23,6 +23,10 @@ DEFINITIONS = [
     "CREATE SINK s (a INT, select STRING, PRIMARY KEY (select, a)) USING sqlite OPTIONS (path 'x.db')",
     "CREATE STREAM s (a INT, op STRING, t TIMESTAMP, WATERMARK FOR t AS t, PRIMARY KEY (a, op) DELETE WHEN op = 'd') "
     "USING csv",
+    "CREATE STREAM s (`of` STRING, at TIMESTAMP, got TIMESTAMP, ahead INT, WATERMARK FOR at AS at - INTERVAL '5' DAYS "
+    "AHEAD AT MOST INTERVAL '1' HOUR OF coalesce(got, at) BY `of` WITH IDLE TIMEOUT INTERVAL '90' SECONDS "
+    "WITH PUNCTUATION WHEN ahead > 1 AND `of` = 'end' WITH HEARTBEAT INTERVAL '1' MINUTE "
+    "WITH LATE ALERT ABOVE 2.5 PERCENT) USING csv",
     "CREATE SINK s (PRIMARY KEY (id)) USING console",
     "CREATE QUERY s AS SELECT * FROM ticks",
     "CREATE SINK out USING console; CREATE QUERY s INTO out OPTIONS (trigger '1 minute', cepsql.buckets 4, "
