@@ -137,6 +137,8 @@ class Engine:
 
         Raises OperationalError if Java or Spark cannot be started.
         """
+        from cepsql.spark.own_functions import add_own_functions
+
         with self._lock:
             if self._spark is not None and self._given is None:
                 self._forget_lost()
@@ -150,6 +152,7 @@ class Engine:
                     conf, needed = with_packages(self._conf | self._spark_settings, sources)
                     found, self._started = session(None, self._master, conf, needed), True
                 self._spark = found
+            add_own_functions(self._spark)
             return self._spark
 
     @property
