@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cepsql.analysis.backfill import defined_backfill
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
+from cepsql.analysis.refresh import defined_refresh
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.stream_key import defined_key
 from cepsql.analysis.watermark import defined_watermark
@@ -447,6 +449,8 @@ class Engine:
             value=defined_value(create),
             key=key,
             deletion=deletion,
+            refresh=defined_refresh(create),
+            backfill=defined_backfill(create, self.catalog.get),
         )
         if source.format == "kafka":
             source = _with_reader(source, create.name.span)

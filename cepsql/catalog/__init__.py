@@ -53,6 +53,15 @@ class ValueFormat:
 
 
 @dataclass(frozen=True)
+class Backfill:
+    """The rows that come before those of a stream: those of a table with an event time before `until`, Spark SQL of a
+    constant. Of the stream come those from then on."""
+
+    history: "Source"
+    until: str
+
+
+@dataclass(frozen=True)
 class Source:
     """A stream or a bounded table that Spark reads: format and options as for spark.readStream or spark.read.
 
@@ -61,6 +70,8 @@ class Source:
     late_of:   name of the stream whose late rows this table holds.
     key:       the columns of PRIMARY KEY: a row is the new version of the one with this key; empty: rows only add.
     deletion:  the Spark SQL of a condition under which a row says that the one with its key is gone.
+    backfill:  the rows that come before those of this stream.
+    refresh:   how often, in microseconds, a standing query reads this table again; None: Spark decides what it sees.
     """
 
     name: str
@@ -74,6 +85,8 @@ class Source:
     value: ValueFormat | None = None
     key: tuple[str, ...] = ()
     deletion: str | None = None
+    refresh: int | None = None
+    backfill: Backfill | None = None
 
 
 @dataclass(frozen=True)

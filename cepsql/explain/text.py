@@ -351,6 +351,10 @@ def _relation(relation: Source | Registered) -> str:
     if relation.watermark is not None:
         clauses = [f" {clause}" for clause in watermark_clauses(relation.watermark)]
         time = f"  watermark {relation.watermark.column} - {_duration(relation.watermark.delay)}{''.join(clauses)}"
+    if isinstance(relation, Source) and relation.backfill is not None:
+        time += f"  after {relation.backfill.history.name} until {relation.backfill.until}"
+    if isinstance(relation, Source) and relation.refresh is not None:
+        time = f"  read again every {_duration(relation.refresh)}"
     return f"{kind} {relation.name}{form}{time}"
 
 

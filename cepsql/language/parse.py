@@ -42,6 +42,7 @@ _CLAUSE_STARTS: dict[str, tuple[str, ...]] = {
     "ORDER BY": (), "MEASURES": (), "ONE": ("ROW",), "ALL": ("ROW",), "AFTER": ("MATCH",), "PATTERN": ("(",),
     "WITHIN": (), "SUBSET": (), "DEFINE": (), "PARTITION BY": (), "ALLOWED": ("LATENESS",),
     "WITH": ("HEARTBEAT", "IDLE", "PUNCTUATION", "LATE"), "AHEAD": ("AT",), "BY": (), "OF": (), "PERCENT": (),
+    "LATE": ("ROWS",),
 }  # fmt: skip
 """The words that end an expression, each with those of which one must follow."""
 

@@ -173,6 +173,14 @@ class LateRows:
 
 
 @dataclass(frozen=True)
+class BackfillClause:
+    """BACKFILL FROM history UNTIL expression."""
+
+    history: Name
+    until: exp.Expr
+
+
+@dataclass(frozen=True)
 class ValueClause:
     """FORMAT format OPTIONS (...): how the values of records are read."""
 
@@ -237,6 +245,8 @@ class CreateSource:
     value: ValueClause | None = None
     start: StartClause | None = None
     key: StreamKey | None = None
+    refresh: exp.Expr | None = None
+    backfill: BackfillClause | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from cepsql.language.statements import (
     NAVIGATION,
     PICTURES,
     AlterQuery,
+    BackfillClause,
     Clause,
     ControlQuery,
     CreateQuery,
@@ -131,6 +132,8 @@ class _Translator:
             self._value_format(_subtree(tree, "value_format")),
             self._start_clause(_subtree(tree, "start")),
             self._stream_key(_subtrees(tree, "stream_key"), columns, streaming),
+            next((self._expression(*_values(clause)) for clause in _subtrees(tree, "refresh")), None),
+            self._backfill(_subtree(tree, "backfill")),
         )
 
     def _watermark(self, tree: Tree) -> WatermarkClause:
@@ -176,6 +179,12 @@ class _Translator:
         keyword, time = tree.children[1], next(iter(_values(tree)), None)
         span = self.text.span(_begin(tree.children[0]), _end(tree.children[-1]))
         return StartClause(_type(keyword).lower(), time and _unquote(time), span)
+
+    def _backfill(self, tree: Tree | None) -> BackfillClause | None:
+        if tree is None:
+            return None
+        history = self._qualified(_needed(tree, "qualified_name"))
+        return BackfillClause(history, self._expression(_values(tree)[0]))
 
     def _late_rows(self, tree: Tree | None) -> LateRows | None:
         if tree is None:

@@ -170,6 +170,9 @@ def _describe_source(source: Source) -> dict:
     }
     if source.value is not None:
         described["value"] = {"format": source.value.name, "options": dict(source.value.options)}
+    if source.backfill is not None:
+        history = _describe_source(source.backfill.history)
+        described["backfill"] = {"history": history, "until": source.backfill.until}
     return described
 
 

@@ -15,6 +15,7 @@ _COUNTERS = (
     ("rows_out", "rows_out", "Rows given to the sink"),
     ("rows_late", "rows_late", "Rows that came after the watermark had passed them"),
     ("rows_ahead", "rows_ahead", "Rows whose event time lay too far ahead"),
+    ("refresh_failures", "refresh_failures", "Readings of tables with REFRESH EVERY that failed"),
     ("late_alerts", "late_alerts", "Alerts of too large a share of late rows"),
     ("rows_malformed", "rows_malformed", "Rows that could not be read as declared"),
     ("matches", "matches", "Complete matches of row patterns"),

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -38,6 +39,7 @@ from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
 from cepsql.spark.arrow_scan import scan_packets, scan_session
 from cepsql.spark.as_of_join import join_as_of
+from cepsql.spark.backfill import with_history
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
@@ -53,6 +55,7 @@ from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.over import over_stream
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.settings import is_chain
+from cepsql.spark.snapshots import snapshot_rows
 from cepsql.spark.source import (
     MALFORMED,
     PRODUCER,
@@ -86,6 +89,7 @@ def build(
     replaced: dict[str, DataFrame] | None = None,
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
     scan: str = SPARK_SCAN,
+    checkpoint: Path | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -94,9 +98,21 @@ def build(
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     limits:    gives a program the limits of its search.
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
+    checkpoint: folder of the query's checkpoint, for what is kept there of tables. None: tables with REFRESH EVERY are
+               read as they are now, and streams without their history.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
-    builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan, text=plan.query.sql)
+    builder = _Builder(
+        spark,
+        plan.streaming,
+        control,
+        buckets,
+        replaced or {},
+        limits,
+        scan,
+        text=plan.query.sql,
+        checkpoint=checkpoint,
+    )
     try:
         frame = builder.frame(plan.root)
     except Error as error:
@@ -175,6 +191,7 @@ class _Builder:
         scan: str = SPARK_SCAN,
         write_late: bool = True,
         text: str = "",
+        checkpoint: Path | None = None,
     ):
         self.spark, self.streaming = spark, streaming
         self.control, self.buckets, self.limits = control, buckets, limits
@@ -183,7 +200,7 @@ class _Builder:
         self.aggregate = with_aggregates
         self.untimed: list[Source | Registered] = []
         self.clocked: list[Source | Registered] = []
-        self.text = text
+        self.text, self.checkpoint = text, checkpoint
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
         """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
@@ -360,9 +377,15 @@ class _Builder:
         return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
 
     def _source_rows(self, relation: Source | Registered) -> DataFrame:
-        if relation.name.lower() in self.replaced:
-            return self.replaced[relation.name.lower()]
-        return relation.frame if isinstance(relation, Registered) else read_source(self.spark, relation)
+        replaced = self.replaced.get(relation.name.lower())
+        if isinstance(relation, Registered):
+            return relation.frame if replaced is None else replaced
+        if self.checkpoint is not None and relation.refresh is not None:
+            return snapshot_rows(self.spark, self.checkpoint, relation)
+        rows = read_source(self.spark, relation) if replaced is None else replaced
+        if self.checkpoint is None or relation.backfill is None:
+            return rows
+        return with_history(self.spark, rows, relation, self.checkpoint)
 
 
 def _input_names(node: Ordered) -> list[str]:

@@ -19,6 +19,7 @@ _FILE = "progress.json"
 _SINCE_START = (
     "seconds",
     "sink_retries",
+    "refresh_failures",
     "late_alerts",
     "waiting",
     "batch_seconds",

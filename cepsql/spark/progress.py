@@ -71,8 +71,9 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 class Progress:
     """Totals: rows_read = used + late + malformed + null_time + ahead + punctuation.
 
-    They go on from what the checkpoint has counted, but for `seconds`, `sink_retries` and `late_alerts`, which are
-    those since the query was started here. Rows that a subquery below MATCH_RECOGNIZE filters out are not counted.
+    They go on from what the checkpoint has counted, but for `seconds`, `sink_retries`, `refresh_failures` and
+    `late_alerts`, which are those since the query was started here. Rows that a subquery below MATCH_RECOGNIZE filters
+    out are not counted.
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
     rows_ahead:      rows whose event time lies further ahead than the stream's AHEAD AT MOST allows.
@@ -84,6 +85,7 @@ class Progress:
     matches_null_time: matches without event time (empty ones), which a MATCH_RECOGNIZE over them left out.
     rows_out:        rows that the sink was given.
     sink_retries:    how often the sink was tried again because it did not answer.
+    refresh_failures: how often a table with REFRESH EVERY could not be read again.
     late_alerts:     how often a larger share of a stream's rows was late than its WITH LATE ALERT allows.
     waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
     bound:           event time in microseconds up to which rows were released, None until there is one; `watermark` is
@@ -118,6 +120,7 @@ class Progress:
     matches_null_time: int = 0
     rows_out: int = 0
     sink_retries: int = 0
+    refresh_failures: int = 0
     late_alerts: int = 0
     waiting: str | None = None
     bound: int | None = None

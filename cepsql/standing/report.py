@@ -21,6 +21,7 @@ _COUNTED = (
     ("late rows", "rows_late"),
     ("rows ahead of the clock", "rows_ahead"),
     ("alerts of late rows", "late_alerts"),
+    ("tables not read again", "refresh_failures"),
     ("malformed rows", "rows_malformed"),
     ("matches", "matches"),
     ("timed out matches", "timeouts"),

@@ -127,6 +127,10 @@ def _source(create: CreateSource) -> list[str]:
         lines += [f"    {key} = {value!r}" for key, value in create.value.options]
     if create.start is not None:
         lines.append(f"  from {create.start.position}{f' {create.start.time!r}' if create.start.time else ''}")
+    if create.backfill is not None:
+        lines.append(f"  backfill from {create.backfill.history.text} until {_sql(create.backfill.until)}")
+    if create.refresh is not None:
+        lines.append(f"  refresh {_sql(create.refresh)}")
     if create.late_rows is not None:
         late = create.late_rows
         lines.append(f"  late rows into {late.name.text} using {late.format.text}")
