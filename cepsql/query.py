@@ -24,7 +24,7 @@ from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.matched_series import matched_series
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
-from cepsql.plan.scans import choose_scans, stage_obstacle
+from cepsql.plan.scans import choose_scans, scanned, stage_obstacle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -350,13 +350,13 @@ class Query:
         return self._run(written)
 
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
-        """Return why Spark, not Arrow, would read the files of the stream below a match if it were started now.
+        """Return why Spark, not Arrow, would read the files of streams if it were started now.
 
         spark: the session, whose settings matter, too. None if nothing is in the way.
         """
-        stages = [stage for stage in self._valued.stages if stage.properties.streaming and not stage.chained]
+        stages = scanned(self._valued.stages)
         if not stages:
-            return "no match over a stream"
+            return "no operator over a stream"
         if self._engine.settings.get("cepsql.scan") == "spark":
             return "cepsql.scan is spark"
         reason = next(filter(None, map(stage_obstacle, stages)), None)
@@ -369,7 +369,7 @@ class Query:
         if reason:
             return reason
         choices = [choice for stage in stages for choice in choose_scans(stage, session)]
-        scans = [(choice.scan, choice.source) for choice in choices if choice.scan and choice.source]
+        scans = [(choice.scan, choice.source) for choice in choices if choice and choice.scan and choice.source]
         return next(filter(None, (files_obstacle(source, scan) for scan, source in scans)), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":

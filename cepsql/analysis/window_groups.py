@@ -77,6 +77,11 @@ class WindowGroups:
     emission: Emission = ON_CLOSE
 
     @property
+    def spread(self) -> tuple[str, ...]:
+        """The columns that rows are spread by."""
+        return _spread(self.keys, self.window)
+
+    @property
     def output(self) -> tuple[ColumnDefinition, ...]:
         """The columns that come out."""
         types = {column.name: column for column in self.columns}
@@ -134,14 +139,17 @@ def plan_window_groups(
 
     keys: of rows whose window does not go by keys, what they are spread by.
     """
-    spread = [*keys, *([window.start, window.end] if isinstance(window, GivenWindow) else [])]
     layout = RowLayout(
-        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(spread)),
+        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(_spread(keys, window))),
         Column("t", _quoted(watermark.column)),
         values=tuple(Column(f"v{i}", _quoted(column.name)) for i, column in enumerate(columns)),
     )
     computed = None if aggregates is None else tuple(aggregates)
     return WindowGroups(name, columns, tuple(keys), watermark.column, window, computed, given, layout)
+
+
+def _spread(keys: Sequence[str], window: Window) -> tuple[str, ...]:
+    return (*keys, *((window.start, window.end) if isinstance(window, GivenWindow) else ()))
 
 
 def _lengths(arguments: Sequence[exp.Expr], place: Span | None, most: int) -> list[int]:

@@ -4,11 +4,12 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from cepsql.analysis.emission import CLOSE, ON_CLOSE, OPERATION, Emission
+from cepsql.analysis.emission import CLOSE, ON_CLOSE, OPERATION
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
+from cepsql.analysis.window_totals import totals
 from cepsql.catalog import Registered, Source
 from cepsql.catalog.create_text import watermark_clauses
 from cepsql.explain.railroad import draw, legend
@@ -40,6 +41,7 @@ from cepsql.plan.nodes import (
     IntervalJoin,
     Match,
     Node,
+    Ordered,
     Over,
     Read,
     SparkWatermark,
@@ -48,7 +50,7 @@ from cepsql.plan.nodes import (
     inputs,
 )
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scans, stage_obstacle
+from cepsql.plan.scans import choose_scans, scanned, stage_obstacle
 from cepsql.plan.window_groups import window_call
 from cepsql.scalar.tree import Call, Literal, Parameter
 
@@ -110,12 +112,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             return [f"Spark's watermark  {time.column}", *_indented(_node(below, scan_obstacle))]
         case Match():
             lines = _match_lines(node)
-            if node.match.streaming and not node.chained:
-                lines.append(f"  scan: {_scan(node, scan_obstacle)}")
         case IntervalJoin() | AsOfJoin():
             lines = _join_lines(node) if isinstance(node, IntervalJoin) else _as_of_lines(node)
-            if not node.chained:
-                lines.append(f"  scan: Spark's: {scan_obstacle or stage_obstacle(node)}")
         case Deduplicate():
             lines = _deduplicate_lines(node)
         case Over():
@@ -132,6 +130,8 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
             ]
         case _:
             lines = [f"Sql  {_query(node)}"]
+    if isinstance(node, Ordered) and scanned([node]):
+        lines.append(f"  scan: {_scan(node, scan_obstacle)}")
     for below in inputs(node):
         lines += _indented(_node(below, scan_obstacle))
     return lines
@@ -157,12 +157,14 @@ def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
     return " OR ".join(choices)
 
 
-def _scan(node: Match, obstacle: str | None) -> str:
+def _scan(node: Ordered, obstacle: str | None) -> str:
     reason = obstacle or stage_obstacle(node)
     if reason:
         return f"Spark's: {reason}"
     choices = choose_scans(node)
-    return f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices if choice.scan))})"
+    return (
+        f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices if choice and choice.scan))})"
+    )
 
 
 def _deduplicate_lines(node: Deduplicate) -> list[str]:
@@ -222,7 +224,7 @@ def _window_lines(node: WindowAggregate) -> list[str]:
         f"  windows: {window}; {keys}",
         *(f"  {column.name}: {sql_of(call)}" for column, call in groups.aggregates or ()),
         f"  watermark: {groups.time} - {', '.join(delays)}",
-        *_emission_lines(groups.emission),
+        *_emission_lines(groups),
         f"  event time: {time.column}, {_hold(time.delay)}" if time else _no_time(groups),
     ]
 
@@ -232,11 +234,15 @@ def _no_time(groups: WindowGroups) -> str:
     return f"  event time: none, {reason}"
 
 
-def _emission_lines(emission: Emission) -> list[str]:
+def _emission_lines(groups: WindowGroups) -> list[str]:
     """Return the lines that say when groups come out, and what is kept for them."""
+    emission = groups.emission
     if emission == ON_CLOSE:
-        kept = "rows not yet released by the watermark; rows of windows that are not over"
-        return [f"  state: {kept}", "  emit: once, when a window is over"]
+        kept = "rows" if totals(groups) is None else "for every group what each aggregate needs to go on,"
+        return [
+            f"  state: rows not yet released by the watermark; {kept} of windows that are not over",
+            "  emit: once, when a window is over",
+        ]
     lateness = _duration(emission.lateness)
     state = f"  state: rows of windows until {f'{lateness} after ' if emission.lateness else ''}they are over"
     if emission.kind == CLOSE:

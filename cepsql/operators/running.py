@@ -29,7 +29,7 @@ class RunningCall:
 
     name:         of the output column.
     function:     one of RUNNING_FUNCTIONS.
-    column:       the column that it reads; None for functions of rows.
+    column:       the column that it reads; None for functions of rows, and for "count" of rows.
     rows:         the frame ends at the row itself; else at the last row that is equal to it in the order.
     ignore_nulls: `first` and `last` pass over NULL, as all others do anyway.
     """
@@ -108,15 +108,19 @@ class Remembered:
         """Return the numbers that are remembered under a name, 0 for keys that are new."""
         return integers(self.column(name, pa.int64()).fill_null(0))
 
-    def replaced_by(self, kept: pa.Table) -> pa.Table:
-        """Return what to remember, with `kept` for the keys of the batch."""
-        if self._stored is None or not self._stored.num_rows:
-            return kept
-        if not self._names:
-            return kept
+    @property
+    def others(self) -> pa.Table | None:
+        """What is remembered of other keys; None for nothing."""
+        if self._stored is None or not self._stored.num_rows or not self._names:
+            return None
         held = [one_chunk(self._stored[name]) for name in self._names]
         others = find_keys(held, self._stored.num_rows, self._keys, self._count) < 0
-        return stack([self._stored.filter(pa.array(others)), kept])
+        return self._stored.filter(pa.array(others))
+
+    def replaced_by(self, kept: pa.Table) -> pa.Table:
+        """Return what to remember, with `kept` for the keys of the batch."""
+        others = self.others
+        return kept if others is None else stack([others, kept])
 
 
 class RunningBatch:
@@ -129,8 +133,9 @@ class RunningBatch:
         types: Sequence[pa.DataType],
         ordered: OrderedRows,
         before: Remembered,
+        wraps: bool = False,
     ):
-        self.calls, self.types = calls, types
+        self.calls, self.types, self.wraps = calls, types, wraps
         self.ordered, self.before = ordered, before
         count, size = len(ordered.starts) - 1, ordered.rows.num_rows
         partition = np.repeat(np.arange(count), np.diff(ordered.starts))
@@ -138,12 +143,13 @@ class RunningBatch:
         self.heads = ordered.starts[:-1] + np.arange(count)
         self.ends = ordered.starts[1:] + np.arange(count)
         self.segments = Segments(np.append(self.heads, size + count))
-        self.peers = self._peers([column.name for column in layout.order])
+        self.order = [column.name for column in layout.order]
 
     def computed(self) -> tuple[dict[str, pa.Array], dict[str, pa.Array]]:
         """Return the output column of each call, and what to remember under which names."""
         rows = self._sums(np.ones(len(self.rows), np.int64), self.before.numbers(_ROWS))
-        first = np.concatenate([[True], np.diff(self.peers) != 0])
+        last_peers = self._peers()
+        first = np.concatenate([[True], np.diff(last_peers) != 0])
         peers = self._sums(first.astype(np.int64), self.before.numbers(_PEERS))
         kept = {_ROWS: pa.array(rows[self.ends]), _PEERS: pa.array(peers[self.ends])}
         given = {}
@@ -158,9 +164,17 @@ class RunningBatch:
                 case _:
                     running, remembered = self._aggregate(call, kind, f"c{number}", rows)
                     kept |= remembered
-                    values = running.take(pa.array(self.rows if call.rows else self.peers))
+                    values = running.take(pa.array(self.rows if call.rows else last_peers))
             given[call.name] = values.cast(kind)
         return given, kept
+
+    def remembered(self) -> dict[str, pa.Array]:
+        """Return what to remember of each key under which names, for aggregates."""
+        rows = self._sums(np.ones(len(self.rows), np.int64), self.before.numbers(_ROWS))
+        kept = {_ROWS: pa.array(rows[self.ends])}
+        for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
+            kept |= self._aggregate(call, kind, f"c{number}", rows)[1]
+        return kept
 
     def edges(self) -> tuple[list[pa.Array], list[pa.Array], np.ndarray, dict[str, pa.Array]]:
         """Return for each key the values of aggregates before these rows and with them, how many rows it had, and
@@ -180,7 +194,8 @@ class RunningBatch:
         self, call: RunningCall, kind: pa.DataType, name: str, rows: np.ndarray
     ) -> tuple[pa.Array, dict[str, pa.Array]]:
         """Return the value of an aggregate up to each place, and what it goes on from."""
-        assert call.column is not None
+        if call.column is None:
+            return pa.array(rows), {}
         column = self.ordered.rows[call.column].chunk(0)
         valid = np.zeros(len(rows), bool)
         valid[self.rows] = column.is_valid().to_numpy(zero_copy_only=False)
@@ -191,8 +206,7 @@ class RunningBatch:
         if call.function in ("sum", "avg"):
             total = self._totals(call, kind, column, name)
             kept[f"{name}_sum"] = total.take(pa.array(self.ends))
-            value = total if call.function == "sum" else _mean(total, count, kind)
-            return pc.if_else(pa.array(count > 0), value, pa.nulls(len(count), value.type)), kept
+            return _total_value(call, kind, total, count), kept
         value = self._chosen(call, column, valid, name, rows)
         kept[f"{name}_value"] = value.take(pa.array(self.ends))
         return value, kept
@@ -212,6 +226,8 @@ class RunningBatch:
             numbers = integers(column.fill_null(0)).astype(np.int64)
             before = self.before.numbers(f"{name}_sum")
             total = self._sums(numbers, before)
+            if self.wraps:
+                return pa.array(total)
             if np.abs(self._sums(numbers.astype(np.float64), before.astype(np.float64))).max() > 2**62:
                 exact = self._sums(numbers.astype(object), before.astype(object))
                 if max(abs(exact.min() + 1), exact.max()) >= 2**63:
@@ -250,13 +266,38 @@ class RunningBatch:
         extended[self.heads], extended[self.rows] = before, values
         return self.segments.sums(extended)
 
-    def _peers(self, order: list[str]) -> np.ndarray:
+    def _peers(self) -> np.ndarray:
         """Return the place of the last row that is equal to each row in the order."""
-        codes, _ = key_codes([self.ordered.rows[name].chunk(0) for name in ["t", *order]], len(self.rows))
+        codes, _ = key_codes([self.ordered.rows[name].chunk(0) for name in ["t", *self.order]], len(self.rows))
         differs = np.diff(codes) != 0
         differs[self.ordered.starts[1:-1] - 1] = True
         last = np.flatnonzero(np.append(differs, True))
         return self.rows[last[np.searchsorted(last, np.arange(len(codes)))]]
+
+
+def remembered_values(
+    calls: Sequence[RunningCall], types: Sequence[pa.DataType], kept: pa.Table
+) -> dict[str, pa.Array]:
+    """Return the value of each aggregate from what `RunningBatch.remembered` gives of keys, one chunk a column."""
+    values = {}
+    for number, (call, kind) in enumerate(zip(calls, types, strict=True)):
+        name = f"c{number}"
+        if call.column is None:
+            value = one_chunk(kept[_ROWS])
+        elif call.function == "count":
+            value = one_chunk(kept[f"{name}_count"])
+        elif call.function in ("sum", "avg"):
+            value = _total_value(call, kind, one_chunk(kept[f"{name}_sum"]), integers(kept[f"{name}_count"]))
+        else:
+            value = one_chunk(kept[f"{name}_value"])
+        values[call.name] = value.cast(kind)
+    return values
+
+
+def _total_value(call: RunningCall, kind: pa.DataType, total: pa.Array, count: np.ndarray) -> pa.Array:
+    """Return SUM or AVG of so many values that are not NULL."""
+    value = total if call.function == "sum" else _mean(total, count, kind)
+    return pc.if_else(pa.array(count > 0), value, pa.nulls(len(count), value.type))
 
 
 def _mean(total: pa.Array, count: np.ndarray, kind: pa.DataType) -> pa.Array:

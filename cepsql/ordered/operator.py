@@ -60,6 +60,7 @@ class Step:
     sections: what to remember beside rows, in place of all that was remembered before.
     counts:   counters of the operator to be added to; those left out stay.
     changes:  what each output row does, an int8 `Change` each; None if all are inserted.
+    deadlines: for each thing in `sections` that is to come out, the bound at which it does (int64); None for no such.
     """
 
     output: pa.Table
@@ -67,6 +68,7 @@ class Step:
     sections: Mapping[str, pa.Table] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     changes: pa.Array | None = None
+    deadlines: np.ndarray | None = None
 
 
 class Operator(Protocol):

@@ -110,7 +110,7 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     step, kept = release(operator, before.kept, came.rows, before.bound, bound, stage.lateness is not None)
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
     written = encode(State(bound, came.reached, kept), operator, stage.identity)
-    holds = standing(operator, kept)
+    holds = standing(operator, kept, step.deadlines)
     return Advanced(step.output, step.changes, written, tally, bound, holds, came.rejected)
 
 

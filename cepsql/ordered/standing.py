@@ -14,9 +14,9 @@ from cepsql.ordered.row_layout import END_OF_TIME
 class Standing:
     """What waits in a bucket.
 
-    rows:     all rows that are kept.
+    rows:     all rows that are kept, and what is remembered beside them to come out.
     waiting:  rows above the bound.
-    open:     partitions with something undecided.
+    open:     partitions with something undecided, and what is remembered to come out.
     deadline: the least bound that decides one of them without a new row, None where only rows or the end do.
     """
 
@@ -26,11 +26,14 @@ class Standing:
     deadline: int | None
 
 
-def standing(operator: Operator, kept: Kept) -> Standing:
-    """Tell what an operator and its stage keep."""
+def standing(operator: Operator, kept: Kept, remembered: np.ndarray | None = None) -> Standing:
+    """Tell what an operator and its stage keep; `remembered` are the `deadlines` of its last step."""
     waiting = sum(rows.num_rows for rows in kept.waiting if rows is not None)
     rows = waiting + sum(rows.num_rows for rows in kept.held if rows is not None)
     held = [operator.deadlines(open_held(rows), side) for side, rows in enumerate(kept.held) if rows is not None]
+    if remembered is not None:
+        held.append(remembered)
+        rows += len(remembered)
     undecided = np.concatenate([found[found < NEVER] for found in held]) if held else np.zeros(0, np.int64)
     timed = undecided[undecided < END_OF_TIME]
     return Standing(rows, waiting, len(undecided), int(timed.min()) if len(timed) else None)

@@ -12,6 +12,7 @@ from cepsql.analysis.emission import ON_CLOSE
 from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
+from cepsql.analysis.window_totals import totals
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
@@ -94,6 +95,7 @@ def describe_window_groups(groups: WindowGroups) -> dict:
         "aggregates": found,
         "columns": [column.name for column in groups.columns],
         **({"emit": asdict(groups.emission)} if groups.emission != ON_CLOSE else {}),
+        **({"state": "totals"} if totals(groups) is not None else {}),
     }
 
 

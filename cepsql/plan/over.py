@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from cepsql.analysis.frames import reach_of
 from cepsql.analysis.over import is_whole, plan_over
-from cepsql.analysis.plain_sql import spoken_type, sql_of, without_tables
+from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.running_calls import with_plain_argument
+from cepsql.analysis.spark_names import spark_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.plan.nodes import Node, Over, Sql
 from cepsql.plan.reader import Checked
@@ -205,7 +206,7 @@ def _outer(
 
 
 def named_item(item: exp.Expr) -> exp.Expr:
-    """Return an item of the outermost SELECT; one without a name gets that of its text."""
+    """Return an item of the outermost SELECT; one without a name gets the one that Spark gives."""
     if not re.fullmatch(r"_col_\d+", item.alias):
         return item
-    return exp.alias_(item.unalias().copy(), sql_of(without_tables(item.unalias())), quoted=True)
+    return exp.alias_(item.unalias().copy(), spark_name(item.unalias()), quoted=True)

@@ -32,7 +32,8 @@ from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.stream_join import hoist_joins
-from cepsql.plan.window_groups import hoist_assigned_groups, hoist_window_groups
+from cepsql.plan.window_column import with_window_column
+from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -123,6 +124,7 @@ class _Planner:
 
     def query(self, query: Query, view: str | None = None) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
+        query = _with_window_columns(query)
         matches: dict[str, Node] = {}
         for clause in query.operators:
             if isinstance(clause, MatchClause):
@@ -138,7 +140,7 @@ class _Planner:
             root = with_emission(root, query.emit, self._checked)
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
-            root = hoist_assigned_groups(root, query.span, self._checked)
+            root = hoist_outer_groups(root, query.span, self._checked)
         if view is None:
             # What reads a view says which of the event times in its joins matters.
             root = hoist_joins(root, None, self._checked, query.span)
@@ -229,6 +231,15 @@ class _Planner:
             raise missing_time(ordered, spoken, clause.span)
         refuse_unmarked(clause, below)
         return below
+
+
+def _with_window_columns(query: Query) -> Query:
+    expression = with_window_column(query.expression)
+    operators = tuple(replace(clause, input=with_window_column(clause.input)) for clause in query.operators)
+    changed = expression is not query.expression or any(
+        new.input is not old.input for new, old in zip(operators, query.operators, strict=True)
+    )
+    return replace(query, expression=expression, operators=operators) if changed else query
 
 
 def _with_ctes(clause: Clause, query: Query) -> exp.Query:

@@ -85,12 +85,12 @@ def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
     def hoisted(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select:
         return _Joining(select, nodes, streams, checked, where).outer(given)
 
-    query = hoist_selects(flat, lambda select, _: _joins(select, streams), hoisted, place)
+    query = hoist_selects(flat, lambda select, _: joins_streams(select, streams), hoisted, place)
     return query if joined or query is not flat else below
 
 
-def _joins(select: exp.Select, streams: Collection[str]) -> bool:
-    """Tell whether a SELECT joins streams, or asks in a condition whether another stream has a row."""
+def joins_streams(select: exp.Select, streams: Collection[str]) -> bool:
+    """Tell whether a SELECT joins streams, by flat name, or asks in a condition whether another one has a row."""
     own = [item for item in relations(select) if _reads(item, streams)]
     return len(own) > 1 or bool(own and with_semi_joins(select, streams) is not select)
 

@@ -2,7 +2,7 @@
 window is one of WINDOW (...)."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,10 +27,12 @@ from cepsql.plan.assigned_windows import (
     traced_window,
 )
 from cepsql.plan.calendar_windows import calendar_windows
+from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import named_item
 from cepsql.plan.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.stream_join import joins_streams
 
 _WINDOWS = ("WINDOW", "SESSION_WINDOW")
 _BOUNDS = (START, END, TIME)
@@ -45,10 +47,7 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     reader:  what reads the rows: of the two bounds of a window they are followed by the one that it orders by.
     Raises NotSupportedError and ProgrammingError for groups that no operator makes.
     """
-    views = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
-    hoisted = {name: hoist_window_groups(view, reader, checked) for name, view in views.items()}
-    if any(hoisted[name] is not view for name, view in views.items()):
-        below = replace(below, inputs={**below.inputs, **hoisted})
+    below = _in_views(below, lambda view: hoist_window_groups(view, reader, checked))
     if below.query.find(exp.Group) is None or not below.resolved.streaming:
         return below
     names = [item.this.name.lower() for item in reader.order_by]
@@ -72,20 +71,51 @@ def _time(query: Sql) -> str:
     return query.properties.event_time.column.lower()
 
 
-def hoist_assigned_groups(below: Sql, place: Span, checked: Checked) -> Sql:
-    """Return a whole query in which each SELECT with windows of a relation with WINDOW (...) in GROUP BY reads an
-    operator with the groups.
+def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
+    """Return a whole query in which each SELECT with windows of a stream in GROUP BY reads an operator with the groups,
+    also in the views that it reads. Of groups of `window(...)` those below a join of streams are left to `hoist_joins`,
+    and those that no operator makes to Spark.
 
-    Raises NotSupportedError and ProgrammingError for groups that no operator makes.
+    Raises NotSupportedError and ProgrammingError for other groups that no operator makes.
     """
+    streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
+    if not any(joins_streams(select, streams) for select in inline_ctes(below.query).find_all(exp.Select)):
+        below = _in_views(below, lambda view: hoist_outer_groups(view, place, checked))
 
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
         call = _window_key(select)
-        if call is not None:
-            return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
-        return _is_windowed(checked, select, nodes)
+        if call is None:
+            return _is_windowed(checked, select, nodes)
+        if calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None:
+            return True
+        return not _is_below_join(select, nodes) and _is_made(checked, select, nodes, place)
 
     return hoist_selects(below, wanted, partial(_hoisted, END, checked), place)
+
+
+def _is_below_join(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+    streams = {name for name, node in nodes.items() if node.properties.streaming}
+    around = select.parent_select
+    while around is not None and not joins_streams(around, streams):
+        around = around.parent_select
+    return around is not None
+
+
+def _is_made(checked: Checked, select: exp.Select, nodes: Mapping[str, Node], place: Span) -> bool:
+    """Tell whether an operator makes the groups of a SELECT."""
+    try:
+        _hoisted(END, checked, select, dict(nodes), place, whole=False)
+    except NotSupportedError:
+        return False
+    return True
+
+
+def _in_views(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
+    """Return plain SQL with changed views."""
+    views = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
+    hoisted = {name: hoist(view) for name, view in views.items()}
+    changed = any(hoisted[name] is not view for name, view in views.items())
+    return replace(below, inputs={**below.inputs, **hoisted}) if changed else below
 
 
 def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: Checked) -> Sql:
@@ -122,17 +152,18 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
     grouped = any(inner is not select for inner in select.find_all(exp.Select))
     if group is None or not (grouped or any(not isinstance(node, Read) for node in below.values())):
         return None
+    found: list[tuple[int, exp.Column]] = []
     for key in group.expressions:
         if isinstance(key, exp.Column) and window_call(key) is None:
             columns = RowsBelow()
             time = columns.take(key)
             with contextlib.suppress(Error):
-                mark = _rows_in_order(
-                    columns, time, select, nodes, checked, span_of(select) or Span(0, 0)
-                ).properties.watermark
+                rows = _rows_in_order(columns, time, select, nodes, checked, span_of(select) or Span(0, 0))
+                mark = rows.properties.watermark
                 if mark is not None and mark.column.lower() == time.name.lower():
-                    return key
-    return None
+                    found.append((mark.delay, key))
+    # Of the two bounds of a window, the end tells sooner that a group is complete.
+    return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _rows_in_order(

@@ -1,4 +1,4 @@
-"""Whether the rows of a match can be read with Arrow, and how; or why Spark has to read them."""
+"""Whether the rows of an operator can be read with Arrow, and how; or why Spark has to read them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +9,7 @@ from sqlglot import exp
 from cepsql.catalog import Relation, Source
 from cepsql.kafka.reader import PYTHON, reader_of
 from cepsql.language.tokens import DIALECT
-from cepsql.pattern.dead_rows import dead_rows
-from cepsql.pattern.program import MatchProgram
+from cepsql.ordered.row_layout import RowLayout
 from cepsql.scalar.calendar import DAY
 from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
 from cepsql.scalar.types import BIGINT, BOOLEAN, DATE, INT, INTEGERS, TIMESTAMP, is_decimal, parse_type
@@ -31,32 +30,33 @@ class Choice:
     reason: str = ""
 
 
-def choose_scan(program: MatchProgram, query: exp.Query, relations: dict[str, Relation], session: Session) -> Choice:
-    """Say how the rows of a match over a stream are read.
+def choose_scan(layout: RowLayout, query: exp.Query, relations: dict[str, Relation], session: Session) -> Choice:
+    """Say how the rows of an operator over a stream are read.
 
-    query:     the match's input.
+    layout:    of its rows.
+    query:     its input.
     relations: what it reads, by lower-case name as written.
     session:   the rules and the time zone of the session that will run it.
     """
     try:
         source = _source(query, relations)
-        return Choice(_scan(program, query, source, session), source)
+        return Choice(_scan(layout, query, source, session), source)
     except Unlike as unlike:
         return Choice(None, reason=str(unlike))
 
 
-def _scan(program: MatchProgram, query: exp.Query, source: Source, session: Session) -> ArrowScan:
+def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session) -> ArrowScan:
     separator, header = _options(source)
     read = [(c.name, parse_type(c.type), c.metadata) for c in source.columns if c.expression is None]
     where, columns = _projected(query, _source_columns(source, session), session)
-    values = [(column.name, _key(column.sql, columns, session)) for column in program.keys]
-    if program.time is not None:
-        values.append((program.time.name, _time(compile_expression(program.time.sql, columns, session), session)))
-    values += [(column.name, _value(column.sql, columns, session)) for column in (*program.order, *program.values)]
-    predicates = tuple(_predicate(sql, columns, session) for sql in program.predicates)
+    values = [(column.name, _key(column.sql, columns, session)) for column in layout.keys]
+    if layout.time is not None:
+        values.append((layout.time.name, _time(compile_expression(layout.time.sql, columns, session), session)))
+    values += [(column.name, _value(column.sql, columns, session)) for column in (*layout.order, *layout.values)]
+    predicates = tuple(_predicate(sql, columns, session) for sql in layout.predicates)
     nodes = [*(node for _, node in values), *predicates, *([] if where is None else [where])]
     wanted = frozenset().union(*map(columns_read, nodes))
-    layout = FileLayout(
+    file = FileLayout(
         format=_value_format(source),
         columns=tuple((name, type) for name, type, metadata in read if metadata is None),
         wanted=wanted,
@@ -64,7 +64,7 @@ def _scan(program: MatchProgram, query: exp.Query, source: Source, session: Sess
         header=header,
         metadata=tuple((name, type, metadata.lower()) for name, type, metadata in read if metadata is not None),
     )
-    return ArrowScan(layout, session, where, tuple(values), predicates, dead_rows(program))
+    return ArrowScan(file, session, where, tuple(values), predicates, layout.reduction)
 
 
 def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from cepsql.ordered.row_layout import Reduction
 from cepsql.scalar.tree import Node, Session
 from cepsql.scalar.types import (
     BOOLEAN,
@@ -60,13 +61,13 @@ class FileLayout:
 
 @dataclass(frozen=True)
 class ArrowScan:
-    """All that a task needs to read files into the columns of a match program; picklable.
+    """All that a task needs to read files into the rows of an operator; picklable.
 
     session:    the rules and the time zone of the session.
-    where:      what a row must satisfy to be a row of the match's input, or None.
-    values:     the program's columns by name: k*, t, o*, v*.
+    where:      what a row must satisfy to be a row of the operator's input, or None.
+    values:     the columns of the operator's rows by name: k*, t, o*, v*.
     predicates: the bits of the mask.
-    alive:      which rows have to travel, as `cepsql.pattern.dead_rows` gives it.
+    reduction:  a step before the shuffle, or None.
     """
 
     layout: FileLayout
@@ -74,4 +75,4 @@ class ArrowScan:
     where: Node | None
     values: tuple[tuple[str, Node], ...]
     predicates: tuple[Node, ...]
-    alive: tuple[int, ...] | None
+    reduction: Reduction | None

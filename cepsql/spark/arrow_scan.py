@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
-from cepsql.pattern.dead_rows import AliveRows
 from cepsql.scalar.tree import Session
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
 from cepsql.scan.parquet import parquet_obstacle
@@ -104,14 +103,12 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
 def _packed(scan: ArrowScan, buckets: int, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
     paths = (path for batch in batches for path in batch["path"].to_pylist())
-    reduction = None if scan.alive is None else AliveRows(scan.alive)
-    return pack(read_files(scan, buckets, paths), buckets, number, reduction)
+    return pack(read_files(scan, buckets, paths), buckets, number, scan.reduction)
 
 
 def _packed_records(scan: ArrowScan, buckets: int, number: int, records: Records) -> Iterator[pa.RecordBatch]:
     from cepsql.scan.records import read_records
 
     settle()
-    reduction = None if scan.alive is None else AliveRows(scan.alive)
     rows = chunk_rows(scan, buckets, read_records(records, scan.layout, scan.session.zone))
-    return pack(rows, buckets, number, reduction)
+    return pack(rows, buckets, number, scan.reduction)

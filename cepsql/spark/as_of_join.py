@@ -12,6 +12,7 @@ from cepsql.plan.identity import describe_as_of_join
 from cepsql.plan.nodes import AsOfJoin
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.join_rows import alike_sides, is_nested, join_rows, needed_columns
+from cepsql.spark.rows import column_type
 from cepsql.spark.stage import Feed, run_stage
 
 _DELETION = "o0"
@@ -27,7 +28,7 @@ def join_as_of(node: AsOfJoin, feeds: Sequence[Feed], observation: str, buckets:
     right = feeds[node.sides.index(1)].frame
     time, needed = node.side(1).properties.event_time.column.lower(), needed_columns(node, 1)
     declared = [column.name.lower() for column in node.side(1).properties.columns]
-    plain = [name for name in declared if name in needed or not is_nested(right.schema[_place(right, name)].dataType)]
+    plain = [name for name in declared if name in needed or not is_nested(column_type(right, name))]
     names = needed_columns(node, 0), [name for name in plain if name != time]
     # A row that deletes comes before one of the same time that sets values.
     order = () if node.deletion is None else (OrderColumn(_DELETION, f"({sql_of(node.deletion)})", descending=True),)
@@ -37,7 +38,3 @@ def join_as_of(node: AsOfJoin, feeds: Sequence[Feed], observation: str, buckets:
     )
     stage = run_stage(operator, feeds, digest([describe_as_of_join(node), rows.kinds, names[1]]), observation, buckets)
     return rows.output(stage)
-
-
-def _place(frame: DataFrame, name: str) -> int:
-    return [column.lower() for column in frame.columns].index(name)

@@ -13,6 +13,7 @@ from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.plan.markers import BOUND
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.control import ABOVE_WATERMARK
+from cepsql.spark.rows import column_type
 from cepsql.spark.source import quoted
 from cepsql.spark.worker import settle
 
@@ -39,7 +40,7 @@ def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
     event_time: the column of the matches' event time, and the hold.
     Raises NotSupportedError if it is no TIMESTAMP.
     """
-    kind = frame.schema[event_time.column].dataType
+    kind = column_type(frame, event_time.column)
     if not isinstance(kind, TimestampType):
         raise NotSupportedError(
             f"a window or join over matches by {event_time.column}, which is {kind.simpleString().upper()} and not "

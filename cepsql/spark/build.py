@@ -54,6 +54,7 @@ from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, w
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.over import over_stream
 from cepsql.spark.progress import BELOW_MATCH
+from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain
 from cepsql.spark.snapshots import snapshot_rows
 from cepsql.spark.source import (
@@ -295,6 +296,7 @@ class _Builder:
         if self.scan == SPARK_SCAN:
             return None
         choice = choose_scans(node, scan_session(self.spark))[node.inputs.index(below)]
+        assert choice is not None
         if choice.scan is None or choice.source is None:
             raise OperationalError(
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
@@ -360,7 +362,7 @@ class _Builder:
             return frame
         if _untold(relation.watermark) is not None:
             self.clocked.append(relation)
-        if not isinstance(frame.schema[relation.watermark.column].dataType, TimestampType):
+        if not isinstance(column_type(frame, relation.watermark.column), TimestampType):
             self.untimed.append(relation)
             return frame
         return with_watermark(frame, relation.watermark, self.control)

@@ -11,6 +11,7 @@ from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
 from cepsql.ordered.packet import heartbeat_time
 from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.spark.rows import column_type
 from cepsql.spark.spark_plan import analyzed, is_match, nodes
 
 _END = "end.txt"
@@ -86,7 +87,7 @@ def with_watermark(frame: DataFrame, watermark: Watermark, control: str | None =
     delay = f"{watermark.delay} microseconds"
     if control is None:
         return frame.withWatermark(watermark.column, delay)
-    last = F.lit(_LAST_DAY).cast(frame.schema[watermark.column].dataType)
+    last = F.lit(_LAST_DAY).cast(column_type(frame, watermark.column))
     end = frame.sparkSession.readStream.text(control).where(_SAYS_END).select(last.alias(watermark.column))
     ended = frame.unionByName(end, allowMissingColumns=True).withWatermark(watermark.column, delay)
     # A condition on the event time stays above the watermark, so that the row moves it before it is dropped.

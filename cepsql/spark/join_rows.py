@@ -24,7 +24,7 @@ from cepsql.plan.nodes import LATER, StreamJoin
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.frames import alike
-from cepsql.spark.rows import incomparable, timestamp_of
+from cepsql.spark.rows import column_type, incomparable, timestamp_of
 from cepsql.spark.source import quoted
 from cepsql.spark.spark_plan import analyzed, items
 from cepsql.spark.stage import Feed, stage_rows
@@ -90,7 +90,7 @@ class JoinRows:
         return [StructField("t", LongType()), *typed]
 
     def _time_type(self, side: int) -> DataType:
-        return self.frames[side].schema[self.node.side(side).properties.event_time.column].dataType
+        return column_type(self.frames[side], self.node.side(side).properties.event_time.column)
 
 
 def join_rows(

@@ -66,6 +66,11 @@ def event_time(frame: DataFrame, sql: str) -> str:
     raise ProgrammingError(f"rows cannot be ordered in time by a {kind.simpleString().upper()}")
 
 
+def column_type(frame: DataFrame, name: str) -> DataType:
+    """Return the type of a column by its name in letters of any case."""
+    return next(field.dataType for field in frame.schema.fields if field.name.lower() == name.lower())
+
+
 def timestamp_of(micros: str, kind: DataType) -> str:
     """Return the SQL of the event time of a type, TIMESTAMP or TIMESTAMP_NTZ, that the stage has as microseconds."""
     if isinstance(kind, TimestampType):

@@ -1,12 +1,14 @@
-"""Windows of event time over a stream as a Spark DataFrame: an ordered stage closes them, Spark aggregates.
+"""Windows of event time over a stream as a Spark DataFrame: an ordered stage closes them.
 
-All rows of a group come out of the stage in one micro-batch. An aggregation of Spark's would keep state for them all
-the same; the aggregates are computed as window functions over the rows of the group, one of which is kept.
+Aggregates that go on from row to row are the stage's own. For others all rows of a group come out of the stage in one
+micro-batch. An aggregation of Spark's would keep state for them all the same; the aggregates are computed as window
+functions over the rows of the group, one of which is kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, ByteType, LongType, StructField, StructType
 from sqlglot import exp
 
@@ -15,13 +17,18 @@ from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import DELETE, INSERT, ON_CLOSE, OPERATION, UPDATE_AFTER, UPDATE_BEFORE
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
+from cepsql.analysis.window_totals import Totals, totals
 from cepsql.operators.changing_windows import CHANGE, ChangingWindows, Fixed, Gaps, Given, Windows
+from cepsql.operators.window_totals import WindowTotals
 from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
+from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change
 from cepsql.plan.identity import describe_window_groups
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.rows import layout_columns, timestamp_of
+from cepsql.spark.conditions import is_ansi
+from cepsql.spark.over import running_type
+from cepsql.spark.rows import column_type, layout_columns, timestamp_of
 from cepsql.spark.source import quoted
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
@@ -40,6 +47,9 @@ def window_aggregates(
     feeds:   streams of the same columns and types.
     markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
     """
+    summed = totals(groups)
+    if summed is not None:
+        return _totaled(feeds, groups, summed, observation, buckets, markers)
     operator = _operator(groups)
     identity = digest([STATE_VERSION, describe_window_groups(groups)])[:16]
     lateness = groups.emission.lateness if groups.emission != ON_CLOSE else None
@@ -48,17 +58,49 @@ def window_aggregates(
     schema = _schema(frame, groups)
     hold = groups.watermark.delay if groups.watermark is not None else 0
     found = unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
-    kind = frame.schema[groups.time].dataType
     bounded = enumerate(groups.columns)
     columns = [f"v{i} AS {quoted(column.name)}" for i, column in bounded if column.name not in (START, END, TIME)]
-    micros = {START: START, END: END, TIME: f"{END} - 1000"}
-    bounds = [f"{timestamp_of(sql, kind)} AS {name}" for name, sql in micros.items()]
+    bounds = _bounds(frame, groups)
     marks = [BOUND] if markers else []
     if groups.aggregates is None:
         return found.selectExpr(*columns, *bounds, *marks)
     changing = [f"{CHANGE} AS {_CHANGE}"] if groups.emission.changing else []
     rows = found.selectExpr(*columns, *bounds, f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *changing, *marks)
     return _aggregated(rows, groups, marks)
+
+
+def _totaled(
+    feeds: Sequence[Feed],
+    groups: WindowGroups,
+    summed: Totals,
+    observation: str,
+    buckets: Buckets | None,
+    markers: bool,
+) -> DataFrame:
+    """Return the groups with the aggregates of an operator that keeps no rows of theirs."""
+    frame, calls = feeds[0].frame, summed.calls
+    rows = frame.selectExpr(*layout_columns(frame, summed.layout))
+    given = [StructField(call.name, running_type(call, rows)) for call in calls]
+    types = plain_schema(to_arrow_schema(StructType(given), timezone="UTC")).types
+    windows = _windows(groups, {name: f"k{i}" for i, name in enumerate(groups.spread)})
+    operator = WindowTotals(summed.layout, windows, calls, tuple(types), not is_ansi(frame.sparkSession))
+    identity = digest([STATE_VERSION, describe_window_groups(groups)])[:16]
+    stage = run_stage(operator, feeds, identity, observation, buckets)
+    keys = [StructField(f.name, f.dataType) for f in rows.schema.fields if f.name.startswith("k")]
+    bounds = [StructField(START, LongType()), StructField(END, LongType())]
+    schema = StructType([*keys, *bounds, *given])
+    hold = groups.watermark.delay if groups.watermark is not None else 0
+    found = unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
+    named = [f"k{i} AS {quoted(key)}" for i, key in enumerate(groups.keys)]
+    aggregates = [quoted(call.name) for call in calls]
+    return found.selectExpr(*named, *_bounds(frame, groups), *aggregates, *([BOUND] if markers else []))
+
+
+def _bounds(frame: DataFrame, groups: WindowGroups) -> list[str]:
+    """Return the SQL of the bounds of windows, of which START and END are microseconds."""
+    kind = column_type(frame, groups.time)
+    micros = {START: START, END: END, TIME: f"{END} - 1000"}
+    return [f"{timestamp_of(sql, kind)} AS {name}" for name, sql in micros.items()]
 
 
 def operation_of(change: str) -> str:
@@ -72,7 +114,10 @@ def operation_of(change: str) -> str:
 def _operator(groups: WindowGroups) -> FixedWindows | Sessions | GivenWindows | ChangingWindows:
     window, layout, emission = groups.window, groups.layout, groups.emission
     if emission != ON_CLOSE:
-        return ChangingWindows(layout, _windows(groups), emission.lateness, emission.every, not emission.changing)
+        values = {column.name: f"v{i}" for i, column in enumerate(groups.columns)}
+        return ChangingWindows(
+            layout, _windows(groups, values), emission.lateness, emission.every, not emission.changing
+        )
     match window:
         case FixedWindow(size, slide, offset):
             return FixedWindows(layout, size, slide, offset)
@@ -85,7 +130,8 @@ def _operator(groups: WindowGroups) -> FixedWindows | Sessions | GivenWindows | 
             return GivenWindows(layout, (names[start], names[end]))
 
 
-def _windows(groups: WindowGroups) -> Windows:
+def _windows(groups: WindowGroups, names: Mapping[str, str]) -> Windows:
+    """Return the windows of groups; `names` are those of the rows' columns in the stage."""
     match groups.window:
         case FixedWindow(size, slide, offset):
             return Fixed(size, slide, offset)
@@ -94,7 +140,6 @@ def _windows(groups: WindowGroups) -> Windows:
         case Instants():
             return Fixed(1, 1)
         case GivenWindow(start, end):
-            names = {column.name: f"v{i}" for i, column in enumerate(groups.columns)}
             return Given((names[start], names[end]))
 
 

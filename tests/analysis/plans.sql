@@ -483,32 +483,40 @@ __match_1 reads
 __match_1 gives
   k0 AS sector
   TIMESTAMP_MICROS(a0) AS until
-SELECT sector, WINDOW(until, '1 hour').start AS hour, COUNT(*) AS n FROM __match_1 GROUP BY sector, WINDOW(until, '1 hour')
+__groups_1 reads
+  SELECT __match_1.until AS until, __match_1.sector AS sector, __bound FROM __match_1 AS __match_1
+SELECT __groups_1.sector AS sector, __groups_1.window_start AS hour, __groups_1.__a0 AS n FROM __groups_1
 == logical ==
-Query  stream  sector string, hour unknown, n bigint
-  emit: once, with the batch after the one in which a window is over
-  Sql  SELECT sector, WINDOW(until, '1 hour').start AS hour, COUNT(*) AS n FROM __match_1 GROUP BY sector, WINDOW(until, '1 hour')
-    Spark's watermark  until
-      Match __match_1  PATTERN (X Y Z)  SKIP PAST LAST ROW
-        partition by: sector
-        order by: rowtime ASC NULLS FIRST
-        watermark: rowtime - 10 minutes
-        state: rows not yet released by the watermark; rows from the start of the oldest undecided match
-        event time of matches: until, given out as soon as the watermark reaches it
-        columns that travel: sector
-        route: regular: every condition reads the row or its neighbours only
-        Sql  SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.sector, __bound FROM __match_0 AS m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON price > 5 AND (c.sym = m.sym AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL) AS alarms
-          Match __match_0  PATTERN (A UP+)  SKIP PAST LAST ROW
-            partition by: sym
-            order by: ts ASC NULLS FIRST
-            watermark: ts - 10 seconds
-            state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes
-            event time of matches: rowtime, given out at most 10 minutes after the watermark has reached it
-            columns that travel: sym, price
-            route: regular: every condition reads the row or its neighbours only
-            scan: Spark's: amount of type DECIMAL(10, 2)
-            Stream ticks  json  watermark ts - 10 seconds
-          Table companies  csv
+Query  stream  sector string, hour timestamp, n bigint
+  Sql  SELECT __groups_1.sector AS sector, __groups_1.window_start AS hour, __groups_1.__a0 AS n FROM __groups_1
+    WindowAggregate __groups_1
+      windows: 1 hour, every 1 hour; group by: sector
+      __a0: COUNT(*)
+      watermark: until - 0 seconds
+      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+      emit: once, when a window is over
+      event time: window_end, given out as soon as the watermark reaches it
+      Sql  SELECT __match_1.until AS until, __match_1.sector AS sector, __bound FROM __match_1 AS __match_1
+        Match __match_1  PATTERN (X Y Z)  SKIP PAST LAST ROW
+          partition by: sector
+          order by: rowtime ASC NULLS FIRST
+          watermark: rowtime - 10 minutes
+          state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+          event time of matches: until, given out as soon as the watermark reaches it
+          columns that travel: sector
+          route: regular: every condition reads the row or its neighbours only
+          Sql  SELECT * EXCEPT (__bound), __bound FROM (SELECT m.* EXCEPT (__bound), c.sector, __bound FROM __match_0 AS m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON price > 5 AND (c.sym = m.sym AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL) AS alarms
+            Match __match_0  PATTERN (A UP+)  SKIP PAST LAST ROW
+              partition by: sym
+              order by: ts ASC NULLS FIRST
+              watermark: ts - 10 seconds
+              state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 10 minutes
+              event time of matches: rowtime, given out at most 10 minutes after the watermark has reached it
+              columns that travel: sym, price
+              route: regular: every condition reads the row or its neighbours only
+              scan: Spark's: amount of type DECIMAL(10, 2)
+              Stream ticks  json  watermark ts - 10 seconds
+            Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
 == pattern ==
 __match_0: A UP+
@@ -564,6 +572,7 @@ Query  stream  sym string, ts timestamp
           order by: `ts`
           watermark: ts - 10 seconds
           state: rows not yet released by the watermark
+          scan: Spark's: amount of type DECIMAL(10, 2)
           Sql  SELECT sym, ts, qty FROM ticks
             Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -591,6 +600,7 @@ Query  stream  sym string, ts timestamp, ratio double, before int
         watermark: ts - 10 seconds
         state: rows not yet released by the watermark; rows of the last 5 minutes
         event time: ts, given out as soon as the watermark reaches it
+        scan: Spark's: amount of type DECIMAL(10, 2)
         Sql  SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.price > 0
           Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -618,6 +628,7 @@ Query  stream  sym string, ts timestamp, price double, qty int, amount decimal(1
         watermark: ts - 10 seconds
         state: rows not yet released by the watermark; rows of the last 1 hour
         event time: ts, given out at most 1 minute after the watermark has reached it
+        scan: Spark's: amount of type DECIMAL(10, 2)
         Sql  SELECT ticks.ts AS ts, ticks.price AS price, UPPER(ticks.sym) AS __c2, ticks.sym AS sym, ticks.qty AS qty, ticks.amount AS amount, ticks.day AS day, ticks.active AS active, ticks.place AS place, ticks.tags AS tags FROM ticks AS ticks
           Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -650,6 +661,7 @@ Query  stream  sym string, change double
         watermark: ts - 10 seconds
         state: rows not yet released by the watermark; the last 2 rows of every key
         event time: ts, given out as soon as the watermark reaches it
+        scan: Spark's: amount of type DECIMAL(10, 2)
         Sql  SELECT ticks.sym AS sym, ticks.ts AS ts, ticks.price AS price FROM ticks AS ticks
           Stream ticks  json  watermark ts - 10 seconds
   notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
@@ -681,6 +693,7 @@ Query  stream  sym string, total double, row_number() over (partition by sym ord
       watermark: ts - 10 seconds
       state: rows not yet released by the watermark; for every key how many rows it had, and what each function needs to go on
       event time: ts, given out as soon as the watermark reaches it
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT ticks.sym AS sym, ticks.ts AS ts, CASE WHEN ticks.active THEN ticks.price * ticks.qty END AS __c2 FROM ticks AS ticks
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -716,6 +729,7 @@ Query  stream  sym string, n bigint
         state: rows not yet released by the watermark; rows of windows that are not over
         emit: once, when a window is over
         event time: window_end, given out as soon as the watermark reaches it
+        scan: Spark's: amount of type DECIMAL(10, 2)
         Sql  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.qty AS qty, ticks.price AS price FROM ticks AS ticks
           Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -754,9 +768,10 @@ Query  stream  before bigint
           windows: sessions of rows at most 5 minutes apart; group by: nothing else
           __a0: COUNT(*)
           watermark: ts - 10 seconds
-          state: rows not yet released by the watermark; rows of windows that are not over
+          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_end, given out as soon as the watermark reaches it
+          scan: Spark's: amount of type DECIMAL(10, 2)
           Sql  SELECT ticks.ts AS ts FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -784,9 +799,10 @@ Query  stream  before bigint
           windows: 10 minutes, every 5 minutes; group by: __c1
           __a0: COUNT(*)
           watermark: ts - 10 seconds
-          state: rows not yet released by the watermark; rows of windows that are not over
+          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_start, given out at most 10 minutes after the watermark has reached it
+          scan: Spark's: amount of type DECIMAL(10, 2)
           Sql  SELECT ticks.ts AS ts, UPPER(ticks.sym) AS __c1 FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -805,9 +821,10 @@ Query  stream  sym string, window_start timestamp, n bigint
       windows: 1 minute, every 1 minute; group by: sym
       __a0: COUNT(*)
       watermark: ts - 10 seconds
-      state: rows not yet released by the watermark; rows of windows that are not over
+      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks WHERE ticks.price > 1
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -826,9 +843,10 @@ Query  stream  window_end timestamp, top double
       windows: from __c1 to __c2 of each row; group by: nothing else
       __a0: MAX(price)
       watermark: ts - 10 seconds
-      state: rows not yet released by the watermark; rows of windows that are not over
+      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT ticks.ts AS ts, ticks.window_start AS __c1, ticks.window_end AS __c2, ticks.price AS price FROM (SELECT __rows.*, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_start, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT) + (1)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_end FROM (SELECT * FROM ticks) AS __rows WHERE NOT __rows.`ts` IS NULL) AS ticks
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -849,6 +867,7 @@ Query  stream  sym string, ts timestamp, price double, qty int, amount decimal(1
       state: rows not yet released by the watermark; rows of windows that are not over
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT *, sym AS __key0 FROM (SELECT * FROM ticks)
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -870,6 +889,7 @@ Query  stream  sym string, n bigint, op string
       state: rows of windows until 1 hour after they are over
       emit: groups whenever they change, with what each row does in op
       event time: none, groups come out at times of their own
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -891,6 +911,7 @@ Query  stream  sym string, n bigint
       state: rows of windows until 1 hour after they are over
       emit: once, 1 hour after a window is over
       event time: none, groups come out at times of their own
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -912,10 +933,10 @@ SELECT sym, COUNT(*), AVG(price) AS p FROM ticks WHERE qty > 1 GROUP BY sym HAVI
 == rewritten ==
 __groups_1 reads
   SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
-SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `COUNT(*)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
+SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `count(1)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
 == logical ==
-Query  stream  sym string, count(*) bigint, p double, op string
-  Sql  SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `COUNT(*)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
+Query  stream  sym string, count(1) bigint, p double, op string
+  Sql  SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `count(1)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
     ChangingGroups __groups_1
       group by: sym
       __a0: COUNT(*)
@@ -923,6 +944,7 @@ Query  stream  sym string, count(*) bigint, p double, op string
       __a2: MAX(ticks.qty)
       state: for every key what each aggregate needs to go on, for ever
       emit: groups whenever they change, with what each row does in op
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==

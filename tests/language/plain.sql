@@ -323,10 +323,6 @@ SELECT ticks.sym FROM ticks JOIN companies ON ticks.sym = companies.sym
 ----
 SELECT ticks.sym FROM ticks JOIN companies ON ticks.sym = companies.sym
 ====
-SELECT window(ts, '5 minutes') AS w, COUNT(*) AS n FROM ticks GROUP BY window(ts, '5 minutes')
-----
-SELECT WINDOW(ts, '5 minutes') AS w, COUNT(*) AS n FROM ticks GROUP BY WINDOW(ts, '5 minutes')
-====
 SELECT date_diff(day, DATE '2024-01-01') AS d, hour(ts) AS h, dayofweek(ts) AS w, make_date(2024, 1, 2) AS m, from_unixtime(0) AS f, ts::DATE AS c, timestamp_micros(5) AS tm FROM trades
 ----
 SELECT DATEDIFF(day, CAST('2024-01-01' AS DATE)) AS d, HOUR(ts) AS h, DAYOFWEEK(ts) AS w, MAKE_DATE(2024, 1, 2) AS m, FROM_UNIXTIME(0) AS f, CAST(ts AS DATE) AS c, TIMESTAMP_MICROS(5) AS tm FROM trades

@@ -98,18 +98,24 @@ Query  stream  sym string
 ====
 SELECT window(at, '1 hour').start, COUNT(*) FROM ticks a JOIN orders o ON customer = sym AND at BETWEEN ts AND ts + INTERVAL '1' HOUR GROUP BY window(at, '1 hour')
 ----
-Query  stream  start unknown, _col_1 bigint
-  emit: once, with the batch after the one in which a window is over
-  Sql  SELECT WINDOW(__join_2.`r_at`, '1 hour').start AS start, COUNT(*) AS _col_1 FROM __join_2 GROUP BY WINDOW(__join_2.`r_at`, '1 hour')
-    Spark's watermark  r_at
-      Join __join_2  left.(sym) = right.(customer)
-        times: right.at - left.ts from 0 seconds to 1 hour
-        watermark: ts - 10 seconds, at - 0 seconds
-        state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
-        event time of pairs: r_at, given out as soon as the watermark reaches it
-        scan: Spark's: the streams are joined
-        Stream ticks  json  watermark ts - 10 seconds
-        Stream orders  csv  watermark at - 0 seconds
+Query  stream  start timestamp, count(1) bigint
+  Sql  SELECT __groups_2.window_start AS start, __groups_2.__a0 AS `count(1)` FROM __groups_2
+    WindowAggregate __groups_2
+      windows: 1 hour, every 1 hour; group by: nothing else
+      __a0: COUNT(*)
+      watermark: at - 0 seconds
+      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+      emit: once, when a window is over
+      event time: window_end, given out as soon as the watermark reaches it
+      Sql  SELECT __join_2.`r_at` AS at, __bound FROM __join_2
+        Join __join_2  left.(sym) = right.(customer)
+          times: right.at - left.ts from 0 seconds to 1 hour
+          watermark: ts - 10 seconds, at - 0 seconds
+          state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
+          event time of pairs: r_at, given out as soon as the watermark reaches it
+          scan: Spark's: the streams are joined
+          Stream ticks  json  watermark ts - 10 seconds
+          Stream orders  csv  watermark at - 0 seconds
 ====
 SELECT a.sym FROM ticks a RIGHT JOIN orders o ON customer = sym AND at BETWEEN ts AND ts + INTERVAL '1' DAY WHERE qty > 4
 ----
@@ -139,9 +145,10 @@ Query  stream  k string, n bigint, m bigint
           windows: 1 minute, every 1 minute; group by: sym
           __a0: COUNT(*)
           watermark: ts - 10 seconds
-          state: rows not yet released by the watermark; rows of windows that are not over
+          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_start, given out at most 1 minute after the watermark has reached it
+          scan: Spark's: amount of type DECIMAL(10, 2)
           Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
       Sql  SELECT q.__w_start AS __w_start, q.k AS k, q.w AS w, q.n AS n, __bound FROM (SELECT __groups_1.window_start AS __w_start, __groups_1.sym AS k, NAMED_STRUCT('start', __groups_1.window_start, 'end', __groups_1.window_end) AS w, __groups_1.__a0 AS n, __bound FROM __groups_1) AS q
@@ -149,9 +156,10 @@ Query  stream  k string, n bigint, m bigint
           windows: 1 minute, every 1 minute; group by: sym
           __a0: COUNT(*)
           watermark: ts - 10 seconds
-          state: rows not yet released by the watermark; rows of windows that are not over
+          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_start, given out at most 1 minute after the watermark has reached it
+          scan: Spark's: amount of type DECIMAL(10, 2)
           Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
             Stream ticks  json  watermark ts - 10 seconds
 ====

@@ -58,8 +58,8 @@ SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 hour')
 ~~~~
 SELECT sym, COUNT(*) AS n, SUM(qty) AS m FROM ticks GROUP BY sym, window(ts, '1 hour')
 ----
-incompatible
-query.sql was ...T sym, COUNT(*) AS n FROM ticks GROUP BY sym, WINDOW(ts, '1 ... and is ...T sym, COUNT(*) AS n, SUM(qty) AS m FROM ticks GROUP BY sym,...
+replayable
+query.inputs.__groups_1.aggregates was [['__a0', 'COUNT(*)']] and is [['__a0', 'COUNT(*)'], ['__a1', 'SUM(qty)']]; query.inputs.__groups_1.columns was ['ts', 'sym'] and is ['ts', 'sym', 'qty']; query.inputs.__groups_1.inputs[0].sql was ...ts, ticks.sym AS sym FROM ticks AS ticks and is ...ts, ticks.sym AS sym, ticks.qty AS qty FROM ticks AS ticks; and 1 more
 ====
 SELECT sym FROM ticks
 ~~~~
@@ -100,5 +100,5 @@ SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, session_window(ts, '1 hour')
 ~~~~
 SELECT sym, COUNT(*) AS n FROM ticks WHERE price > 1 GROUP BY sym, session_window(ts, '1 hour')
 ----
-incompatible
-query.sql was ...(*) AS n FROM ticks GROUP BY sym, SESSION_WINDOW(ts, '1 hour... and is ...(*) AS n FROM ticks WHERE price > 1 GROUP BY sym, SESSION_WI...
+replayable
+query.inputs.__groups_1.inputs[0].sql was ... FROM ticks AS ticks and is ... FROM ticks AS ticks WHERE ticks.price > 1

@@ -3,6 +3,7 @@
 import pytest
 
 import cepsql
+from cepsql.matching.match_operator import row_layout
 from cepsql.plan.scans import choose_scan
 from cepsql.scalar.tree import STANDARD_SESSION, Session
 from cepsql.scalar.types import DOUBLE, TIMESTAMP
@@ -21,7 +22,7 @@ def kafka_choice(columns=PLAIN, value="FORMAT json", **options):
     engine.sql(f"CREATE STREAM ticks ({columns}) USING kafka OPTIONS ({written}) {value}")
     plan = engine.sql("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY at MEASURES A.price AS p PATTERN (A)) AS m").plan
     (stage,) = plan.stages
-    return choose_scan(stage.match.program, *stage.inputs)
+    return choose_scan(row_layout(stage.match.program), *stage.inputs)
 
 
 def test_kafka():
@@ -55,7 +56,7 @@ def choice(
         f"PATTERN (A) DEFINE A AS {define}) AS m"
     ).plan
     (stage,) = plan.stages
-    return choose_scan(stage.match.program, *stage.inputs, session)
+    return choose_scan(row_layout(stage.match.program), *stage.inputs, session)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""Which aggregates of windows go on from row to row, so that a few values of a group are kept and not its rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from cepsql.analysis.emission import ON_CLOSE
+from cepsql.analysis.plain_sql import spoken_type, sql_of
+from cepsql.analysis.running_calls import Take, running_call, with_plain_argument
+from cepsql.analysis.window_groups import WindowGroups
+from cepsql.catalog import ColumnDefinition
+from cepsql.errors import NotSupportedError, Span
+from cepsql.operators.running import RunningCall
+from cepsql.ordered.row_layout import Column, RowLayout
+from cepsql.scalar.types import BOOLEAN, DATE, FRACTIONS, INTEGERS, STRING, TIMESTAMPS, Type, is_decimal, parse_type
+
+_NUMBERS = {*INTEGERS, *FRACTIONS}
+_COMPARED = {*_NUMBERS, BOOLEAN, STRING, DATE, *TIMESTAMPS}
+_LONGEST_ADDED = 28
+"""Digits of decimals whose sum has ten more, as Spark gives it."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """How an operator computes the aggregates of groups.
+
+    layout: the columns that travel: keys, time, and arguments of aggregates as values.
+    calls:  one for each aggregate of the groups.
+    """
+
+    layout: RowLayout
+    calls: tuple[RunningCall, ...]
+
+
+def totals(groups: WindowGroups) -> Totals | None:
+    """Return how the aggregates of groups go on from row to row, None if one of them needs all rows of a group."""
+    if groups.aggregates is None or groups.emission != ON_CLOSE:
+        return None
+    values: dict[str, Column] = {}
+
+    def take(argument: exp.Expr) -> exp.Column:
+        sql = sql_of(argument)
+        known = values.setdefault(sql, Column(f"v{len(values)}", sql))
+        return exp.column(known.name)
+
+    types = {column.name: column.type for column in groups.columns}
+    calls = []
+    for column, call in groups.aggregates:
+        found = _call(column, call, types, take)
+        if found is None:
+            return None
+        calls.append(found)
+    return Totals(replace(groups.layout, values=tuple(values.values())), tuple(calls))
+
+
+def _call(column: ColumnDefinition, call: exp.Expr, types: Mapping[str, str], take: Take) -> RunningCall | None:
+    if isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal) and not call.expressions:
+        return RunningCall(column.name, "count")
+    try:
+        plain = with_plain_argument(exp.Window(this=call.copy()), take, Span(0, 0))
+    except NotSupportedError:
+        return None
+    found = replace(running_call(column.name, plain, lambda name: name), rows=True)
+    return found if _goes_on(found.function, _argument_type(call, types)) else None
+
+
+def _argument_type(call: exp.Expr, types: Mapping[str, str]) -> Type:
+    while isinstance(call, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        call = call.this
+    argument = call.this
+    return parse_type(types[argument.name] if isinstance(argument, exp.Column) else spoken_type(argument))
+
+
+def _goes_on(function: str, type: Type) -> bool:
+    """Tell whether values of a type are counted, added or compared as Spark does; a sum of decimals has room."""
+    if function == "count":
+        return True
+    if is_decimal(type):
+        return type.precision <= _LONGEST_ADDED
+    return type in (_NUMBERS if function in ("sum", "avg") else _COMPARED)

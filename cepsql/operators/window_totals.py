@@ -1,0 +1,144 @@
+"""Windows of event time whose aggregates go on from row to row, so that no row of a window is kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.operators.changing_windows import Gaps, Places, Windows
+from cepsql.operators.running import Remembered, RunningBatch, RunningCall, remembered_values
+from cepsql.operators.windows import END, START
+from cepsql.ordered.columns import integers, take_rows
+from cepsql.ordered.keys import find_keys
+from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.row_layout import RowLayout
+
+_OPEN, _LAST, _OVER = "open", "last", "over"
+
+
+@dataclass(frozen=True)
+class WindowTotals:
+    """Gives out the aggregates of the rows of a key and a window as soon as no row to come can belong to it.
+
+    It remembers for each key and window that is not over what each aggregate needs to go on.
+
+    layout: the rows, with the arguments of aggregates as values.
+    calls:  aggregates as of `cepsql.operators.running.Running`.
+    types:  of their values.
+    wraps:  a sum of integers that outgrows BIGINT begins anew at the other end, in place of an error.
+    Output columns: the keys of the layout, START, END, and one for each call.
+    Raises OperationalError where a sum outgrows its type.
+    """
+
+    layout: RowLayout
+    windows: Windows
+    calls: tuple[RunningCall, ...]
+    types: tuple[pa.DataType, ...]
+    wraps: bool = False
+
+    sections: ClassVar[dict[str, int]] = {_OPEN: 1}
+    counters: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
+    hold = 0
+    changing = False
+
+    @property
+    def sides(self) -> tuple[RowLayout, ...]:
+        return (self.layout,)
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        return np.full(len(held.pending), NEVER)
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        (ordered,), stored = rows, sections.get(_OPEN)
+        names = [*self.layout.key_names, START]
+        parts = []
+        places = None if ordered is None else self.windows.of(ordered, np.arange(ordered.rows.num_rows))
+        # Between windows that are shorter than the time from one to the next there are rows of none.
+        if ordered is not None and places is not None and len(places.place):
+            taken = self._grouped(ordered, places, stored)
+            remembered = Remembered(stored, names, taken.keys, len(taken.end))
+            parts.append(self._totals(taken, remembered, names))
+            stored = remembered.others
+        if stored is not None and stored.num_rows:
+            parts.append(stored)
+        if not parts:
+            return Step(pa.table({}), [None])
+        every = pa.concat_tables(parts)
+        over = integers(every[_OVER])
+        closed = np.flatnonzero(over <= new)
+        left = every.filter(pa.array(over > new))
+        kept = {_OPEN: left.combine_chunks()} if left.num_rows else {}
+        return Step(self._output(every, closed, over), [None], kept, deadlines=over[over > new])
+
+    def _grouped(self, ordered: OrderedRows, found: Places, stored: pa.Table | None) -> "_Grouped":
+        """Lay the rows of each key and window together."""
+        partition = np.searchsorted(ordered.starts, found.place, "right") - 1
+        order = np.lexsort((found.place, found.begin, partition))
+        partition, begin = partition[order], found.begin[order]
+        first = np.concatenate([[True], (np.diff(partition) != 0) | (np.diff(begin) != 0)])
+        heads = np.flatnonzero(first)
+        starts = np.append(heads, len(order))
+        places = found.place[order]
+        values = take_rows(ordered.rows.select(["t", *(column.name for column in self.layout.values)]), places)
+        owners = pa.array(ordered.starts[:-1][partition[heads]])
+        keys = [ordered.rows[name].chunk(0).take(owners) for name in self.layout.key_names]
+        last = integers(values["t"])[starts[1:] - 1]
+        begins, ends, over = begin[heads], found.end[order][heads], found.over[order][heads]
+        if isinstance(self.windows, Gaps) and stored is not None and stored.num_rows:
+            begins = self._continued(self.windows.gap, keys, begins, partition[heads], stored)
+        return _Grouped(values, starts, [*keys, pa.array(begins)], ends, over, last)
+
+    def _continued(
+        self, gap: int, keys: list[pa.Array], begins: np.ndarray, partition: np.ndarray, stored: pa.Table
+    ) -> np.ndarray:
+        """Return the beginnings of sessions, of which the first one of a key may be one that is open already."""
+        names = self.layout.key_names
+        count = len(begins)
+        opening = np.flatnonzero(np.concatenate([[True], np.diff(partition) != 0]))
+        held = [stored[name].combine_chunks() for name in names]
+        chosen = pa.array(opening)
+        right = [key.take(chosen) for key in keys]
+        place = find_keys(held, stored.num_rows, right, len(opening)) if names else np.zeros(stored.num_rows, np.int64)
+        last, first = integers(stored[_LAST]), integers(stored[START])
+        goes_on = np.flatnonzero(place >= 0)
+        goes_on = goes_on[begins[opening[place[goes_on]]] - last[goes_on] <= gap]
+        found = np.full(count, -1, np.int64)
+        found[opening[place[goes_on]]] = goes_on
+        return np.where(found < 0, begins, first[found])
+
+    def _totals(self, taken: "_Grouped", before: Remembered, names: list[str]) -> pa.Table:
+        """Return what to remember of the groups."""
+        rows = OrderedRows(taken.values, taken.starts, taken.starts[:-1])
+        kept = RunningBatch(self.layout, self.calls, self.types, rows, before, self.wraps).remembered()
+        columns = dict(zip(names, taken.keys, strict=True))
+        columns |= {END: pa.array(taken.end), _OVER: pa.array(taken.over), _LAST: pa.array(taken.last)}
+        return pa.table({**columns, **kept})
+
+    def _output(self, groups: pa.Table, closed: np.ndarray, over: np.ndarray) -> pa.Table:
+        """Return the values of the groups that are over, in the order in which they are."""
+        if not len(closed):
+            return pa.table({})
+        chosen = groups.take(pa.array(closed[np.argsort(over[closed], kind="stable")])).combine_chunks()
+        columns = {name: chosen[name] for name in (*self.layout.key_names, START, END)}
+        return pa.table(columns | remembered_values(self.calls, self.types, chosen))
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """Rows of groups, one group after another.
+
+    values: t and the values of the rows.
+    starts: where the rows of each group begin, and the number of rows at the end.
+    keys:   of each group: the keys of its rows, and the beginning of its window.
+    end, over, last: of each group the end of its window, the bound at which it is over, and the time of its last row.
+    """
+
+    values: pa.Table
+    starts: np.ndarray
+    keys: list[pa.Array]
+    end: np.ndarray
+    over: np.ndarray
+    last: np.ndarray

@@ -1,0 +1,36 @@
+"""The column `window` of a SELECT with GROUP BY window(...), which Spark knows by the name of the function."""
+
+from sqlglot import exp
+
+_WINDOWS = ("window", "session_window")
+
+
+def with_window_column(query: exp.Query) -> exp.Query:
+    """Return a query in which the call in GROUP BY stands for its column: SELECT window, COUNT(*) ... GROUP BY
+    window(ts, '1 minute'). The query itself is returned if it has no such column."""
+    if query.find(exp.Group) is None or not any(map(_is_window_column, query.find_all(exp.Column))):
+        return query
+    copy = query.copy()
+    for select in list(copy.find_all(exp.Select)):
+        group = select.args.get("group")
+        calls = {call.name.lower(): call for call in (group.expressions if group is not None else ()) if _is_call(call)}
+        # A column of that name in GROUP BY is one of the rows.
+        if group is None or any(map(_is_window_column, group.expressions)):
+            continue
+        parts = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
+        for column in [column for part in parts for column in part.find_all(exp.Column)]:
+            if not (_is_window_column(column) and column.name.lower() in calls and column.parent_select is select):
+                continue
+            call = calls[column.name.lower()].copy()
+            call.meta.update(column.meta)
+            is_item = column.parent is select
+            column.replace(exp.alias_(call, column.name) if is_item else call)
+    return copy
+
+
+def _is_window_column(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column) and not node.table and node.name.lower() in _WINDOWS
+
+
+def _is_call(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() in _WINDOWS

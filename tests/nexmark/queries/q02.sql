@@ -1,0 +1,2 @@
+-- Selection: bids for certain auctions.
+SELECT auction, price FROM bid WHERE MOD(auction, 123) = 0

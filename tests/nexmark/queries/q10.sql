@@ -1,0 +1,4 @@
+-- Log to files: every bid with its day and minute.
+SELECT auction, bidder, price, dateTime, extra, DATE_FORMAT(dateTime, 'yyyy-MM-dd') AS day,
+  DATE_FORMAT(dateTime, 'HH:mm') AS minute
+FROM bid

@@ -1,0 +1,43 @@
+"""The queries of Nexmark over streams give the rows that the same SQL gives over tables."""
+
+from pathlib import Path
+
+import auction_house
+import pytest
+
+from cepsql.engine import connect
+
+QUERIES = sorted(Path(__file__).parent.glob("queries/*.sql"))
+MARK = "WATERMARK FOR dateTime AS dateTime - INTERVAL '1' SECOND"
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nexmark")
+    auction_house.write_events(folder, 50_000)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engines(spark, events):
+    streams, tables = connect(spark), connect(spark)
+    for name, columns in auction_house.COLUMNS.items():
+        source = f"USING csv OPTIONS (path '{events / name}')"
+        streams.sql(f"CREATE STREAM {name} ({columns}, {MARK}) {source}")
+        tables.sql(f"CREATE TABLE {name} ({columns}) {source}")
+    for engine in (streams, tables):
+        engine.sql("CREATE VIEW side_input AS SELECT id AS number, concat('side ', id) AS side FROM range(100)")
+    return streams, tables
+
+
+@pytest.mark.parametrize("file", QUERIES, ids=lambda file: file.stem)
+def test_streams_give_what_tables_give(file, engines, request):
+    if not request.config.getoption("--nightly"):
+        pytest.skip("--nightly runs the queries of Nexmark")
+    text = file.read_text("utf-8")
+    streams, tables = engines
+    expected = tables.query(text).arrow()
+    with streams.query(text).start(drain=True) as standing:
+        found = [row for table in standing.rows() for row in table.to_pylist()]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected.to_pylist()))
+    assert found

@@ -1,0 +1,109 @@
+"""Aggregates of windows are those of a plain loop over the rows of each, whatever the micro-batches."""
+
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from chance import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ordered_samples import BUCKETS, inputs, packets
+from test_deduplicate import END, key_of
+from test_frame_rows import partitions, used_rows
+
+from cepsql.errors import OperationalError
+from cepsql.operators.changing_windows import Fixed, Gaps
+from cepsql.operators.running import RunningCall
+from cepsql.operators.window_totals import WindowTotals
+from cepsql.ordered.operator import OrderedRows
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
+from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.state import decode
+
+LAYOUT = RowLayout(
+    (Column("k0", "key"),), Column("t", "ts"), values=(Column("o0", "seq"), Column("v0", "price")), predicates=("true",)
+)
+NUMBERS = tuple(RunningCall(name, name, "o0", rows=True) for name in ("count", "sum", "avg", "min", "max"))
+CALLS = (
+    RunningCall("rows", "count"),
+    *NUMBERS,
+    RunningCall("earliest", "first", "v0", rows=True),
+    RunningCall("latest", "last", "v0", rows=True, ignore_nulls=True),
+)
+TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.float64(), pa.int32(), pa.int32(), pa.string(), pa.string())
+
+WINDOWS = st.one_of(
+    st.builds(Fixed, st.integers(1, 7), st.integers(1, 9), st.integers(0, 3)), st.builds(Gaps, st.integers(1, 4))
+)
+
+
+def place(row: dict) -> tuple:
+    """Sort by t, then by the values, NULL first."""
+    return row["t"], *((row[name] is not None, row[name]) for name in ("o0", "v0", "m"))
+
+
+def windows_by_hand(rows: list[dict], windows) -> dict[tuple[int, int], list[dict]]:
+    """Return the rows of each window of a partition in order, by its bounds."""
+    if isinstance(windows, Fixed):
+        found = defaultdict(list)
+        for row in rows:
+            for start in range(windows.offset - 60 * windows.slide, 60 * windows.slide, windows.slide):
+                if start <= row["t"] < start + windows.size:
+                    found[start, start + windows.size].append(row)
+        return found
+    sessions: list[list[dict]] = []
+    for row in rows:
+        if not sessions or row["t"] > sessions[-1][-1]["t"] + windows.gap:
+            sessions.append([])
+        sessions[-1].append(row)
+    return {(session[0]["t"], session[-1]["t"] + windows.gap): session for session in sessions}
+
+
+def totals_by_hand(rows: list[dict]) -> tuple:
+    known = [row["o0"] for row in rows if row["o0"] is not None]
+    texts = [row["v0"] for row in rows if row["v0"] is not None]
+    numbers = (sum(known), sum(known) / len(known), min(known), max(known)) if known else (None,) * 4
+    return (len(rows), len(known), *numbers, rows[0]["v0"], texts[-1] if texts else None)
+
+
+@settings(max_examples=examples(150))
+@given(inputs(), st.integers(0, 6), WINDOWS)
+def test_every_group_comes_once_with_its_totals(batches, delay, windows):
+    operator = WindowTotals(LAYOUT, windows, CALLS, TYPES)
+    expected = {
+        (key_of(rows[0]), *bounds): totals_by_hand(held)
+        for rows in partitions(sorted(used_rows(batches, delay), key=place))
+        for bounds, held in windows_by_hand(rows, windows).items()
+    }
+    late = 0 if isinstance(windows, Gaps) else 1
+    stage = Stage(operator, (Input(delay),), "")
+    states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
+    found = {}
+    for tasks in [*batches, [[END]]]:
+        packed = [packets(rows, BUCKETS) for rows in tasks]
+        for bucket in range(BUCKETS):
+            before = BEGINNING if states[bucket] is None else decode(states[bucket], operator, "").bound
+            advanced = advance(stage, states[bucket], [blob for task in packed for blob in task.get(bucket, [])])
+            states[bucket] = advanced.state
+            for row in advanced.output.to_pylist():
+                group = (key_of(row), row["window_start"], row["window_end"])
+                assert group not in found
+                assert before < row["window_end"] - late <= advanced.bound
+                found[group] = tuple(row[call.name] for call in CALLS)
+            kept = decode(states[bucket], operator, "").kept
+            assert kept.held == (None,)
+            standing = advanced.standing
+            assert standing.rows == standing.waiting + standing.open
+            assert standing.deadline is None or standing.deadline > advanced.bound
+    assert found == expected
+
+
+def test_a_sum_that_outgrows_its_type():
+    rows = pa.table({"k0": [1.0] * 2, "t": [1, 2], "o0": [2**63 - 1, 1], "v0": pa.nulls(2, pa.string())})
+    ordered = OrderedRows(rows, np.array([0, 2]), np.array([0]))
+    calls, types = (RunningCall("sum", "sum", "o0", rows=True),), (pa.int64(),)
+    wrapping = WindowTotals(LAYOUT, Fixed(10, 10), calls, types, wraps=True)
+    assert wrapping.advance([ordered], {}, BEGINNING, END_OF_TIME).output["sum"].to_pylist() == [-(2**63)]
+    with pytest.raises(OperationalError, match="outgrows"):
+        WindowTotals(LAYOUT, Fixed(10, 10), calls, types).advance([ordered], {}, BEGINNING, END_OF_TIME)
