@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cepsql.analysis.backfill import defined_backfill
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
+from cepsql.analysis.refresh import defined_refresh
 from cepsql.analysis.resolve import table_name
 from cepsql.analysis.stream_key import defined_key
 from cepsql.analysis.watermark import defined_watermark
@@ -137,6 +139,8 @@ class Engine:
 
         Raises OperationalError if Java or Spark cannot be started.
         """
+        from cepsql.spark.own_functions import add_own_functions
+
         with self._lock:
             if self._spark is not None and self._given is None:
                 self._forget_lost()
@@ -150,6 +154,7 @@ class Engine:
                     conf, needed = with_packages(self._conf | self._spark_settings, sources)
                     found, self._started = session(None, self._master, conf, needed), True
                 self._spark = found
+            add_own_functions(self._spark)
             return self._spark
 
     @property
@@ -447,6 +452,8 @@ class Engine:
             value=defined_value(create),
             key=key,
             deletion=deletion,
+            refresh=defined_refresh(create),
+            backfill=defined_backfill(create, self.catalog.get),
         )
         if source.format == "kafka":
             source = _with_reader(source, create.name.span)

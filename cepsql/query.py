@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Sink, Source, Watermark
@@ -119,6 +120,7 @@ class Query:
         replaced: "dict[str, DataFrame] | None" = None,
         scan: str = "spark",
         buckets: "Buckets | None" = None,
+        checkpoint: Path | None = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
@@ -133,6 +135,7 @@ class Query:
                 replaced,
                 self._engine.search_limits,
                 scan,
+                checkpoint,
             )
 
     @cached_property
@@ -254,20 +257,24 @@ class Query:
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import StartOptions, start
+        from cepsql.spark.table_refresh import Refreshed, TableRefresh
 
         if checkpoint is not None:
             _check_replayable(self.origins)
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
         folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch, upgrades)
         try:
-            frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets)
+            origins = self._valued.origins
+            refreshed = Refreshed(folder.folder, tuple(o for o in origins if isinstance(o, Source) and o.refresh))
+            refresh = TableRefresh(self._engine.spark, refreshed)
+            refresh.begin()
+            frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets, checkpoint=folder.folder)
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder)
         except BaseException:
             discard(folder)
             raise
-        origins = self._valued.origins
         remove_uncommitted(_late_folders(origins), folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
@@ -283,9 +290,15 @@ class Query:
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
             heartbeat=min(
-                (mark.heartbeat for mark in _watermarks(origins) if mark.heartbeat is not None), default=None
+                filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
             late_folders=tuple(_late_folders(origins)),
+            refresh=refresh,
+            late_shares={
+                origin.name: mark.late_alert
+                for origin in origins
+                if (mark := origin.watermark) and mark.late_alert is not None
+            },
         )
         standing = start(frame, target, folder, options)
         self._engine.keep(standing)

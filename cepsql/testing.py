@@ -134,7 +134,7 @@ def _play(
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
     checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
-    frame = query.build(checkpoint.control, frames)
+    frame = query.build(checkpoint.control, frames, checkpoint=checkpoint.folder)
     seen, by_name = [], {source.name: source for source in sources}
     with Replay(frame, checkpoint, query.patterns) as replay:
         for number, batch in enumerate(batches):

@@ -22,13 +22,26 @@ class ColumnDefinition:
 class Watermark:
     """The event-time column and how long (microseconds) rows may come after later ones.
 
-    heartbeat: after how long without rows (microseconds of processing time) event time goes on with the clock; None: it
-               waits for rows.
+    heartbeat:   after how long without rows (microseconds of processing time) event time goes on with the clock; None:
+                 it waits for rows.
+    ahead:       how far (microseconds) an event time may lie ahead of the reference; rows further ahead are set aside.
+                 None: any distance.
+    reference:   the Spark SQL of what `ahead` is measured from; None: the time of the micro-batch.
+    producer:    the column that tells who made a row; the slowest producer decides. None: all rows are of one.
+    idle:        after how long without rows (microseconds of processing time) a producer is not waited for.
+    punctuation: the Spark SQL of a condition under which a row is no data, but says that nothing earlier will come.
+    late_alert:  above which share of late rows, between 0 and 1, an alert is raised; None: at none.
     """
 
     column: str
     delay: int
     heartbeat: int | None = None
+    ahead: int | None = None
+    reference: str | None = None
+    producer: str | None = None
+    idle: int | None = None
+    punctuation: str | None = None
+    late_alert: float | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,15 @@ class ValueFormat:
 
 
 @dataclass(frozen=True)
+class Backfill:
+    """The rows that come before those of a stream: those of a table with an event time before `until`, Spark SQL of a
+    constant. Of the stream come those from then on."""
+
+    history: "Source"
+    until: str
+
+
+@dataclass(frozen=True)
 class Source:
     """A stream or a bounded table that Spark reads: format and options as for spark.readStream or spark.read.
 
@@ -48,6 +70,8 @@ class Source:
     late_of:   name of the stream whose late rows this table holds.
     key:       the columns of PRIMARY KEY: a row is the new version of the one with this key; empty: rows only add.
     deletion:  the Spark SQL of a condition under which a row says that the one with its key is gone.
+    backfill:  the rows that come before those of this stream.
+    refresh:   how often, in microseconds, a standing query reads this table again; None: Spark decides what it sees.
     """
 
     name: str
@@ -61,6 +85,8 @@ class Source:
     value: ValueFormat | None = None
     key: tuple[str, ...] = ()
     deletion: str | None = None
+    refresh: int | None = None
+    backfill: Backfill | None = None
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,12 @@ def create_text(definition: Source | View | Sink | RegisteredQuery) -> str:
             text = f"CREATE {kind} {name}{_columns(definition.columns, mark)}{_using(definition)}"
             if definition.value is not None:
                 text += f" FORMAT {_quoted(definition.value.name)}{_options(definition.value.options)}"
+            if definition.refresh is not None:
+                text += f"\nREFRESH EVERY {interval_text(definition.refresh)}"
+            if definition.backfill is not None:
+                text += (
+                    f"\nBACKFILL FROM {quoted_name(definition.backfill.history.name)} UNTIL {definition.backfill.until}"
+                )
             late = definition.late_rows
             return text if late is None else f"{text}\nLATE ROWS INTO {quoted_name(late.name)}{_using(late)}"
         case View():
@@ -63,12 +69,32 @@ def _column(column: ColumnDefinition) -> str:
 def watermark_text(mark: Watermark) -> str:
     """Return the clause that says how late rows may be."""
     name = _quoted(mark.column)
-    delay = f" - {_interval(mark.delay)}" if mark.delay else ""
-    heartbeat = f" WITH HEARTBEAT {_interval(mark.heartbeat)}" if mark.heartbeat is not None else ""
-    return f"WATERMARK FOR {name} AS {name}{delay}{heartbeat}"
+    delay = f" - {interval_text(mark.delay)}" if mark.delay else ""
+    return " ".join([f"WATERMARK FOR {name} AS {name}{delay}", *watermark_clauses(mark)])
 
 
-def _interval(micros: int) -> str:
+def watermark_clauses(mark: Watermark) -> list[str]:
+    """Return the clauses that follow the event time and its delay."""
+    clauses = []
+    if mark.ahead is not None:
+        clauses.append(
+            f"AHEAD AT MOST {interval_text(mark.ahead)}" + (f" OF {mark.reference}" if mark.reference else "")
+        )
+    if mark.producer is not None:
+        clauses.append(f"BY {_quoted(mark.producer)}")
+    if mark.idle is not None:
+        clauses.append(f"WITH IDLE TIMEOUT {interval_text(mark.idle)}")
+    if mark.punctuation is not None:
+        clauses.append(f"WITH PUNCTUATION WHEN {mark.punctuation}")
+    if mark.heartbeat is not None:
+        clauses.append(f"WITH HEARTBEAT {interval_text(mark.heartbeat)}")
+    if mark.late_alert is not None:
+        clauses.append(f"WITH LATE ALERT ABOVE {mark.late_alert * 100:.12g} PERCENT")
+    return clauses
+
+
+def interval_text(micros: int) -> str:
+    """Return a constant interval in the largest unit that it is a multiple of."""
     unit, size = next((unit, size) for unit, size in _UNITS if micros % size == 0)
     return f"INTERVAL '{micros // size}' {unit}"
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cepsql.catalog import Definition, Registered, Relation, Sink, Source, View
-from cepsql.catalog.create_text import shown_option, watermark_text
+from cepsql.catalog.create_text import interval_text, shown_option, watermark_text
 from cepsql.catalog.names import kind, listed
 
 Rows = tuple[tuple[str, str], ...]
@@ -29,6 +29,12 @@ def described(definition: Relation | Sink, dependents: Sequence[Definition]) -> 
     elif definition.streaming:
         mark = definition.watermark
         rows.append(("watermark", watermark_text(mark) if mark is not None else "none: rows have no event time"))
+        if mark is not None and mark.ahead is None:
+            rows.append(("clocks that run ahead", "move the watermark; AHEAD AT MOST sets their rows aside"))
+    if isinstance(definition, Source) and definition.backfill is not None:
+        rows.append(("comes after", f"{definition.backfill.history.name} until {definition.backfill.until}"))
+    if isinstance(definition, Source) and definition.refresh is not None:
+        rows.append(("read again", f"every {interval_text(definition.refresh)}"))
     if isinstance(definition, Source) and definition.streaming:
         rows.append(("late and malformed rows", _late(definition.late_rows)))
     return (*rows, ("used by", listed(list(dependents)) if dependents else "nothing"))

@@ -15,8 +15,11 @@ def located(definition: Definition) -> Definition:
     (('path', '/y'),)
     """
     match definition:
-        case Source(late_rows=late):
+        case Source(late_rows=late, backfill=backfill):
             known = replace(definition, options=_located(definition.options, "path"))
+            if backfill is not None:
+                history = replace(backfill.history, options=_located(backfill.history.options, "path"))
+                known = replace(known, backfill=replace(backfill, history=history))
             if late is None:
                 return known
             return replace(known, late_rows=replace(late, options=_located(late.options, "path")))

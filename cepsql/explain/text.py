@@ -11,6 +11,7 @@ from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.analysis.window_totals import totals
 from cepsql.catalog import Registered, Source
+from cepsql.catalog.create_text import watermark_clauses
 from cepsql.explain.changes import change_lines
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
@@ -363,7 +364,12 @@ def _relation(relation: Source | Registered) -> str:
     form = f"  {relation.format}" if isinstance(relation, Source) else ""
     time = ""
     if relation.watermark is not None:
-        time = f"  watermark {relation.watermark.column} - {_duration(relation.watermark.delay)}"
+        clauses = [f" {clause}" for clause in watermark_clauses(relation.watermark)]
+        time = f"  watermark {relation.watermark.column} - {_duration(relation.watermark.delay)}{''.join(clauses)}"
+    if isinstance(relation, Source) and relation.backfill is not None:
+        time += f"  after {relation.backfill.history.name} until {relation.backfill.until}"
+    if isinstance(relation, Source) and relation.refresh is not None:
+        time = f"  read again every {_duration(relation.refresh)}"
     return f"{kind} {relation.name}{form}{time}"
 
 

@@ -38,10 +38,14 @@ _RELATION_ENDS = _JOIN_WORDS | {
     "MATCH_RECOGNIZE", "ON", "USING", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "INTERSECT",
     "EXCEPT",    "MINUS", "WINDOW", "QUALIFY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY", "OFFSET", "SELECT",
 }  # fmt: skip
-_CLAUSE_STARTS = {
-    "ORDER BY": None, "MEASURES": None, "ONE": "ROW", "ALL": "ROW", "AFTER": "MATCH", "PATTERN": "(", "WITHIN": None,
-    "SUBSET": None, "DEFINE": None, "PARTITION BY": None, "WITH": "HEARTBEAT", "ALLOWED": "LATENESS",
+_CLAUSE_STARTS: dict[str, tuple[str, ...]] = {
+    "ORDER BY": (), "MEASURES": (), "ONE": ("ROW",), "ALL": ("ROW",), "AFTER": ("MATCH",), "PATTERN": ("(",),
+    "WITHIN": (), "SUBSET": (), "DEFINE": (), "PARTITION BY": (), "ALLOWED": ("LATENESS",),
+    "WITH": ("HEARTBEAT", "IDLE", "PUNCTUATION", "LATE"), "AHEAD": ("AT",), "BY": (), "OF": (), "PERCENT": (),
+    "LATE": ("ROWS",),
 }  # fmt: skip
+"""The words that end an expression, each with those of which one must follow."""
+
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 """What TABLE(...) takes."""
 
@@ -343,7 +347,7 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
     if word == "WITHIN" and text.word(i + 1).startswith("GROUP"):
         return False
     needed = _CLAUSE_STARTS[word]
-    return needed is None or text.word(i + 1) in (needed, f"{needed}S") or text.raw(i + 1) == needed
+    return not needed or any(text.word(i + 1) in (word, f"{word}S") or text.raw(i + 1) == word for word in needed)
 
 
 def _begins_clause(text: Text, i: int) -> bool:

@@ -173,6 +173,14 @@ class LateRows:
 
 
 @dataclass(frozen=True)
+class BackfillClause:
+    """BACKFILL FROM history UNTIL expression."""
+
+    history: Name
+    until: exp.Expr
+
+
+@dataclass(frozen=True)
 class ValueClause:
     """FORMAT format OPTIONS (...): how the values of records are read."""
 
@@ -199,13 +207,35 @@ class StreamKey:
 
 
 @dataclass(frozen=True)
+class WatermarkClause:
+    """WATERMARK FOR column AS expression, with the clauses that may follow.
+
+    ahead:       AHEAD AT MOST ...; `reference` is what stands after OF.
+    producer:    BY ...; `idle` is the interval of WITH IDLE TIMEOUT.
+    punctuation: the condition of WITH PUNCTUATION WHEN.
+    heartbeat:   the interval of WITH HEARTBEAT.
+    late_alert:  the number of WITH LATE ALERT ABOVE ... PERCENT.
+    """
+
+    column: Name
+    expression: exp.Expr
+    ahead: exp.Expr | None = None
+    reference: exp.Expr | None = None
+    producer: Name | None = None
+    idle: exp.Expr | None = None
+    punctuation: exp.Expr | None = None
+    heartbeat: exp.Expr | None = None
+    late_alert: exp.Expr | None = None
+
+
+@dataclass(frozen=True)
 class CreateSource:
-    """CREATE STREAM or CREATE TABLE ... USING; watermark is (column, expression, heartbeat or None)."""
+    """CREATE STREAM or CREATE TABLE ... USING."""
 
     name: Name
     columns: tuple[ColumnDefinition, ...]
     spans: dict[str, Span] = field(compare=False)
-    watermark: tuple[Name, exp.Expr, exp.Expr | None] | None
+    watermark: WatermarkClause | None
     format: str
     options: tuple[tuple[str, str], ...] = field(repr=False)
     streaming: bool
@@ -215,6 +245,8 @@ class CreateSource:
     value: ValueClause | None = None
     start: StartClause | None = None
     key: StreamKey | None = None
+    refresh: exp.Expr | None = None
+    backfill: BackfillClause | None = None
 
 
 @dataclass(frozen=True)

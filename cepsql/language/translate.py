@@ -3,6 +3,7 @@
 import ast
 import difflib
 from dataclasses import replace
+from typing import Any
 
 from lark import Token, Tree
 from sqlglot import exp
@@ -19,6 +20,7 @@ from cepsql.language.statements import (
     NAVIGATION,
     PICTURES,
     AlterQuery,
+    BackfillClause,
     Clause,
     ControlQuery,
     CreateQuery,
@@ -53,6 +55,7 @@ from cepsql.language.statements import (
     Statement,
     StreamKey,
     ValueClause,
+    WatermarkClause,
 )
 from cepsql.language.temporal_joins import with_temporal_joins
 from cepsql.language.tokens import Text
@@ -110,13 +113,7 @@ class _Translator:
         for clause in _subtrees(tree, "watermark"):
             if watermark is not None:
                 raise self.text.error("a stream has one watermark", _begin(clause.children[0]))
-            column, delay, *_ = _values(clause)
-            heartbeat = _subtree(clause, "heartbeat")
-            watermark = (
-                self._name(column),
-                parse_island(self.text, self._tokens(delay), exp.Condition),
-                None if heartbeat is None else self._expression(_values(heartbeat)[0]),
-            )
+            watermark = self._watermark(clause)
             if not streaming:
                 raise self.text.error(
                     "a bounded table has no watermark", _begin(clause.children[0]), hint="CREATE STREAM has one"
@@ -135,7 +132,26 @@ class _Translator:
             self._value_format(_subtree(tree, "value_format")),
             self._start_clause(_subtree(tree, "start")),
             self._stream_key(_subtrees(tree, "stream_key"), columns, streaming),
+            next((self._expression(*_values(clause)) for clause in _subtrees(tree, "refresh")), None),
+            self._backfill(_subtree(tree, "backfill")),
         )
+
+    def _watermark(self, tree: Tree) -> WatermarkClause:
+        column, delay, *_ = _values(tree)
+        given: dict[str, Any] = {}
+        for clause in (child for child in tree.children if isinstance(child, Tree)):
+            if clause.data in given:
+                words = self.text.slice(_begin(clause.children[0]), _begin(_values(clause)[0]))
+                raise self.text.error(f"{words.upper()} stands twice", _begin(clause.children[0]))
+            values = _values(clause)
+            if clause.data == "producer":
+                given["producer"] = self._name(values[0])
+                continue
+            given[clause.data] = self._expression(values[0])
+            if len(values) > 1:
+                given["reference"] = self._expression(values[1])
+        given["idle"] = given.pop("idle_timeout", None)
+        return WatermarkClause(self._name(column), parse_island(self.text, self._tokens(delay), exp.Condition), **given)
 
     def _stream_key(self, trees: list[Tree], columns: list[ColumnDefinition], streaming: bool) -> StreamKey | None:
         if not trees:
@@ -163,6 +179,12 @@ class _Translator:
         keyword, time = tree.children[1], next(iter(_values(tree)), None)
         span = self.text.span(_begin(tree.children[0]), _end(tree.children[-1]))
         return StartClause(_type(keyword).lower(), time and _unquote(time), span)
+
+    def _backfill(self, tree: Tree | None) -> BackfillClause | None:
+        if tree is None:
+            return None
+        history = self._qualified(_needed(tree, "qualified_name"))
+        return BackfillClause(history, self._expression(_values(tree)[0]))
 
     def _late_rows(self, tree: Tree | None) -> LateRows | None:
         if tree is None:

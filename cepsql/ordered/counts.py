@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, fields
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of rows of an input; read = used + late + malformed + null_time.
+    """Numbers of rows of an input; read = used + late + malformed + null_time + ahead + punctuation.
 
     read:      rows that came from the sources.
     used:      rows that entered the order (some may wait there still).
@@ -14,6 +14,8 @@ class Counts:
     malformed: rows that the source could not parse.
     null_time: rows without event time.
     null_key:  rows, used or late, with a NULL among their keys.
+    ahead:     rows whose event time lies too far ahead.
+    punctuation: rows that are no data, but say how far the input is.
     """
 
     read: int = 0
@@ -22,6 +24,8 @@ class Counts:
     malformed: int = 0
     null_time: int = 0
     null_key: int = 0
+    ahead: int = 0
+    punctuation: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))

@@ -1,8 +1,8 @@
 """Packets: the rows of one task for one bucket as bytes, with their input and the greatest time the task saw there."""
 
 import struct
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,8 @@ PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
 PIECE_ROWS, PIECE_BYTES = 131_072, 64 * 2**20
 """How much a task gathers before it gives out packets: the columns of so many rows fit the processor's cache."""
 
-_MAGIC, _VERSION = b"CEPP", 5
-_HEADER = struct.Struct("<4sHB?qqqqqqqq")
+_MAGIC, _VERSION = b"CEPP", 6
+_HEADER = struct.Struct("<4sHB?qqqqqqqqqqq")
 
 _LAST_CLOCK = 2**53
 """Later than any clock, in microseconds."""
@@ -41,12 +41,14 @@ class Packet:
     input:    the number of the input that its rows come from.
     ended:    whether a control row said that the input of the query ends.
     greatest: the greatest event time that the task saw in all buckets, END_OF_TIME where no row of the input follows.
-    counts:   read, malformed, null_time and null_key of this bucket's rows.
+    counts:   read, malformed, null_time, ahead, punctuation and null_key of this bucket's rows.
     rows:     the rows, or None.
-    aside:    malformed rows and those without event time, as `cepsql.ordered.rejected` has them; None where they do
-              not travel or there are none.
+    aside:    malformed rows, those without event time and those too far ahead, as `cepsql.ordered.rejected` has them;
+              None where they do not travel or there are none.
     dead:     the event times (int64) of rows of any bucket that a reduction left out.
     heartbeat: what the clock showed, in microseconds since the epoch, at the last heartbeat that came; BEGINNING: none.
+    producers: the greatest event time in all buckets of each producer that the packet's rows are of; empty where
+              producers are not told apart.
     """
 
     input: int
@@ -57,6 +59,7 @@ class Packet:
     dead: np.ndarray
     aside: pa.Table | None = None
     heartbeat: int = BEGINNING
+    producers: Mapping[str | None, int] = field(default_factory=dict)
 
 
 def pack(
@@ -68,17 +71,21 @@ def pack(
 ) -> Iterator[pa.RecordBatch]:
     """Split a task's rows by bucket and give out one packet for every bucket, also for those without rows.
 
-    batches: the columns of a layout (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps `malformed` BOOLEAN
-             and the struct `whole`, or `bound` BIGINT: a row that has one is no row but a marker, and the greatest of
-             these counts as the greatest event time, whatever the rows have.
+    batches: the columns of a layout (k*, t, o*, v*, m), `bucket` INT in 0..buckets-1 and perhaps
+             `malformed` BOOLEAN, `ahead` BOOLEAN: the row's time is too far ahead, and moves nothing;
+             `whole` STRUCT: all columns of the row;
+             `producer` STRING: who made the row;
+             `reached` BIGINT: a row that has one is punctuation, and this counts among the greatest event times;
+             `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these counts as the greatest
+             event time, whatever the rows have.
     input:   the number of the input that the rows come from, below MAX_INPUTS.
     reduction: leaves out rows that need not travel. Only their times do, those of all buckets in the packets of
              bucket 0, where they tell how many were late.
     piece_rows: after so many rows, or PIECE_BYTES, packets are given out. A task without any row gives nothing.
-    Rows that are malformed or have no event time are counted; where rows have `whole`, that travels apart from the
-    other rows, else they are dropped. A row with t = END_OF_TIME is no row but the sign that the input of the query
-    ends, and one of `heartbeat_time` says what the clock shows; a marker with `bound` = END_OF_TIME says that nothing
-    follows in this input.
+    Rows that are malformed, too far ahead or without event time are counted; where rows have `whole`, that travels
+    apart from the other rows, else they are dropped. Punctuation is counted only. A row with t = END_OF_TIME is no row
+    but the sign that the input of the query ends, and one of `heartbeat_time` says what the clock shows; a marker with
+    `bound` = END_OF_TIME says that nothing follows in this input.
     Yields batches of PACKET_SCHEMA.
     """
     task = _Task(buckets, input, reduction)
@@ -92,17 +99,20 @@ def open_packet(data: bytes) -> Packet:
     Raises OperationalError if another version of cepsql wrote it.
     """
     header = _HEADER.unpack_from(data)
-    magic, version, input, ended, greatest, heartbeat, read, malformed, null_time, null_key, dead, aside = header
+    magic, version, input, ended, greatest, heartbeat, *counted, dead, producing, aside = header
     if (magic, version) != (_MAGIC, _VERSION):
         raise OperationalError(
             f"a packet has format {magic!r} {version}, not {_MAGIC!r} {_VERSION}",
             hint="install the same version of cepsql on all workers",
         )
-    counts = Counts(read=read, malformed=malformed, null_time=null_time, null_key=null_key)
+    counts = Counts(**dict(zip(_COUNTED, counted, strict=True)))
     times = np.frombuffer(data, np.int64, dead, _HEADER.size)
     body = pa.py_buffer(data).slice(_HEADER.size + times.nbytes)
+    producers = read_rows(body.slice(0, producing))
+    known = {} if producers is None else dict(zip(*(column.to_pylist() for column in producers.columns), strict=True))
+    body = body.slice(producing)
     rows, rejected = read_rows(body.slice(aside)), read_rows(body.slice(0, aside))
-    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat)
+    return Packet(input, ended, greatest, counts, rows, times, rejected, heartbeat, known)
 
 
 def heartbeat_time(clock: int) -> int:
@@ -125,19 +135,25 @@ class _Task:
         if control.any():
             piece = self._take_control(piece, control)
         bucket = integers(piece["bucket"])
-        malformed = np.zeros(len(bucket), bool)
-        if "malformed" in piece.schema.names:
-            malformed = _flags(piece["malformed"])
-        timeless = _flags(pc.is_null(piece["t"])) & ~malformed
-        tallies = [self._tally(bucket), self._tally(bucket[malformed]), self._tally(bucket[timeless])]
-        dropped, aside = malformed | timeless, [b""] * self.buckets
+        malformed = _marked(piece, "malformed")
+        ahead = _marked(piece, "ahead") & ~malformed
+        punctuation = np.zeros(len(bucket), bool)
+        if "reached" in piece.schema.names:
+            punctuation = _flags(pc.is_valid(piece["reached"]))
+        timeless = _flags(pc.is_null(piece["t"])) & ~malformed & ~ahead & ~punctuation
+        tallies = [self._tally(bucket), *(self._tally(bucket[flags]) for flags in (malformed, timeless, ahead))]
+        dropped, aside = malformed | timeless | ahead, [b""] * self.buckets
         if dropped.any():
             if WHOLE in piece.schema.names:
-                rejected = set_aside(piece.filter(pa.array(dropped))[WHOLE], malformed[dropped])
+                rejected = set_aside(piece.filter(pa.array(dropped))[WHOLE], malformed[dropped], ahead[dropped])
                 aside = self._sections(rejected, bucket[dropped])
-            piece, bucket = piece.filter(pa.array(~dropped)), bucket[~dropped]
+            piece, bucket, punctuation = piece.filter(pa.array(~dropped)), bucket[~dropped], punctuation[~dropped]
+        producers = _producers(piece)
         if len(bucket) and not marked:
-            self.greatest = max(self.greatest, pc.max(piece["t"]).as_py())
+            self.greatest = max(self.greatest, pc.max(_reached(piece)).as_py())
+        tallies.append(self._tally(bucket[punctuation]))
+        if punctuation.any():
+            piece, bucket = piece.filter(pa.array(~punctuation)), bucket[~punctuation]
         tallies.append(self._tally(bucket[_null_key(piece)]))
         dead = np.zeros(0, np.int64)
         if self.reduction is not None and len(bucket):
@@ -145,7 +161,7 @@ class _Task:
             bucket = integers(piece["bucket"])
         piece = piece.drop_columns([name for name in _EXTRA if name in piece.schema.names])
         sections = self._sections(_canonical_keys(piece), bucket)
-        return self._joined(tallies, dead, aside, sections)
+        return self._joined(tallies, dead, producers, aside, sections)
 
     def _take_control(self, piece: pa.RecordBatch, control: np.ndarray) -> pa.RecordBatch:
         times = integers(piece["t"].filter(pa.array(control)))
@@ -177,7 +193,9 @@ class _Task:
     def _tally(self, bucket: np.ndarray) -> np.ndarray:
         return np.bincount(bucket, minlength=self.buckets)
 
-    def _joined(self, tallies: list[np.ndarray], dead: np.ndarray, aside: list, sections: list) -> pa.RecordBatch:
+    def _joined(
+        self, tallies: list[np.ndarray], dead: np.ndarray, producers: bytes, aside: list, sections: list
+    ) -> pa.RecordBatch:
         packets = []
         for b, (outside, inside) in enumerate(zip(aside, sections, strict=True)):
             times = dead.tobytes() if b == 0 else b""
@@ -191,14 +209,17 @@ class _Task:
                 self.heartbeat,
                 *counts,
                 len(times) // 8,
+                len(producers),
                 len(outside),
             )
-            packets.append(b"".join([header, times, outside, inside]))
+            packets.append(b"".join([header, times, producers, outside, inside]))
         arrays = [pa.array(range(self.buckets), pa.int32()), pa.array(packets, pa.binary())]
         return pa.RecordBatch.from_arrays(arrays, schema=PACKET_SCHEMA)
 
 
-_EXTRA = ("bucket", "malformed", "bound")
+_EXTRA = ("bucket", "malformed", "ahead", "producer", "reached", "bound")
+_COUNTED = ("read", "malformed", "null_time", "ahead", "punctuation", "null_key")
+"""The counts in a packet's header."""
 
 
 def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[pa.RecordBatch]:
@@ -219,6 +240,25 @@ def _pieces(batches: Iterable[pa.RecordBatch], piece_rows: int) -> Iterator[pa.R
 def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches)
     return pa.RecordBatch.from_arrays([one_chunk(c) for c in table.columns], schema=table.schema)
+
+
+def _marked(piece: pa.RecordBatch, name: str) -> np.ndarray:
+    """Return which rows a mark that the piece may have is set for."""
+    return _flags(piece[name]) if name in piece.schema.names else np.zeros(piece.num_rows, bool)
+
+
+def _reached(piece: pa.RecordBatch) -> pa.Array:
+    """Return how far each row says that its input is."""
+    return pc.coalesce(piece["reached"], piece["t"]) if "reached" in piece.schema.names else piece["t"]
+
+
+def _producers(piece: pa.RecordBatch) -> bytes:
+    """Return how far each producer says that it is, as an Arrow IPC stream; nothing where they are not told apart."""
+    if "producer" not in piece.schema.names or not piece.num_rows:
+        return b""
+    told = pa.table([piece["producer"].cast(pa.string()), _reached(piece)], ["producer", "t"])
+    (greatest,) = told.group_by("producer").aggregate([("t", "max")]).combine_chunks().to_batches()
+    return bytes(write_rows(greatest.select(["producer", "t_max"])))
 
 
 def _flags(column: pa.Array) -> np.ndarray:

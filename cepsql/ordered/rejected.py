@@ -1,4 +1,4 @@
-"""Rows that a standing query does not use, whole: late, malformed, without an event time."""
+"""Rows that a standing query does not use, whole: late, malformed, without an event time, too far ahead."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -13,7 +13,7 @@ WHOLE = "whole"
 """A struct column of packed rows that is there only for rows that are not used: `record` STRING, the text that was
 read where that is known, then all columns of the stream."""
 
-LATE, MALFORMED, NO_TIME = "late", "malformed", "no event time"
+LATE, MALFORMED, NO_TIME, AHEAD = "late", "malformed", "no event time", "ahead"
 """Why a row is not used."""
 
 REJECTED_FIELDS = (pa.field("reason", pa.string()), pa.field("watermark", pa.int64()))
@@ -30,10 +30,11 @@ class Packed(Protocol):
     def aside(self) -> pa.Table | None: ...
 
 
-def set_aside(whole: pa.Array, malformed: np.ndarray) -> pa.RecordBatch:
-    """Return rows that can have no place in the order as rejected rows: malformed ones, and those without a time."""
-    reasons = pa.array(np.where(malformed, MALFORMED, NO_TIME).tolist(), pa.string())
-    return _rejected(reasons, None, whole)
+def set_aside(whole: pa.Array, malformed: np.ndarray, ahead: np.ndarray) -> pa.RecordBatch:
+    """Return rows that can have no place in the order as rejected rows: malformed ones, those too far ahead, and all
+    others for having no time."""
+    reasons = np.where(malformed, MALFORMED, np.where(ahead, AHEAD, NO_TIME))
+    return _rejected(pa.array(reasons.tolist(), pa.string()), None, whole)
 
 
 def rejected_rows(packets: Sequence[Packed], bound: int) -> pa.Table | None:

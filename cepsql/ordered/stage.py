@@ -12,6 +12,7 @@ from cepsql.ordered.columns import check_types
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
+from cepsql.ordered.reached import Reached, reached_after
 from cepsql.ordered.rejected import rejected_rows, without_whole
 from cepsql.ordered.release import release, where_time
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
@@ -29,6 +30,8 @@ class Input:
     name:  what its counts are shown under.
     heartbeat: after how many microseconds of the clock without rows its event time goes on with the clock; None: it
            waits for rows.
+    by_producer: the slowest producer of its rows says how far it is.
+    idle:  after how many microseconds of the clock without rows a producer is not waited for; None: it always is.
     """
 
     delay: int
@@ -36,6 +39,8 @@ class Input:
     chained: bool = False
     name: str = ""
     heartbeat: int | None = None
+    by_producer: bool = False
+    idle: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,17 +99,17 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     """
     operator = stage.operator
     before = first_state(operator, len(stage.inputs)) if state is None else decode(state, operator, stage.identity)
-    if len(before.greatest) != len(stage.inputs):
+    if len(before.reached) != len(stage.inputs):
         raise OperationalError(
-            f"the stored state has {len(before.greatest)} inputs, the query {len(stage.inputs)}",
+            f"the stored state has {len(before.reached)} inputs, the query {len(stage.inputs)}",
             hint="start the query with a new checkpoint and replay its input",
         )
     came = _receive(stage, before, packets)
-    bound = max(before.bound, _bound(stage, came.greatest))
+    bound = max(before.bound, _bound(stage, came.reached))
     _check_types(before, came.rows)
     step, kept = release(operator, before.kept, came.rows, before.bound, bound, stage.lateness is not None)
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
-    written = encode(State(bound, came.greatest, came.silent, kept), operator, stage.identity)
+    written = encode(State(bound, came.reached, kept), operator, stage.identity)
     holds = standing(operator, kept, step.deadlines)
     return Advanced(step.output, step.changes, written, tally, bound, holds, came.rejected)
 
@@ -113,8 +118,7 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
 class _Received:
     """What packets brought: of each side the rows that are not late, of each input what became of all its rows."""
 
-    greatest: tuple[int, ...]
-    silent: tuple[int | None, ...]
+    reached: tuple[Reached, ...]
     rows: list[list[pa.Table]]
     counts: tuple[Counts, ...]
     rejected: tuple[pa.Table | None, ...]
@@ -132,48 +136,17 @@ def _receive(stage: Stage, before: State, packets: Iterable[bytes]) -> _Received
         rows[given.side] += on_time
         counts.append(counted)
     rejected = tuple(rejected_rows(mine, late_bound) for mine in opened)
-    return _Received(*_progress(stage, before, opened), rows, tuple(counts), rejected)
+    return _Received(reached_after(stage.inputs, before.reached, opened), rows, tuple(counts), rejected)
 
 
-def _progress(
-    stage: Stage, before: State, opened: list[list[Packet]]
-) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-    """Return the greatest event time of each input, those of former batches among them, and since when it is silent."""
-    packets = [packet for mine in opened for packet in mine]
-    ended = any(packet.ended for packet in packets)
-    clock = max((packet.heartbeat for packet in packets), default=BEGINNING)
-    found: list[tuple[int, int | None]] = []
-    for given, greatest, silent, mine in zip(stage.inputs, before.greatest, before.silent, opened, strict=True):
-        seen = max((packet.greatest for packet in mine), default=BEGINNING)
-        if ended and not given.chained:
-            found.append((END_OF_TIME, None))
-        elif seen > BEGINNING:
-            found.append((max(greatest, seen), None))
-        elif given.heartbeat is None or clock == BEGINNING:
-            found.append((greatest, silent))
-        else:
-            found.append(_after_heartbeat(greatest, silent, clock, given.heartbeat))
-    return tuple(greatest for greatest, _ in found), tuple(silent for _, silent in found)
-
-
-def _after_heartbeat(greatest: int, silent: int | None, clock: int, interval: int) -> tuple[int, int]:
-    """Return the greatest event time of an input without new rows, and since when it is silent, after a heartbeat."""
-    # A clock that was set back begins anew.
-    if silent is None or clock < silent:
-        return greatest, clock
-    if clock - silent < interval:
-        return greatest, silent
-    return (IDLE if greatest in (BEGINNING, IDLE) else min(greatest + clock - silent, END_OF_TIME - 1)), clock
-
-
-def _bound(stage: Stage, greatest: tuple[int, ...]) -> int:
+def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
     """Return the event time up to which all inputs that are waited for have come."""
-    reached = [
-        time if time in (BEGINNING, END_OF_TIME) else time - given.delay
-        for time, given in zip(greatest, stage.inputs, strict=True)
-        if time != IDLE
+    times = [
+        one.greatest if one.greatest in (BEGINNING, END_OF_TIME) else one.greatest - given.delay
+        for one, given in zip(reached, stage.inputs, strict=True)
+        if one.greatest != IDLE
     ]
-    return min(reached, default=BEGINNING)
+    return min(times, default=BEGINNING)
 
 
 def _on_time(packets: list[Packet], bound: int) -> tuple[list[pa.Table], Counts]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import compact
 from cepsql.ordered.operator import Operator
+from cepsql.ordered.reached import Producer, Reached
 from cepsql.ordered.release import Kept, nothing_kept
 from cepsql.ordered.row_bytes import read_rows, write_rows
 from cepsql.ordered.row_layout import BEGINNING
@@ -27,21 +28,18 @@ class State:
     """What a bucket keeps from one micro-batch to the next.
 
     bound:    rows with t <= bound were released; a row that comes at or below it is late.
-    greatest: the greatest event time seen, one entry an input.
-    silent:   since when, by the clock in microseconds, an input has had no row; None where it had one after the last
-              heartbeat, or has none.
+    reached:  how far each input is.
     kept:     rows, and what the operator remembers beside them.
     """
 
     bound: int
-    greatest: tuple[int, ...]
-    silent: tuple[int | None, ...]
+    reached: tuple[Reached, ...]
     kept: Kept
 
 
 def first_state(operator: Operator, inputs: int) -> State:
     """Return the state of a stage with so many inputs before the first row."""
-    return State(BEGINNING, (BEGINNING,) * inputs, (None,) * inputs, nothing_kept(operator))
+    return State(BEGINNING, (Reached(),) * inputs, nothing_kept(operator))
 
 
 def encode(state: State, operator: Operator, identity: str) -> bytes:
@@ -55,10 +53,12 @@ def encode(state: State, operator: Operator, identity: str) -> bytes:
     directory = {
         "identity": identity,
         "bound": state.bound,
-        "greatest": state.greatest,
-        "silent": state.silent,
+        "greatest": [one.greatest for one in state.reached],
+        "silent": [one.silent for one in state.reached],
         "sections": [[name, versions[name], part.size] for name, part in parts.items()],
     }
+    if any(one.producers for one in state.reached):
+        directory["producers"] = [_producer_data(one) for one in state.reached]
     written = json.dumps(directory, separators=(",", ":")).encode()
     # Columns that are read where they lie must lie at multiples of their width.
     written += b" " * (-(_HEADER.size + len(written)) % _ALIGNMENT)
@@ -89,7 +89,18 @@ def decode(data: bytes | pa.Buffer, operator: Operator, identity: str) -> State:
             raise _unusable(f"the stored state has version {written} of section {name!r}, but {expected} is expected")
         tables[name] = read_rows(buffer.slice(begin, size))
         begin += size
-    return State(directory["bound"], tuple(directory["greatest"]), tuple(directory["silent"]), _kept(operator, tables))
+    producers = directory.get("producers", [[]] * len(directory["greatest"]))
+    told = zip(directory["greatest"], directory["silent"], producers, strict=True)
+    reached = tuple(Reached(greatest, silent, _producers(data)) for greatest, silent, data in told)
+    return State(directory["bound"], reached, _kept(operator, tables))
+
+
+def _producer_data(reached: Reached) -> list[list]:
+    return [[name, one.greatest, one.silent] for name, one in reached.producers.items()]
+
+
+def _producers(data: list[list]) -> Mapping[str | None, Producer]:
+    return {name: Producer(greatest, silent) for name, greatest, silent in data}
 
 
 def _versions(operator: Operator) -> Mapping[str, int]:

@@ -13,7 +13,7 @@ from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.over import Frames
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.analysis.window_totals import totals
-from cepsql.catalog import ColumnDefinition, Registered, Source
+from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
     AsOfJoin,
@@ -200,6 +200,9 @@ def _describe_source(source: Source) -> dict:
     }
     if source.value is not None:
         described["value"] = {"format": source.value.name, "options": dict(source.value.options)}
+    if source.backfill is not None:
+        history = _describe_source(source.backfill.history)
+        described["backfill"] = {"history": history, "until": source.backfill.until}
     return described
 
 
@@ -221,7 +224,14 @@ def _watermark(relation: Source | Registered) -> list | None:
     mark = relation.watermark
     if mark is None:
         return None
-    return [mark.column.lower(), mark.delay, *([] if mark.heartbeat is None else [f"heartbeat {mark.heartbeat}"])]
+    return [mark.column.lower(), mark.delay, *(f"{name} {value}" for name, value in _watermark_clauses(mark))]
+
+
+def _watermark_clauses(mark: Watermark) -> list[tuple[str, object]]:
+    """Return the clauses of a watermark that decide rows, by name; when an alert is raised changes none."""
+    given = [(name, getattr(mark, name)) for name in ("heartbeat", "ahead", "reference", "idle", "punctuation")]
+    producer = None if mark.producer is None else mark.producer.lower()
+    return [(name, value) for name, value in [*given, ("producer", producer)] if value is not None]
 
 
 def _type(written: str) -> str:

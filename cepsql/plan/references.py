@@ -23,20 +23,25 @@ def with_values(plan: Plan) -> Plan:
 
 def valued_source(source: Source) -> Source:
     """Return a source with the values of the references in its options; errors as for `with_values`."""
+    if not _refers(source):
+        return source
     late = source.late_rows and valued_source(source.late_rows)
+    filled = source.backfill and replace(source.backfill, history=valued_source(source.backfill.history))
     options = tuple(resolved(source.options, source.name).items())
-    return replace(source, options=options, late_rows=late) if _refers(source) else source
+    return replace(source, options=options, late_rows=late, backfill=filled)
 
 
 def hidden_values(source: Source) -> list[str]:
     """Return the values in the options of a source that no message may show, as they are written and as they are."""
     secret = [(name, value) for name, value in source.options if is_secret(name) or holds_secret(name, value)]
-    return secret_values(secret) + [value for _, value in secret] + referenced_values(secret)
+    history = [] if source.backfill is None else hidden_values(source.backfill.history)
+    return secret_values(secret) + [value for _, value in secret] + referenced_values(secret) + history
 
 
 def _refers(source: Source) -> bool:
     own = any(has_references(value) for _, value in source.options)
-    return own or (source.late_rows is not None and _refers(source.late_rows))
+    history = None if source.backfill is None else source.backfill.history
+    return own or any(_refers(other) for other in (source.late_rows, history) if other is not None)
 
 
 def _valued(node: Node) -> Node:

@@ -72,8 +72,11 @@ def _arrangement(node: dict) -> object | None:
             return "a table"
         kept = {name: value for name, value in node.items() if name not in ("columns", "watermark")}
         # What the clock showed in between is not kept.
-        heartbeat = any(str(part).startswith("heartbeat") for part in (node["watermark"] or [])[1:])
-        return kept if node["format"] in _KEPT and not heartbeat else None
+        clocks = ("heartbeat", "ahead", "idle")
+        if "backfill" in node:
+            return None
+        timed = any(str(part).startswith(clocks) for part in (node["watermark"] or [])[1:])
+        return kept if node["format"] in _KEPT and not timed else None
     if "frame" in node:
         return None
     below = node["inputs"].values() if "sql" in node else node["inputs"]

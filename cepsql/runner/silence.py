@@ -23,6 +23,7 @@ def standing(progress: "Progress", zone: str) -> str:
         "late": progress.rows_late,
         "malformed": progress.rows_malformed,
         "null time": progress.rows_null_time,
+        "ahead": progress.rows_ahead,
     }
     parts += [f"{name} {number}" for name, number in left_out.items() if number]
     if progress.rows_waiting:
@@ -39,7 +40,7 @@ def reason(progress: "Progress", origins: Iterable[Source | Registered], zone: s
     if progress.rows_read == 0:
         empty = next(filter(None, map(_empty_place, origins)), None)
         return empty or "no input has come yet"
-    dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time
+    dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time + progress.rows_ahead
     if dropped >= progress.rows_read:
         return f"none of {counted(progress.rows_read, 'row')} could be used: late, malformed or without event time"
     if progress.watermark is None and progress.rows_waiting:

@@ -141,7 +141,9 @@ class _Silence:
 
 def summary(progress: "Progress") -> str:
     """Say in one line what became of the rows read."""
+    further = {"ahead": progress.rows_ahead, "punctuation": progress.rows_punctuation}
     return (
         f"read {progress.rows_read}, late {progress.rows_late}, malformed {progress.rows_malformed}, "
-        f"null time {progress.rows_null_time}, null key {progress.rows_null_key}, matches {progress.matches}"
+        + "".join(f"{name} {number}, " for name, number in further.items() if number)
+        + f"null time {progress.rows_null_time}, null key {progress.rows_null_key}, matches {progress.matches}"
     )

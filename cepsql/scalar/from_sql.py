@@ -113,6 +113,10 @@ def plainer(node: exp.Expr) -> exp.Expr | None:
     if name in ("ISNULL", "ISNOTNULL") and len(arguments) == 1:
         null = exp.Is(this=arguments[0], expression=exp.null())
         return null if name == "ISNULL" else exp.Not(this=null)
+    if name == "CLOCK_CORRECTED" and len(arguments) == 3:
+        event, sent, received = (exp.UnixMicros(this=argument) for argument in arguments)
+        offset = exp.Paren(this=exp.Sub(this=received, expression=sent))
+        return exp.Anonymous(this="timestamp_micros", expressions=[exp.Add(this=event, expression=offset)])
     if name == "POSITIVE" and len(arguments) == 1:
         return arguments[0]
     if name == "ZEROIFNULL" and len(arguments) == 1:

@@ -84,6 +84,11 @@ def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:
     relation = relations.get(name)
     if not isinstance(relation, Source):
         raise Unlike("the input is no stream over files")
+    mark = relation.watermark
+    if mark is not None and (mark.ahead, mark.producer, mark.punctuation) != (None, None, None):
+        raise Unlike("Spark computes what AHEAD AT MOST, BY and WITH PUNCTUATION say of rows")
+    if relation.backfill is not None:
+        raise Unlike("BACKFILL puts rows before those of the files")
     if relation.late_rows is not None:
         raise Unlike("LATE ROWS INTO keeps rows as Spark reads them")
     if relation.format.lower() == _KAFKA:

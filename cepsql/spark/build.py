@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -12,12 +13,12 @@ from sqlglot import exp
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
-from cepsql.catalog import Registered, Source
+from cepsql.catalog import Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError
 from cepsql.language.misread import refuse_misread
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
-from cepsql.plan.markers import inline_ctes
+from cepsql.plan.markers import carry_markers, inline_ctes
 from cepsql.plan.nodes import (
     AsOfJoin,
     ChangeOperator,
@@ -43,6 +44,7 @@ from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
 from cepsql.spark.arrow_scan import scan_packets, scan_session
 from cepsql.spark.as_of_join import join_as_of
+from cepsql.spark.backfill import with_history
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
@@ -59,11 +61,23 @@ from cepsql.spark.over import over_stream
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain
-from cepsql.spark.source import MALFORMED, WHOLE, observe_source, quoted, read_source, single_changes
+from cepsql.spark.snapshots import snapshot_rows
+from cepsql.spark.source import (
+    MALFORMED,
+    PRODUCER,
+    REACHED,
+    WHOLE,
+    observe_source,
+    quoted,
+    read_source,
+    single_changes,
+    without_marks,
+)
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
 from cepsql.spark.stream_join import join_stream
 from cepsql.spark.table_changes import labelled_changes, retracting_groups, table_join, upserts, with_keys_known
+from cepsql.spark.time_marks import with_time_marks
 from cepsql.spark.window_groups import window_aggregates
 
 MATCH_OBSERVATION = "cepsql_match"
@@ -83,6 +97,7 @@ def build(
     replaced: dict[str, DataFrame] | None = None,
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
     scan: str = SPARK_SCAN,
+    checkpoint: Path | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -91,9 +106,21 @@ def build(
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     limits:    gives a program the limits of its search.
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
+    checkpoint: folder of the query's checkpoint, for what is kept there of tables. None: tables with REFRESH EVERY are
+               read as they are now, and streams without their history.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
-    builder = _Builder(spark, plan.streaming, control, buckets, replaced or {}, limits, scan, text=plan.query.sql)
+    builder = _Builder(
+        spark,
+        plan.streaming,
+        control,
+        buckets,
+        replaced or {},
+        limits,
+        scan,
+        text=plan.query.sql,
+        checkpoint=checkpoint,
+    )
     try:
         frame = builder.frame(plan.root)
     except Error as error:
@@ -103,7 +130,7 @@ def build(
         raise translate_failure(failure) from failure
     frame = _named(frame, plan.names)
     _check_times(frame, builder.untimed)
-    _check_heartbeats(frame, builder.beating)
+    _check_clocks(frame, builder.clocked)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
@@ -145,13 +172,22 @@ def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
     )
 
 
-def _check_heartbeats(frame: DataFrame, beating: list[Source | Registered]) -> None:
-    """Refuse operators of Spark with state over streams with heartbeats, of which they would not be told."""
-    if beating and _spark_keeps_state(frame):
+def _check_clocks(frame: DataFrame, clocked: list[Source | Registered]) -> None:
+    """Refuse operators of Spark with state over streams whose watermark has clauses that only ours know."""
+    if clocked and _spark_keeps_state(frame):
+        stream = clocked[0]
+        assert stream.watermark is not None
         raise NotSupportedError(
-            f"WITH HEARTBEAT of {beating[0].name} does not reach the windows, groups and joins that Spark computes",
+            f"{_untold(stream.watermark)} of {stream.name} does not reach the windows, groups and joins that Spark "
+            "computes",
             hint="leave out GROUPING SETS, ROLLUP and the like, so that cepsql computes the windows",
         )
+
+
+def _untold(mark: Watermark) -> str | None:
+    """Return the clause of a watermark of which Spark's operators are not told, None if it has none."""
+    clauses = {"WITH HEARTBEAT": mark.heartbeat, "BY": mark.producer, "WITH PUNCTUATION": mark.punctuation}
+    return next((words for words, given in clauses.items() if given is not None), None)
 
 
 def _spark_keeps_state(frame: DataFrame) -> bool:
@@ -172,6 +208,7 @@ class _Builder:
         scan: str = SPARK_SCAN,
         write_late: bool = True,
         text: str = "",
+        checkpoint: Path | None = None,
     ):
         self.spark, self.streaming = spark, streaming
         self.control, self.buckets, self.limits = control, buckets, limits
@@ -179,8 +216,8 @@ class _Builder:
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
         self.untimed: list[Source | Registered] = []
-        self.beating: list[Source | Registered] = []
-        self.text = text
+        self.clocked: list[Source | Registered] = []
+        self.text, self.checkpoint = text, checkpoint
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
         """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
@@ -266,8 +303,8 @@ class _Builder:
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
-        heartbeat = next((given.heartbeat for given in marks if given is not None), None)
-        return Feed(frame, delay, side, control, late, reader, name, heartbeat)
+        given = next((one for one in marks if one is not None), Watermark("", 0))
+        return Feed(frame, delay, side, control, late, reader, name, heartbeat=given.heartbeat, idle=given.idle)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
@@ -300,15 +337,21 @@ class _Builder:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
         A stream that the query names twice is read twice, and its rows count twice.
-        Below a match the column `__whole`, which a stream with a table of late rows has, is passed on.
+        Below a match hidden columns of a stream, such as `__whole` where it has a table of late rows, are passed on, as
+        its punctuation is.
         """
         query = inline_ctes(node.query) if self.streaming and node.query.find(exp.With) else node.query
         views: dict[str, list[str]] = {}
+        punctuated = False
         for table in catalog_tables(query):
             name = table_name(table)
             frame = self.frame(node.inputs[name], below_match)
-            if WHOLE in frame.columns:
-                query = carry_column(query, name, WHOLE)
+            if REACHED in frame.columns:
+                query, frame = carry_markers(query, {name}), frame.withColumnRenamed(REACHED, BOUND)
+                punctuated = True
+            for hidden in (WHOLE, PRODUCER):
+                if hidden in frame.columns:
+                    query = carry_column(query, name, hidden)
             views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
             frame.createOrReplaceTempView(views[name][-1])
         unused = {name: iter(names) for name, names in views.items()}
@@ -318,7 +361,8 @@ class _Builder:
             refuse_misread(query, self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         try:
-            return self.spark.sql(sql)
+            found = self.spark.sql(sql)
+            return found.withColumnRenamed(BOUND, REACHED) if punctuated else found
         except Exception as failure:
             raise translate_failure(failure) from failure
         finally:
@@ -326,20 +370,23 @@ class _Builder:
                 self.spark.catalog.dropTempView(view)
 
     def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
-        """Return a relation for plain SQL: without malformed rows, which are counted, and with Spark's watermark."""
+        """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
+        watermark."""
         frame = self._events(relation)
         if not relation.streaming:
-            return frame.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else frame
+            return without_marks(frame)
         name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
         files = late_files(relation) if WHOLE in frame.columns and self.write_late else None
         frame = observe_source(frame, name) if files is None else divert(frame, name, files)
         if below_match:
             return frame
-        frame = frame.drop(WHOLE)
+        if REACHED in frame.columns:
+            frame = frame.where(f"{REACHED} IS NULL")
+        frame = frame.drop(WHOLE, PRODUCER, REACHED)
         if relation.watermark is None:
             return frame
-        if relation.watermark.heartbeat is not None:
-            self.beating.append(relation)
+        if _untold(relation.watermark) is not None:
+            self.clocked.append(relation)
         if not isinstance(column_type(frame, relation.watermark.column), TimestampType):
             self.untimed.append(relation)
             return frame
@@ -351,15 +398,26 @@ class _Builder:
         return single_changes(relation, frame) if isinstance(relation, Source) and relation.key else frame
 
     def _read(self, relation: Source | Registered) -> DataFrame:
-        if relation.name.lower() in self.replaced:
-            return self.replaced[relation.name.lower()]
+        frame = self._source_rows(relation)
         if isinstance(relation, Registered):
-            return relation.frame
-        frame = read_source(self.spark, relation)
+            return frame
+        if relation.streaming and relation.watermark is not None and self.streaming:
+            return with_time_marks(frame, relation.watermark)
         if self.streaming or MALFORMED not in frame.columns:
             return frame
         # A stream's progress would count the rows of a bounded table again in every batch.
         return frame.observe(f"{SOURCE_OBSERVATION}_{next(_numbers)}", F.count_if(MALFORMED).alias("malformed"))
+
+    def _source_rows(self, relation: Source | Registered) -> DataFrame:
+        replaced = self.replaced.get(relation.name.lower())
+        if isinstance(relation, Registered):
+            return relation.frame if replaced is None else replaced
+        if self.checkpoint is not None and relation.refresh is not None:
+            return snapshot_rows(self.spark, self.checkpoint, relation)
+        rows = read_source(self.spark, relation) if replaced is None else replaced
+        if self.checkpoint is None or relation.backfill is None:
+            return rows
+        return with_history(self.spark, rows, relation, self.checkpoint)
 
 
 def _input_names(node: Ordered) -> list[str]:

@@ -31,8 +31,9 @@ _WAY_OUT = "use another checkpoint folder, or remove this one to replay the inpu
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is, and
-    folder/progress.json what has been counted (`cepsql.spark.kept_progress`).
+    """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is,
+    folder/progress.json what has been counted (`cepsql.spark.kept_progress`); folder/tables and folder/history hold
+    what was read of tables (`cepsql.spark.snapshots`, `cepsql.spark.backfill`).
 
     identity: what the query is, as data that JSON can hold (`cepsql.plan.identity.describe_plan`).
     id:       what it is known by, which no other checkpoint has; batches are numbered within it.

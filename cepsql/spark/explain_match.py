@@ -18,14 +18,12 @@ from cepsql.matching.key_rows import KeyRows, held_rows, sort_batches, state_of_
 from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.packet import open_packet, pack
-from cepsql.ordered.stage import Input
 from cepsql.ordered.state import decode, encode
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.nodes import Match, Node, Ordered, SparkWatermark, inputs, walk
 from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrow import to_arrow
-from cepsql.spark.bounds import BOUND
 from cepsql.spark.build import match_feeds
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
@@ -34,7 +32,7 @@ from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings
 from cepsql.spark.source import MALFORMED
-from cepsql.spark.stage import Feed
+from cepsql.spark.stage import Feed, row_marks
 
 _LISTED_KEYS = 8
 _MINE, _OTHERS = 0, 1
@@ -210,7 +208,7 @@ def _from_streams(wanted: _Partition, feeds: Sequence[Feed], parts: ConditionPar
     packets = [_packets(wanted, feed.frame, parts.program, number) for number, feed in enumerate(feeds)]
     tables = run_once(reduce(DataFrame.unionAll, packets))
     batches = [[packet.as_py() for packet in table["mine"]] for table in tables]
-    given = tuple(Input(feed.delay, chained=feed.chained) for feed in feeds)
+    given = tuple(replace(feed.input, heartbeat=None, idle=None) for feed in feeds)
     found = sort_batches(parts.program, given, batches, _ties(wanted.match))
     if found is None:
         keys = [pa.ipc.open_stream(o.as_py()).read_all() for t in tables for o in t["others"] if o.is_valid]
@@ -223,9 +221,8 @@ def _packets(wanted: _Partition, frame: DataFrame, program: MatchProgram, number
     columns = [
         *layout_columns(frame, row_layout(program)),
         f"CASE WHEN {wanted.condition} THEN {_MINE} ELSE {_OTHERS} END AS bucket",
+        *row_marks(frame),
     ]
-    marks = ((MALFORMED, "malformed"), (BOUND, "bound"))
-    columns += [f"{name} AS {short}" for name, short in marks if name in frame.columns]
     packed = partial(_pack, wanted.names, number)
     return frame.selectExpr(*columns).mapInArrow(packed, "mine BINARY, others BINARY")
 

@@ -1,4 +1,4 @@
-"""The functions that Spark SQL has, with what it says of each."""
+"""The functions that SQL has, Spark's and ours, with what is said of each."""
 
 import fnmatch
 import re
@@ -8,6 +8,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from cepsql.errors import NotSupportedError
+from cepsql.spark.own_functions import OWN_FUNCTIONS
 
 _USAGE = re.compile(r"\s+")
 
@@ -30,8 +31,9 @@ def _built_in() -> dict[str, str]:
     jvm = SparkContext._jvm
     if jvm is None:
         raise NotSupportedError("SHOW FUNCTIONS needs Spark's Java beside this process, not over Spark Connect")
+    own = {name: meaning for name, (_, _, meaning) in OWN_FUNCTIONS.items()}
     infos = jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()
-    found = {info.getName(): _usage(info.getName(), info.getUsage()) for info in infos}
+    found = {info.getName(): _usage(info.getName(), info.getUsage()) for info in infos} | own
     return {name: found[name] for name in sorted(found) if re.fullmatch(r"[a-z_]\w*", name)}
 
 

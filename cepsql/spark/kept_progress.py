@@ -16,7 +16,16 @@ from cepsql.spark.progress import Progress
 
 LOGGER = logging.getLogger("cepsql")
 _FILE = "progress.json"
-_SINCE_START = ("seconds", "sink_retries", "waiting", "batch_seconds", "rows_per_second", "records_behind")
+_SINCE_START = (
+    "seconds",
+    "sink_retries",
+    "refresh_failures",
+    "late_alerts",
+    "waiting",
+    "batch_seconds",
+    "rows_per_second",
+    "records_behind",
+)
 """What is not kept."""
 
 

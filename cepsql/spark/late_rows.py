@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
@@ -21,7 +22,7 @@ from cepsql.ordered.columns import plain_batch, stack
 from cepsql.ordered.late_file import late_rows, write_file
 from cepsql.ordered.rejected import set_aside
 from cepsql.spark.checkpoint_files import last_committed
-from cepsql.spark.source import MALFORMED, WHOLE, count_source, local_path
+from cepsql.spark.source import AHEAD, MALFORMED, WHOLE, count_source, local_path
 
 _QUERY_PROPERTY, _BATCH_PROPERTY = "sql.streaming.queryId", "streaming.sql.batchId"
 _PIECE_ROWS = 100_000
@@ -69,14 +70,15 @@ def remove_batch(folders: Iterable[str], checkpoint: str, batch: int) -> None:
 
 
 def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:
-    """Return the well-formed rows of a stream read by `read_source`, without the mark; the others are written.
+    """Return the rows of a stream that `observe_source` gives; the others are written.
 
-    name: of the observation that counts `read` and `malformed` rows.
+    name: of the observation, as of `cepsql.spark.source.count_source`.
     """
     counted = count_source(frame, name)
-    if MALFORMED not in frame.columns:
+    marks = tuple(mark for mark in (MALFORMED, AHEAD) if mark in frame.columns)
+    if not marks:
         return counted
-    return counted.mapInArrow(partial(_divert, files), frame.drop(MALFORMED).schema)
+    return counted.mapInArrow(partial(_divert, files, marks), frame.drop(*marks).schema)
 
 
 def remove_uncommitted(folders: Iterable[str], checkpoint: str) -> None:
@@ -109,7 +111,7 @@ def _task_property(name: str) -> str:
     return value
 
 
-def _divert(files: LateFiles, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _divert(files: LateFiles, marks: tuple[str, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     found: list[pa.RecordBatch] = []
     pieces = 0
 
@@ -118,14 +120,21 @@ def _divert(files: LateFiles, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
         write_rejected(files, rejected, f"partition-{_task().partitionId()}-{pieces}")
 
     for batch in batches:
-        malformed = batch[MALFORMED].fill_null(False).to_numpy(zero_copy_only=False)
-        if malformed.any():
-            wrong = plain_batch(batch.select([WHOLE]).filter(pa.array(malformed)))
-            found.append(set_aside(wrong[WHOLE], malformed[malformed]))
-            batch = batch.filter(pa.array(~malformed))
-        yield batch.drop_columns([MALFORMED])
+        malformed, ahead = (_flags(batch, mark) for mark in (MALFORMED, AHEAD))
+        dropped = malformed | ahead
+        if dropped.any():
+            wrong = plain_batch(batch.select([WHOLE]).filter(pa.array(dropped)))
+            found.append(set_aside(wrong[WHOLE], malformed[dropped], ahead[dropped]))
+            batch = batch.filter(pa.array(~dropped))
+        yield batch.drop_columns(list(marks))
         if sum(part.num_rows for part in found) >= _PIECE_ROWS:
             write()
             found, pieces = [], pieces + 1
     if found:
         write()
+
+
+def _flags(batch: pa.RecordBatch, mark: str) -> np.ndarray:
+    if mark not in batch.schema.names:
+        return np.zeros(batch.num_rows, bool)
+    return batch[mark].fill_null(False).to_numpy(zero_copy_only=False)

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,7 @@ from cepsql.ordered.counts import Counts
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
+from cepsql.spark.time_alerts import TimeAlerts
 
 BELOW_MATCH = "cepsql_below"
 """What the observations of streams begin with whose well-formed rows a match counts."""
@@ -39,6 +40,8 @@ _COUNTED = {
     "malformed": "rows_malformed",
     "null_time": "rows_null_time",
     "null_key": "rows_null_key",
+    "ahead": "rows_ahead",
+    "punctuation": "rows_punctuation",
     "matches": "matches",
     "timeouts": "timeouts",
     "misplaced": "misplaced_skips",
@@ -66,12 +69,15 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass(frozen=True)
 class Progress:
-    """Totals: rows_read = used + late + malformed + null_time.
+    """Totals: rows_read = used + late + malformed + null_time + ahead + punctuation.
 
-    They go on from what the checkpoint has counted, but for `seconds` and `sink_retries`, which are those since the
-    query was started here. Rows that a subquery below MATCH_RECOGNIZE filters out are not counted.
+    They go on from what the checkpoint has counted, but for `seconds`, `sink_retries`, `refresh_failures` and
+    `late_alerts`, which are those since the query was started here. Rows that a subquery below MATCH_RECOGNIZE filters
+    out are not counted.
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
+    rows_ahead:      rows whose event time lies further ahead than the stream's AHEAD AT MOST allows.
+    rows_punctuation: rows that only say how far the stream is.
     matches:         complete matches; timeouts: partial ones given out because their deadline passed. Both of every
                      MATCH_RECOGNIZE of the query.
     misplaced_skips: AFTER MATCH SKIP TO a variable without rows, or the match's first row: matching went on elsewhere.
@@ -79,6 +85,8 @@ class Progress:
     matches_null_time: matches without event time (empty ones), which a MATCH_RECOGNIZE over them left out.
     rows_out:        rows that the sink was given.
     sink_retries:    how often the sink was tried again because it did not answer.
+    refresh_failures: how often a table with REFRESH EVERY could not be read again.
+    late_alerts:     how often a larger share of a stream's rows was late than its WITH LATE ALERT allows.
     waiting:         what the query waits for before it goes on, such as a database that does not answer; None: nothing.
     bound:           event time in microseconds up to which rows were released, None until there is one; `watermark` is
                      the same as a time. Neither changes when the input ends, which `ended` tells.
@@ -103,6 +111,8 @@ class Progress:
     rows_malformed: int = 0
     rows_null_time: int = 0
     rows_null_key: int = 0
+    rows_ahead: int = 0
+    rows_punctuation: int = 0
     matches: int = 0
     timeouts: int = 0
     misplaced_skips: int = 0
@@ -110,6 +120,8 @@ class Progress:
     matches_null_time: int = 0
     rows_out: int = 0
     sink_retries: int = 0
+    refresh_failures: int = 0
+    late_alerts: int = 0
     waiting: str | None = None
     bound: int | None = None
     ended: bool = False
@@ -152,10 +164,20 @@ class Watch:
     patterns: its row patterns as text, for warnings.
     begun:    what its checkpoint has counted.
     known:    the number of a batch that was counted before, under another text of the query.
+    late_shares: above which share of late rows there is an alert, by the names of streams.
     """
 
-    def __init__(self, patterns: str = "", begun: Progress | None = None, known: int | None = None):
+    def __init__(
+        self,
+        patterns: str = "",
+        begun: Progress | None = None,
+        known: int | None = None,
+        late_shares: Mapping[str, float] | None = None,
+    ):
         self.progress = self._reached = self._begun = begun or Progress()
+        shares = late_shares or {}
+        self._alerts = TimeAlerts(shares, _read_and_late(self.progress, shares))
+        self._shares = shares
         self._known = known
         self.ended = threading.Event()
         self._patterns = patterns
@@ -178,7 +200,10 @@ class Watch:
             if self._last is not None and event.batchId <= self._last:
                 return
             self._last = event.batchId
-            self.progress = self._uncounted(add_batch(self.progress, event), event.batchId)
+            progress = self._uncounted(add_batch(self.progress, event), event.batchId)
+            self._alerts.judge(_read_and_late(progress, self._shares), event.batchId)
+            self._alerts.compare(progress.watermark, event.timestamp)
+            self.progress = replace(progress, late_alerts=self._alerts.raised)
             warn(event, self._patterns)
 
     def _uncounted(self, progress: Progress, batch: int) -> Progress:
@@ -198,6 +223,13 @@ class Watch:
             # A trigger without input leaves an event, too, with the number of the batch that comes later.
             if "addBatch" in event.durationMs:
                 self.add(event)
+
+
+def _read_and_late(progress: Progress, streams: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return the rows read and the late ones of streams; a query that tells no inputs apart reads one."""
+    whole = (progress.rows_read, progress.rows_late)
+    inputs = {name: (counts.read, counts.late) for name, counts in progress.inputs.items()}
+    return {name: inputs.get(name, whole) for name in streams}
 
 
 def watch(spark: SparkSession, name: str, found: Watch) -> None:
@@ -256,14 +288,15 @@ def counted(progress: Progress, observed: Observed) -> Progress:
     totals: dict[str, Any] = {"batches": progress.batches + 1}
     for name, given in observed.items():
         values = dict(given)
-        malformed = values.get("malformed") or 0
+        unused = {name: values.get(name) or 0 for name in ("malformed", "ahead", "punctuation")}
         if name.startswith(LEFT_OUT):
             # The counts of sources take what operators of Spark leave out for used.
             values["used"] = -(values.get("late") or 0) - (values.get("null_time") or 0)
         elif name.startswith(BELOW_MATCH):
-            values |= {"read": malformed, "used": 0}
+            # What moves the watermark comes to the match, which counts it.
+            values |= {"read": unused["malformed"] + unused["ahead"], "used": 0, "punctuation": 0}
         elif "late" not in values:
-            values["used"] = (values.get("read") or 0) - malformed
+            values["used"] = (values.get("read") or 0) - sum(unused.values())
         for metric, total in _COUNTED.items():
             totals[total] = totals.get(total, getattr(progress, total)) + (values.get(metric) or 0)
         counters, inputs = _others(values)

@@ -5,8 +5,8 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import BatchSink
 from cepsql.spark.spark_plan import drops_rows, has_windows
+from cepsql.spark.table_refresh import TableRefresh
 
 if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
@@ -51,6 +52,8 @@ class StartOptions:
     explain:  what `StandingQuery.explain_match` calls with a key.
     heartbeat: how often, in microseconds, the query is told what the clock shows; None: never.
     late_folders: where rows go that are not used.
+    refresh:  keeps the tables that are read again while the query runs.
+    late_shares: above which share of late rows there is an alert, by the names of streams.
     """
 
     drain: bool = False
@@ -62,6 +65,8 @@ class StartOptions:
     explain: "Callable[[object], MatchExplanation] | None" = None
     heartbeat: int | None = None
     late_folders: tuple[str, ...] = ()
+    refresh: TableRefresh | None = None
+    late_shares: Mapping[str, float] = field(default_factory=dict)
 
 
 def start(
@@ -94,7 +99,7 @@ class StandingQuery:
         self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark))
         # Another process may have begun it before it was killed.
         self._found_planned = last_planned(Path(checkpoint.spark))
-        self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None)
+        self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
 
     def __enter__(self) -> "StandingQuery":
@@ -133,7 +138,14 @@ class StandingQuery:
         """Totals so far; complete once the query has ended."""
         sink = self._sink
         rows_out = self._kept.begun.rows_out + sink.rows
-        return replace(self._watch.progress, rows_out=rows_out, sink_retries=sink.retries, waiting=sink.waiting)
+        refresh = self._options.refresh
+        return replace(
+            self._watch.progress,
+            rows_out=rows_out,
+            sink_retries=sink.retries,
+            waiting=sink.waiting,
+            refresh_failures=0 if refresh is None else refresh.failures,
+        )
 
     def rows(self, timeout: float | None = None) -> Iterator[pa.Table]:
         """Yield the rows of each batch that has some, until the query has ended or none came for `timeout` seconds.
@@ -207,6 +219,8 @@ class StandingQuery:
             discard(self._checkpoint)
             raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
+        if self._options.refresh is not None:
+            self._options.refresh.follow(self._done)
         if self._options.heartbeat is not None and not self._options.drain:
             threading.Thread(target=self._beat, args=[self._options.heartbeat], name="cepsql-beat", daemon=True).start()
 
@@ -288,6 +302,8 @@ class StandingQuery:
             with self._checkpoint.lock.held():
                 self._kept.keep(batch, replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows))
         self._prepare_batch(batch)
+        if self._options.refresh is not None:
+            self._options.refresh.batch_done()
         self._batches_done += 1
 
     def _prepare_batch(self, before: int | None = None) -> None:

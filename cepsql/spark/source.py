@@ -24,6 +24,15 @@ from cepsql.spark.record_values import decoded
 MALFORMED = "__malformed"
 """BOOLEAN column that marks rows that could not be read as declared."""
 
+AHEAD = "__ahead"
+"""BOOLEAN column that marks rows whose event time lies too far ahead."""
+
+PRODUCER = "__producer"
+"""STRING column that says who made a row."""
+
+REACHED = "__reached"
+"""BIGINT column that only punctuation has: how far in event time the stream is, its delay included."""
+
 WHOLE = "__whole"
 """Struct column of a stream that says where late rows go: `record`, the text of a malformed row, then all columns."""
 
@@ -230,12 +239,25 @@ def _explained(source: Source, error: Error) -> Error:
 
 
 def observe_source(frame: DataFrame, name: str) -> DataFrame:
-    """Return the frame's well-formed rows; the observation `name` counts `read` and `malformed` rows of each batch."""
-    counted = count_source(frame, name)
-    return counted.where(f"NOT {MALFORMED}").drop(MALFORMED) if MALFORMED in frame.columns else counted
+    """Return the frame's rows that have a place in time, without the marks of others; the observation `name` counts
+    those of each batch as `count_source` does."""
+    return without_marks(count_source(frame, name))
 
 
 def count_source(frame: DataFrame, name: str) -> DataFrame:
-    """Return the frame; the observation `name` counts its `read` and `malformed` rows in each batch."""
-    malformed = F.count_if(MALFORMED) if MALFORMED in frame.columns else F.lit(0).cast("bigint")
-    return frame.observe(name, F.count(F.lit(1)).alias("read"), malformed.alias("malformed"))
+    """Return the frame; the observation `name` counts its `read`, `malformed` and `ahead` rows, and its `punctuation`,
+    in each batch."""
+    conditions = {"malformed": MALFORMED, "ahead": AHEAD, "punctuation": f"{REACHED} IS NOT NULL"}
+    counted = [
+        (F.count_if(F.expr(sql)) if sql.split()[0] in frame.columns else F.lit(0).cast("bigint")).alias(count)
+        for count, sql in conditions.items()
+    ]
+    return frame.observe(name, F.count(F.lit(1)).alias("read"), *counted)
+
+
+def without_marks(frame: DataFrame) -> DataFrame:
+    """Return the frame without malformed rows and those that are too far ahead, and without their marks."""
+    for mark in (MALFORMED, AHEAD):
+        if mark in frame.columns:
+            frame = frame.where(f"NOT {mark}").drop(mark)
+    return frame

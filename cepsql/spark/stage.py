@@ -23,7 +23,7 @@ from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.progress import INPUT_COUNTS, STANDING
 from cepsql.spark.rows import layout_columns
-from cepsql.spark.source import MALFORMED, WHOLE
+from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 from cepsql.spark.worker import settle
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ _MAX_OUTPUT_BYTES = 32 * 2**20
 class Feed:
     """An input of a stage.
 
-    frame:   its rows. A BOOLEAN column `__malformed` marks rows that are only counted. A column BOUND marks rows that
+    frame:   its rows. The BOOLEAN columns MALFORMED and AHEAD mark rows that are only counted, REACHED those that only
+             say how far the frame is; with PRODUCER the slowest producer does. A column BOUND marks rows that
              say how far the frame is; then `delay` must be 0.
     delay:   how many microseconds rows may come after later ones.
     side:    which relation of the operator they belong to.
@@ -53,7 +54,7 @@ class Feed:
     read:    makes the packets for so many buckets, with this number of the input, without Spark's rows, of which only
              the types are then used.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
-    heartbeat: as in `cepsql.ordered.stage.Input`.
+    heartbeat, idle: as in `cepsql.ordered.stage.Input`.
     inner:   the rows come from another stage, without BOUND.
     """
 
@@ -66,11 +67,18 @@ class Feed:
     name: str = ""
     heartbeat: int | None = None
     inner: bool = False
+    idle: int | None = None
 
     @property
     def chained(self) -> bool:
         """Whether the rows come from another stage."""
         return self.inner or BOUND in self.frame.columns
+
+    @property
+    def input(self) -> Input:
+        """What the stage knows of it."""
+        by_producer = PRODUCER in self.frame.columns
+        return Input(self.delay, self.side, self.chained, self.name, self.heartbeat, by_producer, self.idle)
 
 
 def run_stage(
@@ -98,7 +106,7 @@ def run_stage(
         united = united.unionAll(more)
     numbers = ", ".join(map(str, balanced_buckets(buckets)))
     united = united.selectExpr(f"array({numbers})[bucket] AS bucket", "packet")
-    inputs = tuple(Input(feed.delay, feed.side, feed.chained, feed.name, feed.heartbeat) for feed in feeds)
+    inputs = tuple(feed.input for feed in feeds)
     stage = Stage(operator, inputs, identity, lateness)
     late = tuple(feed.late for feed in feeds)
     names = observed_counts(stage, Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0)))
@@ -158,14 +166,18 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
 
 
 def _routing(frame: DataFrame, layout: RowLayout, buckets: int) -> list[str]:
-    """Return the SQL of the columns that say where a row goes: `bucket`, and `malformed` and `bound` where
-    the frame has them."""
+    """Return the SQL of the columns that say where a row goes: `bucket`, and marks."""
     keys = ", ".join(f"({column.sql})" for column in layout.keys)
     bucket = f"pmod(hash({keys}), {buckets}) AS bucket" if keys else "0 AS bucket"
-    marks = [
-        f"{name} AS {short}" for name, short in ((MALFORMED, "malformed"), (BOUND, "bound")) if name in frame.columns
-    ]
-    return [bucket, *marks]
+    return [bucket, *row_marks(frame)]
+
+
+def row_marks(frame: DataFrame) -> list[str]:
+    """Return the SQL of the marks of rows that a frame has, under the names by which `pack` knows them."""
+    names = {
+        MALFORMED: "malformed", AHEAD: "ahead", PRODUCER: "producer", REACHED: "reached", BOUND: "bound",
+    }  # fmt: skip
+    return [f"{name} AS {short}" for name, short in names.items() if name in frame.columns]
 
 
 def _pack(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cepsql.spark.progress import Progress
 
-SINCE_START = ("seconds", "sink_retries")
+SINCE_START = ("seconds", "sink_retries", "refresh_failures", "late_alerts")
 """What a standing query counts from its start on; the catalog adds it up over all starts."""
 
 

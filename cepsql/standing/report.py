@@ -19,6 +19,9 @@ _COUNTED = (
     ("batches", "batches"),
     ("seconds of the last batch", "batch_seconds"),
     ("late rows", "rows_late"),
+    ("rows ahead of the clock", "rows_ahead"),
+    ("alerts of late rows", "late_alerts"),
+    ("tables not read again", "refresh_failures"),
     ("malformed rows", "rows_malformed"),
     ("matches", "matches"),
     ("timed out matches", "timeouts"),
@@ -30,6 +33,7 @@ _COUNTED = (
 _EXTENDED = (
     ("rows used", "rows_used"),
     ("rows without event time", "rows_null_time"),
+    ("rows of punctuation", "rows_punctuation"),
     ("rows without key", "rows_null_key"),
     ("attempts given up", "attempts_given_up"),
     ("misplaced skips", "misplaced_skips"),

@@ -27,6 +27,7 @@ def test_all_that_is_known_of_a_stream():
         ("name", "s"), ("kind", "stream"), ("format", "jdbc"), ("option path", "in"), ("option password", "*****"),
         ("column line", "string"), ("column ts", "timestamp AS to_timestamp(line)"),
         ("watermark", "WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE"),
+        ("clocks that run ahead", "move the watermark; AHEAD AT MOST sets their rows aside"),
         ("late and malformed rows", "in table late, kept"), ("used by", "view v and query q"),
     )  # fmt: skip
     assert fresh.sql("DESCRIBE EXTENDED v").rows[2:4] == (("query", "SELECT * FROM s"), ("reads", "s"))

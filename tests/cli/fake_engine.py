@@ -20,6 +20,8 @@ class Progress:
     rows_malformed: int = 0
     rows_null_time: int = 0
     rows_null_key: int = 0
+    rows_ahead: int = 0
+    rows_punctuation: int = 0
     matches: int = 0
     watermark: object = None
     waiting: str | None = None

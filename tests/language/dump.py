@@ -115,9 +115,11 @@ def _source(create: CreateSource) -> list[str]:
         computed += f" METADATA FROM {column.metadata!r}" if column.metadata else ""
         lines.append(f"  {column.name}: {column.type}{computed}")
     if create.watermark is not None:
-        name, expression, heartbeat = create.watermark
-        beats = "" if heartbeat is None else f" heartbeat {_sql(heartbeat)}"
-        lines.append(f"  watermark {name.text}: {_sql(expression)}{beats}")
+        mark = create.watermark
+        clauses = ("ahead", "reference", "idle", "punctuation", "heartbeat", "late_alert")
+        given = [f" {name} {_sql(value)}" for name in clauses if (value := getattr(mark, name)) is not None]
+        given += [f" producer {mark.producer.text}"] if mark.producer is not None else []
+        lines.append(f"  watermark {mark.column.text}: {_sql(mark.expression)}{''.join(given)}")
     lines.append(f"  using {create.format}")
     lines += [f"    {key} = {value!r}" for key, value in create.options]
     if create.value is not None:
@@ -125,6 +127,10 @@ def _source(create: CreateSource) -> list[str]:
         lines += [f"    {key} = {value!r}" for key, value in create.value.options]
     if create.start is not None:
         lines.append(f"  from {create.start.position}{f' {create.start.time!r}' if create.start.time else ''}")
+    if create.backfill is not None:
+        lines.append(f"  backfill from {create.backfill.history.text} until {_sql(create.backfill.until)}")
+    if create.refresh is not None:
+        lines.append(f"  refresh {_sql(create.refresh)}")
     if create.late_rows is not None:
         late = create.late_rows
         lines.append(f"  late rows into {late.name.text} using {late.format.text}")

@@ -470,3 +470,34 @@ query: SELECT * FROM s AS x
 query: SELECT emit, changes FROM emit AS changes
 query: SELECT * FROM s WHERE x = 1
   emit: close
+====
+CREATE STREAM s (ahead INT, by STRING, at TIMESTAMP, percent INT, WATERMARK FOR at AS at - INTERVAL '1' SECOND AHEAD AT MOST INTERVAL '1' HOUR OF at BY by WITH IDLE TIMEOUT INTERVAL '1' MINUTE WITH PUNCTUATION WHEN ahead = 1 AND percent > 3 WITH HEARTBEAT INTERVAL '1' MINUTE WITH LATE ALERT ABOVE 5 PERCENT) USING csv
+----
+create stream s
+  ahead: INT
+  by: STRING
+  at: TIMESTAMP
+  percent: INT
+  watermark at: at - INTERVAL '1' SECOND ahead INTERVAL '1' HOUR reference at idle INTERVAL '1' MINUTE punctuation ahead = 1 AND percent > 3 heartbeat INTERVAL '1' MINUTE late_alert 5 producer by
+  using csv
+====
+CREATE TABLE refresh (every INT) USING csv OPTIONS (path 'x') FORMAT csv REFRESH EVERY INTERVAL '1' MINUTE
+----
+create table refresh
+  every: INT
+  using csv
+    path = 'x'
+  format csv
+  refresh INTERVAL '1' MINUTE
+====
+CREATE STREAM backfill (until TIMESTAMP, WATERMARK FOR until AS until) USING kafka FORMAT json FROM EARLIEST BACKFILL FROM old.until UNTIL TIMESTAMP '2026-03-02' LATE ROWS INTO late USING json OPTIONS (path 'x')
+----
+create stream backfill
+  until: TIMESTAMP
+  watermark until: until
+  using kafka
+  format json
+  from earliest
+  backfill from old.until until CAST('2026-03-02' AS TIMESTAMP)
+  late rows into late using json
+    path = 'x'

@@ -28,6 +28,10 @@ class NoSpark:
         def tableExists(name: str) -> bool:
             return False
 
+        @staticmethod
+        def functionExists(name: str) -> bool:
+            return True
+
     def __getattr__(self, name: str) -> None:
         raise NeedsSpark(f"no {name} here")
 

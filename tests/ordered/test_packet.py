@@ -110,3 +110,23 @@ def test_markers_say_how_far_the_rows_are():
     assert first.rows["t"].to_pylist() == [9]
     assert second.rows is None
     assert first.counts + second.counts == Counts(read=2, null_time=1)
+
+
+def test_rows_ahead_and_punctuation_are_counted_only():
+    marks = pa.schema([*INPUT_SCHEMA, ("ahead", pa.bool_()), ("producer", pa.string()), ("reached", pa.int64())])
+    rows = [
+        row(5, producer="a"),
+        row(99, ahead=True, producer="b"),
+        row(99, malformed=True, ahead=True, producer="c"),
+        row(None, reached=40, producer="b"),
+        row(None, reached=7, malformed=True, producer="d"),
+        row(None, producer="e"),
+        row(3, 1, producer=None),
+        row(9, 1, producer=None),
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=marks)
+    found = [open_packet(blob) for part in pack([batch], 2) for blob in part["packet"].to_pylist()]
+    assert found[0].counts == Counts(read=6, malformed=2, ahead=1, punctuation=1, null_time=1)
+    assert [packet.rows["t"].to_pylist() for packet in found] == [[5], [3, 9]]
+    for packet in found:
+        assert (packet.greatest, packet.producers) == (40, {"a": 5, "b": 40, None: 9})

@@ -9,6 +9,7 @@ import pytest
 from ordered_samples import PassOn
 
 from cepsql.errors import OperationalError
+from cepsql.ordered.reached import Producer, Reached
 from cepsql.ordered.release import Kept
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.ordered.state import State, decode, encode, first_state
@@ -28,8 +29,7 @@ OPERATOR, IDENTITY = Remembering(), "a hash of the query"
 TABLE = pa.table({"k0": ["a", None], "t": [1, 2], "v0": pa.array([[1], None])})
 STATE = State(
     bound=7,
-    greatest=(9, END_OF_TIME, -3),
-    silent=(None, 5, None),
+    reached=(Reached(9), Reached(END_OF_TIME, 5), Reached(-3, None, {"a": Producer(9), None: Producer(-3, 4)})),
     kept=Kept((TABLE, None), (TABLE.slice(1), TABLE), {"sums": pa.table({"number": [3, 2**40]})}),
 )
 

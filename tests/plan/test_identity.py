@@ -40,3 +40,25 @@ def test_secrets_stay_out():
     fresh.sql(f"CREATE STREAM s (value STRING) USING kafka OPTIONS ({options})")
     described = canonical_json(describe_plan(fresh.sql("SELECT * FROM s").plan, {}, str))
     assert "psst" not in described and "maxoffsets" not in described and '"subscribe":"t"' in described
+
+
+@pytest.mark.parametrize(
+    ("clause", "differing"),
+    [
+        ("AHEAD AT MOST INTERVAL '1' HOUR", "ahead 3600000000"),
+        ("AHEAD AT MOST INTERVAL '0' HOUR OF got", "ahead 0"),
+        ("BY Device", "producer device"),
+        ("BY device WITH IDLE TIMEOUT INTERVAL '1' MINUTE", "idle 60000000"),
+        ("WITH PUNCTUATION WHEN device = 'x'", "punctuation device = 'x'"),
+        ("WITH LATE ALERT ABOVE 5 PERCENT", None),
+    ],
+)
+def test_a_checkpoint_knows_the_clauses_of_a_watermark(clause, differing):
+    found = []
+    for given in ("", clause):
+        fresh = engine()
+        columns = "device STRING, at TIMESTAMP, got TIMESTAMP"
+        fresh.sql(f"CREATE STREAM s ({columns}, WATERMARK FOR at AS at {given}) USING csv")
+        found.append(json.loads(canonical_json(describe_plan(fresh.sql("SELECT * FROM s").plan, {}, str))))
+    assert (differing or "") in spoken_differences(*found)
+    assert (found[0] == found[1]) == (differing is None)

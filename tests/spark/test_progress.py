@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from pyspark.sql import Row
 
-from cepsql.ordered.counts import Counts
+from cepsql.ordered.counts import COUNTS, Counts
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import LEFT_OUT
@@ -25,6 +25,7 @@ def event(batch=7, operators=(), sources=(), watermark=None, **observed) -> Simp
         batchId=batch,
         batchDuration=500,
         durationMs={"addBatch": 400, "latestOffset": 100},
+        timestamp="2026-03-02T09:00:00.000Z",
         processedRowsPerSecond=None,
         observedMetrics=rows,
         sources=[
@@ -180,3 +181,35 @@ def test_what_waits_is_that_of_the_last_batch():
         watch.add(event(watch.progress.batches, m=stage() | held, n=stage()))
     found = watch.progress
     assert (found.rows_waiting, found.open, found.deadline) == (2, 1, None)
+
+
+def test_a_large_share_of_late_rows_is_told(caplog):
+    watch = Watch("", Progress(rows_read=1000, rows_late=900), late_shares={"orders": 0.05})
+    for batch, (read, late) in enumerate([(60, 1), (40, 4), (99, 50), (1, 0), (200, 10), (200, 11)]):
+        watch.add(event(batch, m={"read": read, "used": read - late, "late": late, "bound": 3}))
+    assert watch.progress.late_alerts == 2
+    told = [record.getMessage() for record in caplog.records]
+    assert [text.split(";")[0] for text in told] == [
+        "batch 3: 50 of the last 100 rows of orders were late, more than 5 %",
+        "batch 5: 11 of the last 200 rows of orders were late, more than 5 %",
+    ]
+
+
+def test_each_stream_has_its_own_share_of_late_rows():
+    watch = Watch("", late_shares={"orders": 0.5, "payments": 0})
+    counts = {f"input{i} {name} {count}": 0 for i, name in enumerate(("orders", "payments")) for count in COUNTS}
+    numbers = {"input0 orders read": 100, "input0 orders late": 50, "input1 payments read": 300}
+    watch.add(event(0, m=stage(400, 350, 50) | counts | numbers))
+    assert watch.progress.late_alerts == 0
+    watch.add(event(1, m=stage(101, 100, 1) | counts | {"input1 payments read": 101, "input1 payments late": 1}))
+    assert watch.progress.late_alerts == 1
+
+
+def test_a_watermark_ahead_of_the_clock_is_told_once(caplog):
+    watch, day = Watch(), 86_400_000_000
+    now = int(datetime.datetime(2026, 3, 2, 9, tzinfo=datetime.UTC).timestamp()) * 1_000_000
+    for batch, bound in enumerate([BEGINNING, now + day, now + day + 1, now + 9 * day, END_OF_TIME]):
+        watch.add(event(batch, m=stage(1, bound=bound)))
+        assert bool(caplog.records) == (batch >= 2)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the watermark is 2026-03-03 09:00:00 UTC, ahead of the clock")

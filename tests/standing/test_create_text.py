@@ -10,6 +10,7 @@ from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import create_text
 from cepsql.catalog.data import from_data, to_data
 
+HISTORY = "CREATE TABLE h (t TIMESTAMP, a INT) USING csv OPTIONS (path '/h')"
 DEFINITIONS = [
     "CREATE STREAM s (a INT, `b c` STRING, ts TIMESTAMP AS to_timestamp(`b c`), WATERMARK FOR ts AS ts - INTERVAL '90' "
     "SECONDS WITH HEARTBEAT INTERVAL '2' HOURS) "
@@ -19,10 +20,17 @@ DEFINITIONS = [
     "CREATE STREAM s (a INT, at TIMESTAMP METADATA FROM 'timestamp', WATERMARK FOR at AS at) USING kafka OPTIONS "
     "(kafka.bootstrap.servers 'h:1', subscribe 't') FORMAT csv OPTIONS (sep ';') FROM EARLIEST",
     "CREATE TABLE db.s (a DECIMAL(10, 2)) USING csv OPTIONS (header true)",
+    "CREATE TABLE s (a INT) USING csv REFRESH EVERY INTERVAL '90' SECONDS",
+    f"{HISTORY}; CREATE STREAM s (t TIMESTAMP, WATERMARK FOR t AS t) USING csv "
+    "BACKFILL FROM h UNTIL TIMESTAMP '2026-03-02 09:00:00' LATE ROWS INTO l USING json OPTIONS (path 'l')",
     "CREATE VIEW s AS SELECT * -- all\nFROM ticks WHERE sym <> 'a''b'",
     "CREATE SINK s (a INT, select STRING, PRIMARY KEY (select, a)) USING sqlite OPTIONS (path 'x.db')",
     "CREATE STREAM s (a INT, op STRING, t TIMESTAMP, WATERMARK FOR t AS t, PRIMARY KEY (a, op) DELETE WHEN op = 'd') "
     "USING csv",
+    "CREATE STREAM s (`of` STRING, at TIMESTAMP, got TIMESTAMP, ahead INT, WATERMARK FOR at AS at - INTERVAL '5' DAYS "
+    "AHEAD AT MOST INTERVAL '1' HOUR OF coalesce(got, at) BY `of` WITH IDLE TIMEOUT INTERVAL '90' SECONDS "
+    "WITH PUNCTUATION WHEN ahead > 1 AND `of` = 'end' WITH HEARTBEAT INTERVAL '1' MINUTE "
+    "WITH LATE ALERT ABOVE 2.5 PERCENT) USING csv",
     "CREATE SINK s (PRIMARY KEY (id)) USING console",
     "CREATE QUERY s AS SELECT * FROM ticks",
     "CREATE SINK out USING console; CREATE QUERY s INTO out OPTIONS (trigger '1 minute', cepsql.buckets 4, "
@@ -36,7 +44,7 @@ def test_the_text_defines_the_same(text):
     first, second = engine(), engine()
     first.sql(text)
     defined = defined_in(first)
-    second.sql("CREATE SINK out USING console")
+    second.sql(f"CREATE SINK out USING console; {HISTORY}")
     second.sql(create_text(defined))
     assert defined_in(second) == defined
 

@@ -1,0 +1,147 @@
+"""How far the inputs of a stage are, in event time: by their rows, their producers, and the clock."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cepsql.errors import OperationalError
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
+
+MAX_PRODUCERS = 10_000
+"""How many producers of an input are told apart: every bucket remembers all of them."""
+
+
+class Told(Protocol):
+    """What is asked of a packet, `cepsql.ordered.packet.Packet`."""
+
+    @property
+    def ended(self) -> bool: ...
+
+    @property
+    def greatest(self) -> int: ...
+
+    @property
+    def heartbeat(self) -> int: ...
+
+    @property
+    def producers(self) -> Mapping[str | None, int]: ...
+
+
+class Clocked(Protocol):
+    """What is asked of an input, `cepsql.ordered.stage.Input`."""
+
+    @property
+    def chained(self) -> bool: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def heartbeat(self) -> int | None: ...
+
+    @property
+    def by_producer(self) -> bool: ...
+
+    @property
+    def idle(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Producer:
+    """How far a producer is: its greatest event time, and since when, by the clock, it has had no row."""
+
+    greatest: int
+    silent: int | None = None
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far an input is.
+
+    greatest:  its greatest event time, that of its slowest producer where these are told apart; BEGINNING before the
+               first row, IDLE for one that has shown none and is not waited for, END_OF_TIME where none follows.
+    silent:    since when, by the clock in microseconds, it has had no row; None where it had one after the last
+               heartbeat, or has none.
+    producers: those that are waited for.
+    """
+
+    greatest: int = BEGINNING
+    silent: int | None = None
+    producers: Mapping[str | None, Producer] = field(default_factory=dict)
+
+
+def reached_after(
+    inputs: Sequence[Clocked], before: Sequence[Reached], packets: Sequence[Sequence[Told]]
+) -> tuple[Reached, ...]:
+    """Return how far each input is after the packets of a micro-batch.
+
+    Raises OperationalError if an input has more than MAX_PRODUCERS.
+    """
+    everything = [packet for mine in packets for packet in mine]
+    ended = any(packet.ended for packet in everything)
+    clock = max((packet.heartbeat for packet in everything), default=BEGINNING)
+    return tuple(
+        Reached(END_OF_TIME) if ended and not given.chained else _after(given, known, mine, clock)
+        for given, known, mine in zip(inputs, before, packets, strict=True)
+    )
+
+
+def _after(given: Clocked, before: Reached, packets: Sequence[Told], clock: int) -> Reached:
+    seen = max((packet.greatest for packet in packets), default=BEGINNING)
+    if given.by_producer:
+        return _after_producers(given, before, packets, clock)
+    if seen > BEGINNING:
+        return Reached(max(before.greatest, seen))
+    if given.heartbeat is None or clock == BEGINNING:
+        return before
+    greatest, silent = _after_heartbeat(before.greatest, before.silent, clock, given.heartbeat)
+    return Reached(greatest, silent)
+
+
+def _after_producers(given: Clocked, before: Reached, packets: Sequence[Told], clock: int) -> Reached:
+    came = _greatest(packet.producers for packet in packets)
+    known = dict(before.producers)
+    for name, time in came.items():
+        known[name] = Producer(max(time, known[name].greatest) if name in known else time)
+    if len(known) > MAX_PRODUCERS:
+        raise OperationalError(
+            f"{given.name or 'the stream'} has more than {MAX_PRODUCERS:,} producers that are waited for",
+            hint="WATERMARK ... BY a column with fewer values, or WITH IDLE TIMEOUT",
+        )
+    live = known
+    if given.idle is not None and clock > BEGINNING:
+        live = {}
+        for name, producer in known.items():
+            silent = None if name in came else _silent_since(producer.silent, clock)
+            if silent is None or clock - silent < given.idle:
+                live[name] = Producer(producer.greatest, silent)
+    if live:
+        greatest = min(producer.greatest for producer in live.values())
+    else:
+        # Of those that were the last to fall silent none is waited for.
+        greatest = max([before.greatest, *(producer.greatest for producer in known.values())])
+    if came or given.heartbeat is None or clock == BEGINNING:
+        return Reached(greatest if known else before.greatest, None if came else before.silent, live)
+    greatest, since = _after_heartbeat(max(greatest, before.greatest), before.silent, clock, given.heartbeat)
+    return Reached(greatest, since, live)
+
+
+def _greatest(told: Iterable[Mapping[str | None, int]]) -> dict[str | None, int]:
+    found: dict[str | None, int] = {}
+    for times in told:
+        for name, time in times.items():
+            found[name] = max(time, found.get(name, BEGINNING))
+    return found
+
+
+def _silent_since(silent: int | None, clock: int) -> int:
+    # A clock that was set back begins anew.
+    return clock if silent is None or clock < silent else silent
+
+
+def _after_heartbeat(greatest: int, silent: int | None, clock: int, interval: int) -> tuple[int, int]:
+    """Return the greatest event time of an input without new rows, and since when it is silent, after a heartbeat."""
+    since = _silent_since(silent, clock)
+    if since == clock or clock - since < interval:
+        return greatest, since
+    return (IDLE if greatest in (BEGINNING, IDLE) else min(greatest + clock - since, END_OF_TIME - 1)), clock

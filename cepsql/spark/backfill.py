@@ -1,0 +1,73 @@
+"""History before a stream: a table's rows up to a time come in the first micro-batch, the stream's from then on."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cepsql.catalog import Backfill, Source
+from cepsql.spark.checkpoint_files import last_committed
+from cepsql.spark.kept_rows import keep_rows, kept_rows
+from cepsql.spark.names import quoted
+from cepsql.spark.source import MALFORMED, WHOLE, read_source, whole_row
+from cepsql.spark.worker import settle
+
+
+def with_history(spark: SparkSession, live: DataFrame, stream: Source, checkpoint: str | Path) -> DataFrame:
+    """Return the rows of a stream as a query reads them that has this folder of a checkpoint: first its history.
+
+    live: its rows without history, as `cepsql.spark.source.read_source` gives them.
+    The history is read once, before the first micro-batch, and kept until that is committed: so a first micro-batch
+    that is done again has the same rows. Malformed rows and those without a time are counted on both sides of the seam.
+    Raises what reading the history raises.
+    """
+    assert stream.backfill is not None and stream.watermark is not None
+    given, time = stream.backfill, quoted(stream.watermark.column)
+    if MALFORMED not in live.columns:
+        live = live.selectExpr("*", f"false AS {MALFORMED}")
+    folder = Path(checkpoint) / "history" / re.sub(r"\W", "_", stream.name.lower())
+    kept, sign = folder / "rows.arrow", folder / "sign" / "begin.txt"
+    if last_committed(str(Path(checkpoint) / "spark")) is not None:
+        kept.unlink(missing_ok=True)
+    elif not kept.exists():
+        keep_rows(_history(spark, stream, given, live).where(_on_side(time, "<", given)), kept)
+    if not sign.exists():
+        sign.parent.mkdir(parents=True, exist_ok=True)
+        sign.with_name(".begin.txt").write_text("begin\n")
+        sign.with_name(".begin.txt").rename(sign)
+    signs = spark.readStream.text(str(sign.parent))
+    history = signs.mapInArrow(partial(_read, kept), live.schema)
+    return live.where(_on_side(time, ">=", given)).unionByName(history)
+
+
+def _on_side(time: str, comparison: str, given: Backfill) -> str:
+    return f"{MALFORMED} OR {time} IS NULL OR {time} {comparison} {given.until}"
+
+
+def _history(spark: SparkSession, stream: Source, given: Backfill, live: DataFrame) -> DataFrame:
+    """Return the rows of the history with the columns of the stream; what computes one is computed anew."""
+    frame = read_source(spark, given.history)
+    there = {name.lower() for name in frame.columns}
+    if MALFORMED not in frame.columns:
+        frame = frame.selectExpr("*", f"false AS {MALFORMED}")
+    read = [column for column in stream.columns if column.expression is None]
+    columns = [
+        quoted(c.name) if c.name.lower() in there else f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in read
+    ]
+    frame = frame.selectExpr(*columns, MALFORMED)
+    computed = [c for c in stream.columns if c.expression is not None]
+    frame = frame.selectExpr("*", *(f"CAST(({c.expression}) AS {c.type}) AS {quoted(c.name)}" for c in computed))
+    if WHOLE in live.columns:
+        frame = frame.selectExpr("*", whole_row(replace(stream, backfill=None), "CAST(NULL AS STRING)"))
+    return frame.to(live.schema)
+
+
+def _read(kept: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    for batch in batches:
+        for _ in range(batch.num_rows):
+            yield from kept_rows(kept)

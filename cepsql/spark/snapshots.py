@@ -1,0 +1,79 @@
+"""Tables that are read again while a query runs: each reading is a snapshot, a file of Arrow rows in the checkpoint.
+
+A micro-batch reads the last snapshot that was complete when Spark planned it. Spark records that time, so that all
+tasks of a micro-batch read the same one, and so does a micro-batch that is done again after a failure.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from cepsql.catalog import Source
+from cepsql.spark.kept_rows import keep_rows, kept_rows
+from cepsql.spark.names import quoted
+from cepsql.spark.source import read_source, without_marks
+from cepsql.spark.worker import settle
+
+_SUFFIX = ".arrow"
+_BROADCAST_BYTES = 64 * 2**20
+"""A larger table is not sent to every task whole; Spark does not know how large a snapshot is."""
+
+
+def snapshot_folder(checkpoint: str | Path, source: Source) -> Path:
+    """Return where the snapshots of a table are, in the folder of a query's checkpoint."""
+    return Path(checkpoint) / "tables" / re.sub(r"\W", "_", source.name.lower())
+
+
+def snapshot_rows(spark: SparkSession, checkpoint: str | Path, source: Source) -> DataFrame:
+    """Return the rows of a table as a query reads them that runs: in each micro-batch those of a snapshot."""
+    folder = snapshot_folder(checkpoint, source)
+    clock = spark.range(0, 1, 1, 1).selectExpr("unix_millis(current_timestamp()) AS clock")
+    rows = clock.mapInArrow(partial(_read, folder), _schema(source))
+    last = max(snapshots(folder), default=None)
+    large = last is not None and _file(folder, last).stat().st_size > _BROADCAST_BYTES
+    return rows.hint("merge") if large else rows
+
+
+def take_snapshot(spark: SparkSession, checkpoint: str | Path, source: Source, clock: int) -> None:
+    """Read a table now, and keep its rows as the snapshot of `clock`, milliseconds since the epoch.
+
+    Raises what reading the source raises.
+    """
+    types = StructType.fromDDL(_schema(source))
+    assert isinstance(types, StructType)
+    rows = without_marks(read_source(spark, source)).to(types)
+    keep_rows(rows, _file(snapshot_folder(checkpoint, source), clock))
+
+
+def snapshots(folder: Path) -> list[int]:
+    """Return the times of the snapshots in a folder, in order."""
+    return sorted(int(path.stem) for path in folder.glob(f"[0-9]*{_SUFFIX}"))
+
+
+def drop_snapshots(folder: Path, clock: int) -> None:
+    """Remove the snapshots that no micro-batch planned at `clock` or later reads."""
+    before = [taken for taken in snapshots(folder) if taken <= clock]
+    for taken in before[:-1]:
+        _file(folder, taken).unlink(missing_ok=True)
+
+
+def _file(folder: Path, clock: int) -> Path:
+    return folder / f"{clock}{_SUFFIX}"
+
+
+def _schema(source: Source) -> str:
+    return ", ".join(f"{quoted(column.name)} {column.type}" for column in source.columns)
+
+
+def _read(folder: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    for batch in batches:
+        for clock in batch["clock"].to_pylist():
+            there = snapshots(folder)
+            taken = max((one for one in there if one <= clock), default=there[0])
+            yield from kept_rows(_file(folder, taken))

@@ -1,0 +1,100 @@
+"""How far inputs with producers are: the slowest that is waited for decides."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from chance import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepsql.errors import OperationalError
+from cepsql.ordered import reached
+from cepsql.ordered.reached import reached_after
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
+from cepsql.ordered.stage import Input
+
+IDLE_AFTER = 10
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a packet says of time."""
+
+    producers: dict[str | None, int] = field(default_factory=dict)
+    heartbeat: int = BEGINNING
+    ended: bool = False
+
+    @property
+    def greatest(self) -> int:
+        return max(self.producers.values(), default=BEGINNING)
+
+
+def greatest(given: Input, *batches: list[Told]) -> list[int]:
+    """Return how far an input is after each batch."""
+    found, seen = (reached.Reached(),), []
+    for batch in batches:
+        found = reached_after((given,), found, [batch])
+        seen.append(found[0].greatest)
+    return seen
+
+
+def test_the_slowest_producer_decides():
+    given = Input(0, by_producer=True)
+    told = [Told({"a": 10, None: 3}), Told({"a": 2, "b": 8})], [Told({None: 50})], [Told({"c": 1})], [Told({"c": 30})]
+    assert greatest(given, *told, [Told(ended=True)]) == [3, 8, 1, 8, END_OF_TIME]
+
+
+def test_a_silent_producer_is_not_waited_for_after_a_while():
+    given = Input(0, by_producer=True, idle=IDLE_AFTER)
+    ticks = [[Told({"a": 100 + clock}, clock)] for clock in (0, 9, 10, 19, 20)]
+    assert greatest(given, [Told({"a": 100, "b": 5})], *ticks) == [5, 5, 5, 109 + 1, 119, 120]
+    # One that comes back is waited for again.
+    assert greatest(given, [Told({"a": 9, "b": 5})], *ticks, [Told({"b": 7})])[-1] == 7
+    # Of the last ones to fall silent the fastest says how far the input is.
+    silence = [[Told(heartbeat=0)], [Told(heartbeat=9)], [Told(heartbeat=10)], [Told(heartbeat=99)]]
+    assert greatest(given, [Told({"a": 9, "b": 5})], *silence) == [5, 5, 5, 9, 9]
+
+
+def test_heartbeats_go_on_from_where_the_producers_are():
+    given = Input(0, heartbeat=20, by_producer=True, idle=IDLE_AFTER)
+    beats = [[Told(heartbeat=clock)] for clock in (0, 10, 19, 20, 30)]
+    assert greatest(given, [Told({"a": 9, "b": 5})], *beats) == [5, 5, 9, 9, 9 + 20, 9 + 20]
+    assert greatest(given, *beats, [Told({"a": 3})]) == [BEGINNING] * 3 + [IDLE] * 2 + [3]
+
+
+@settings(max_examples=examples(200))
+@given(
+    st.lists(
+        st.tuples(st.dictionaries(st.sampled_from("abc"), st.integers(0, 9)), st.none() | st.integers(0, 40)),
+        max_size=8,
+    )
+)
+def test_any_batches_against_a_plain_loop(batches):
+    known, last, found, clock = {}, {}, [], 0
+    for told, later in batches:
+        for name, time in told.items():
+            known[name] = max(time, known.get(name, BEGINNING))
+            last.pop(name, None)
+        fastest = max(known.values(), default=BEGINNING)
+        if later is not None:
+            clock += later
+            for name in [name for name in known if name not in told]:
+                if clock - last.setdefault(name, clock) >= IDLE_AFTER:
+                    del known[name], last[name]
+        before = found[-1] if found else BEGINNING
+        found.append(min(known.values()) if known else max(before, fastest))
+    clocks, at = [], 0
+    for _, later in batches:
+        at += later or 0
+        clocks.append(BEGINNING if later is None else at)
+    told = [[Told(told, clock)] for (told, _), clock in zip(batches, clocks, strict=True)]
+    assert greatest(Input(0, by_producer=True, idle=IDLE_AFTER), *told) == found
+
+
+def test_too_many_producers_are_refused(monkeypatch):
+    monkeypatch.setattr(reached, "MAX_PRODUCERS", 2)
+    given = Input(0, by_producer=True, name="readings")
+    assert greatest(given, [Told({"a": 1})], [Told({"b": 1})]) == [1, 1]
+    with pytest.raises(OperationalError, match="readings has more than 2 producers") as caught:
+        greatest(given, [Told({"a": 1, "b": 2})], [Told({"c": 3})])
+    assert "IDLE TIMEOUT" in caught.value.hint

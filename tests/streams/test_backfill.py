@@ -1,0 +1,97 @@
+"""History before a stream: nothing is missing and nothing comes twice, wherever the seam is."""
+
+from pathlib import Path
+
+import pytest
+from chance import draws
+
+import cepsql
+from cepsql.testing import play
+
+QUERY = """
+    SELECT * FROM readings MATCH_RECOGNIZE (
+      PARTITION BY device ORDER BY at
+      MEASURES A.heat AS cold, B.heat AS hot
+      PATTERN (A B)
+      DEFINE B AS heat > A.heat
+    ) AS m
+"""
+COLUMNS = "device STRING, at TIMESTAMP, heat INT"
+
+
+def definitions(folder: Path, until: str, columns: str = COLUMNS) -> str:
+    return f"""
+        CREATE TABLE history ({columns}) USING csv OPTIONS (path '{folder}/history');
+        CREATE STREAM readings ({columns}, WATERMARK FOR at AS at - INTERVAL '10' SECONDS)
+        USING csv OPTIONS (path '{folder}/readings', maxFilesPerTrigger 1)
+        BACKFILL FROM history UNTIL TIMESTAMP '{until}'
+        LATE ROWS INTO unused USING parquet OPTIONS (path '{folder}/unused')
+    """
+
+
+def row(second: int, heat: int, device: str = "a") -> tuple[str, str, int]:
+    return device, f"2026-03-02 09:{second // 60:02}:{second % 60:02}", heat
+
+
+def put(folder: Path, name: str, rows) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("".join(",".join(map(str, values)) + "\n" for values in rows))
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("seam", [0, 30, 61, 999])
+def test_history_and_stream_make_one_input(tmp_path, spark, seam, restart):
+    random = draws(f"{seam}")
+    rows = [row(second, random.randint(0, 5), random.choice("ab")) for second in range(90)]
+    # Both sides have all rows, and the stream has its own within the delay.
+    first = random.sample(rows, 45)
+    put(tmp_path / "history", "1.csv", first)
+    put(tmp_path / "history", "2.csv", [values for values in rows if values not in first])
+    batches = [rows[i : i + 30] for i in range(0, 90, 30)]
+    until = row(seam, 0)[1]
+    played = play(f"{definitions(tmp_path, until)}; {QUERY}", batches, restart=restart, spark=spark)
+    whole = play(f"{definitions(tmp_path, '2000-01-01 00:00:00')}; {QUERY}", batches, spark=spark)
+    assert sorted(r for found in played for r in found) == sorted(r for found in whole for r in found)
+    assert played.late == {"unused": []}
+
+
+def test_a_first_batch_that_fails_is_done_again(tmp_path, spark):
+    engine = cepsql.connect(spark, catalog="")
+    put(tmp_path / "history", "1.csv", [row(1, 1), row(2, 2), ("a", "never", 3), row(50, 9)])
+    put(tmp_path / "readings", "1.csv", [row(2, 2), row(40, 4), row(41, 5), ("a", "", 6)])
+    engine.sql(definitions(tmp_path, row(40, 0)[1]))
+    query, found = engine.query(QUERY), []
+
+    def keep(rows, batch):
+        found.extend(r["cold"] for r in rows.to_pylist())
+
+    def fail(rows, batch):
+        raise ValueError("the sink is down")
+
+    with query.start(fail, checkpoint=tmp_path / "checkpoint") as standing, pytest.raises(cepsql.Error, match="down"):
+        standing.await_(60)
+    # What was read is what comes again, whatever the table holds now.
+    put(tmp_path / "history", "2.csv", [row(3, 30)])
+    with query.start(keep, checkpoint=tmp_path / "checkpoint") as standing:
+        standing.process_available()
+    with query.start(keep, checkpoint=tmp_path / "checkpoint", drain=True) as standing:
+        standing.await_(60)
+    assert found == [1, 4]
+    assert standing.progress.rows_read == 6
+    assert (standing.progress.rows_used, standing.progress.rows_malformed) == (4, 1)
+    assert (standing.progress.rows_null_time, standing.progress.rows_late) == (1, 0)
+    assert not list((tmp_path / "checkpoint" / "history").rglob("*.arrow"))
+
+
+def test_computed_columns_and_plain_queries(tmp_path, spark):
+    engine = cepsql.connect(spark, catalog="")
+    put(tmp_path / "history", "1.csv", [row(1, 1)])
+    put(tmp_path / "readings", "1.csv", [row(50, 2)])
+    engine.sql(definitions(tmp_path, row(40, 0)[1], f"{COLUMNS}, twice INT AS heat * 2"))
+    found = []
+    with engine.query("SELECT twice FROM readings").start(drain=True) as standing:
+        for rows in standing.rows():
+            found += rows["twice"].to_pylist()
+    assert sorted(found) == [2, 4]
+    explained = "\n".join(line for (line,) in engine.sql("EXPLAIN LOGICAL SELECT * FROM readings").rows)
+    assert "after history until TIMESTAMP '2026-03-02 09:00:40'" in explained

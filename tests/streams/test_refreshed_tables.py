@@ -1,0 +1,131 @@
+"""A table that is read again while a query runs: files come, are replaced, and go."""
+
+import logging
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import cepsql
+from cepsql.spark.snapshots import drop_snapshots, snapshots
+
+SECOND = "REFRESH EVERY INTERVAL '1' SECOND"
+
+
+def put(folder: Path, name: str, *lines: str) -> None:
+    folder.mkdir(exist_ok=True)
+    hidden = folder / f".{name}"
+    hidden.write_text("".join(f"{line}\n" for line in lines))
+    os.replace(hidden, folder / name)
+
+
+@pytest.fixture
+def running(tmp_path, spark):
+    """An engine with a stream of readings and a table of places, and what a query over both gives."""
+    engine = cepsql.connect(spark, catalog="")
+    put(tmp_path / "places", "1.csv", "a,hall", "b,roof")
+    put(tmp_path / "readings", "0.csv", "a,2026-03-02 09:00:00")
+    engine.sql(f"""
+        CREATE STREAM readings (device STRING, at TIMESTAMP, WATERMARK FOR at AS at)
+        USING csv OPTIONS (path '{tmp_path}/readings');
+        CREATE TABLE places (device STRING, place STRING) USING csv OPTIONS (path '{tmp_path}/places') {SECOND}
+    """)
+    query = engine.query("SELECT r.device, p.place FROM readings AS r LEFT JOIN places AS p ON p.device = r.device")
+    return query, tmp_path
+
+
+def place_of(standing, found, folder: Path, device: str, until=None) -> list:
+    """Return the places that rows of a device are joined with, sending one a second until one has `until`."""
+    for _ in range(20):
+        number = len(list((folder / "readings").glob("*.csv")))
+        put(folder / "readings", f"{number}.csv", f"{device},2026-03-02 09:{number:02}:00")
+        before = len(found)
+        standing.process_available()
+        places = [place for seen, place in found[before:] if seen == device]
+        if until is None or places == [until]:
+            return places
+        time.sleep(0.5)
+    return places
+
+
+def test_a_table_that_changes(running, caplog):
+    query, folder = running
+    found: list[tuple] = []
+    checkpoint = folder / "checkpoint"
+
+    def keep(rows, batch):
+        found.extend((row["device"], row["place"]) for row in rows.to_pylist())
+
+    with query.start(keep, checkpoint=checkpoint) as standing:
+        standing.process_available()
+        assert found == [("a", "hall")]
+        put(folder / "places", "2.csv", "c,cellar")
+        assert place_of(standing, found, folder, "c", "cellar") == ["cellar"]
+        put(folder / "places", "1.csv", "a,a longer hall", "b,roof")
+        assert place_of(standing, found, folder, "a", "a longer hall") == ["a longer hall"]
+        assert standing.progress.refresh_failures == 0
+        (folder / "places").rename(folder / "gone")
+        for _ in range(40):
+            if standing.progress.refresh_failures:
+                break
+            time.sleep(0.25)
+        assert place_of(standing, found, folder, "b") == ["roof"]
+        assert standing.progress.refresh_failures > 0
+    told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert [text.split(", so")[0] for text in told] == ["the table places cannot be read again"]
+    # A new start finds no table, and goes on with what the former one read.
+    with query.start(keep, checkpoint=checkpoint) as standing:
+        assert place_of(standing, found, folder, "c") == ["cellar"]
+    with pytest.raises(cepsql.Error, match=r"places reads .*/places, which does not exist"):
+        query.start(keep, checkpoint=folder / "another")
+
+
+def test_a_table_without_rows(running):
+    query, folder = running
+    put(folder / "places", "1.csv")
+    found: list[tuple] = []
+    with query.start(lambda rows, _: found.extend(rows["place"].to_pylist()), drain=True) as standing:
+        standing.await_()
+    assert found == [None]
+
+
+def test_a_database_that_is_down(running, spark):
+    query, folder = running
+    engine, database = query._engine, f"jdbc:derby:{folder}/db"
+    places = spark.createDataFrame([("a", "hall")], "device STRING, place STRING")
+    places.write.jdbc(f"{database};create=true", "places")
+    options = f"url '{database}', dbtable 'places'"
+    engine.sql(f"CREATE OR REPLACE TABLE places (device STRING, place STRING) USING jdbc OPTIONS ({options}) {SECOND}")
+    found: list[tuple] = []
+
+    def keep(rows, batch):
+        found.extend((row["device"], row["place"]) for row in rows.to_pylist())
+
+    with engine.query(query.plan.query.sql).start(keep) as standing:
+        standing.process_available()
+        assert found == [("a", "hall")]
+        places.replace("hall", "roof").write.jdbc(database, "places", mode="overwrite")
+        assert place_of(standing, found, folder, "a", "roof") == ["roof"]
+        with pytest.raises(Exception, match="connect to the database"):
+            spark.read.jdbc(f"{database};shutdown=true", "places")
+        (folder / "db").rename(folder / "gone")
+        for _ in range(40):
+            if standing.progress.refresh_failures:
+                break
+            time.sleep(0.25)
+        assert place_of(standing, found, folder, "a") == ["roof"]
+        (folder / "gone").rename(folder / "db")
+        places.write.jdbc(database, "places", mode="overwrite")
+        assert place_of(standing, found, folder, "a", "hall") == ["hall"]
+        assert standing.progress.refresh_failures > 0
+
+
+def test_snapshots_that_a_batch_may_still_read_stay(tmp_path):
+    for clock in (10, 20, 30, 40):
+        (tmp_path / f"{clock}.arrow").write_bytes(b"")
+    (tmp_path / ".50.arrow").write_bytes(b"")
+    drop_snapshots(tmp_path, 35)
+    assert snapshots(tmp_path) == [30, 40]
+    drop_snapshots(tmp_path, 5)
+    assert snapshots(tmp_path) == [30, 40]
