@@ -96,6 +96,12 @@ class _TableChanges:
         if not isinstance(query, exp.Select):
             raise self._refused(query, "UNION, INTERSECT and EXCEPT")
         self._check(query)
+        if not any(map(self._reads_stream, relations(query))):
+            raise NotSupportedError(
+                "UNION ALL of tables that change and tables at rest is not supported",
+                span_of(query, self.place),
+                "a stream over the same source gives its rows as ones that are added",
+            )
         select = self._joined(with_semi_joins(query, self._streams()))
         if select.args.get("group") is not None or select.args.get("distinct") is not None or _own_aggregates(select):
             return self._grouped(select)
