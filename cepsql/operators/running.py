@@ -89,11 +89,13 @@ class Remembered:
     """What was remembered of the keys of a batch."""
 
     def __init__(self, stored: pa.Table | None, names: list[str], keys: list[pa.Array], count: int):
-        self._stored, self._names, self._keys, self._count = stored, names, keys, count
+        self._stored, self._count = stored, count
+        self._others = np.zeros(0, bool)
         self._place: pa.Array = pa.nulls(count, pa.int64())
         if stored is not None and stored.num_rows:
             held = [one_chunk(stored[name]) for name in names]
             place = find_keys(held, stored.num_rows, keys, count) if names else np.zeros(1, np.int64)
+            self._others = place < 0
             found = np.full(count, -1)
             found[place[place >= 0]] = np.flatnonzero(place >= 0)
             self._place = pa.array(found, mask=found < 0)
@@ -111,11 +113,7 @@ class Remembered:
     @property
     def others(self) -> pa.Table | None:
         """What is remembered of other keys; None for nothing."""
-        if self._stored is None or not self._stored.num_rows or not self._names:
-            return None
-        held = [one_chunk(self._stored[name]) for name in self._names]
-        others = find_keys(held, self._stored.num_rows, self._keys, self._count) < 0
-        return self._stored.filter(pa.array(others))
+        return self._stored.filter(pa.array(self._others)) if self._stored is not None and self._others.any() else None
 
     def replaced_by(self, kept: pa.Table) -> pa.Table:
         """Return what to remember, with `kept` for the keys of the batch."""
