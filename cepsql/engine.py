@@ -406,9 +406,12 @@ class Engine:
 
     # Names
 
-    def plan(self, query: st.Query, given: Frames = MappingProxyType({})) -> Plan:
-        """Plan a query over what this engine knows, and over DataFrames by name, lower case; raises Error."""
-        return plan_query(query, lambda table: given.get(table_name(table).lower()) or self._lookup(table))
+    def plan(self, query: st.Query, given: Frames = MappingProxyType({}), defining: bool = False) -> Plan:
+        """Plan a query over what this engine knows, and over DataFrames by name, lower case; raises Error.
+
+        defining: it is that of a view.
+        """
+        return plan_query(query, lambda table: given.get(table_name(table).lower()) or self._lookup(table), defining)
 
     def _registered(self, frames: Mapping[str, object]) -> Frames:
         if not frames:
@@ -467,7 +470,7 @@ class Engine:
     def _create_view(self, create: st.CreateView) -> Answer:
         if create.if_not_exists and self.catalog.find(create.name.text):
             return Answer(message=f"{create.name.text} exists already")
-        plan = self.plan(create.query)
+        plan = self.plan(create.query, defining=True)
         name = create.name.text
         if name.lower() in (r.name.lower() for r in plan.origins) or name.lower() in plan.views:
             raise ProgrammingError(f"view {name} would read itself", create.name.span)

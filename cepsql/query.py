@@ -71,7 +71,7 @@ class Query:
         from cepsql.render.html import html_table, html_text
 
         kind = "a stream" if self.streaming else "bounded"
-        columns = [(column.name, column.type.lower()) for column in self.plan.properties.columns]
+        columns = [(column.name, column.type.lower()) for column in self.plan.columns]
         drawn = [html_text("\n".join(draw(match.program.pattern))) for match in self.plan.matches]
         plan = f"<details><summary>plan</summary>{html_text(explain_logical(self.plan))}</details>"
         return f"<p>cepsql query, {kind}</p>{html_table(columns, None)}{''.join(drawn)}{plan}"

@@ -164,6 +164,7 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
+    from cepsql.spark.names import ARRIVAL
     from cepsql.spark.replay import replay_source
     from cepsql.spark.source import MALFORMED, whole_row
 
@@ -173,12 +174,14 @@ def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     wrong = " OR ".join(f"(`{c.name}` IS NOT NULL AND {parsed[c.name]} IS NULL)" for c in read)
     record = f"if({wrong}, concat_ws(',', {', '.join(f'`{c.name}`' for c in read)}), NULL)"
     marks = [f"({wrong}) AS {MALFORMED}", f"{record} AS __record"]
+    arrival = [ARRIVAL] if source.key else []
+    marks += [f"'' AS {ARRIVAL}"] if source.key else []
     typed = frame.selectExpr(*(f"{sql} AS `{name}`" for name, sql in parsed.items()), *marks)
     columns = [f"`{c.name}`" if c.expression is None else f"({c.expression}) AS `{c.name}`" for c in source.columns]
     if source.late_rows is None:
-        return typed.selectExpr(*columns, MALFORMED)
-    return typed.selectExpr(*columns, MALFORMED, "__record").selectExpr(
-        *(f"`{column.name}`" for column in source.columns), MALFORMED, whole_row(source, "__record")
+        return typed.selectExpr(*columns, MALFORMED, *arrival)
+    return typed.selectExpr(*columns, MALFORMED, *arrival, "__record").selectExpr(
+        *(f"`{column.name}`" for column in source.columns), MALFORMED, *arrival, whole_row(source, "__record")
     )
 
 

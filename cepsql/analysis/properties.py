@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 from cepsql.catalog import ColumnDefinition, Watermark
 
+CHANGE, IDENTITY = "__change", "__identity"
+"""Hidden columns of changes: the TINYINT `cepsql.ordered.operator.Change` of a row, and a text for the row of the table
+that it changes."""
+
 
 @dataclass(frozen=True)
 class Properties:
@@ -14,6 +18,7 @@ class Properties:
     watermark: their event time, and how long (microseconds) rows may come after later ones; None without event time.
     merged:    they are those of several streams (UNION ALL), each with a delay of its own.
     ordered:   they come from an ordered operator over a stream, which can tell how far it is by markers.
+    changes:   they add rows to a table and take rows away, as the columns IDENTITY and CHANGE say.
     """
 
     name: str
@@ -22,6 +27,7 @@ class Properties:
     watermark: Watermark | None = None
     ordered: bool = False
     merged: bool = False
+    changes: bool = False
 
     @property
     def event_time(self) -> Watermark:

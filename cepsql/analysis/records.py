@@ -51,7 +51,7 @@ def defined_value(create: CreateSource) -> ValueFormat | None:
         _check_plain(create)
         return None
     name, span = create.value.format.text, create.value.format.span
-    if create.format != "kafka":
+    if create.format != "kafka" and (create.format, name) != ("json", "debezium"):
         raise NotSupportedError(
             f"FORMAT is for records of Kafka, and {create.name.text} is read as {create.format}",
             span,
@@ -97,6 +97,13 @@ def defined_options(create: CreateSource) -> tuple[tuple[str, str], ...]:
     return (*create.options, ("startingoffsets", start.position))
 
 
+def operation_column(create: CreateSource) -> str | None:
+    """Return the column of a stream that has Debezium's code of the change, None if it has none."""
+    if create.value is None or create.value.format.text != "debezium":
+        return None
+    return next((column.name for column in create.columns if (column.metadata or "").lower() == "op"), None)
+
+
 def _check_plain(create: CreateSource) -> None:
     """Refuse columns that no record has, where no FORMAT says how to find them in its value."""
     for column in create.columns if create.format == "kafka" else ():
@@ -114,10 +121,10 @@ def _check_metadata(create: CreateSource) -> None:
         if column.metadata is None:
             continue
         span = create.spans[column.name.lower()]
-        if create.format != "kafka":
-            raise NotSupportedError(f"METADATA is for Kafka, and {create.name.text} is read as {create.format}", span)
         debezium = create.value is not None and create.value.format.text == "debezium"
-        known = _METADATA | (_DEBEZIUM_METADATA if debezium else {})
+        if create.format != "kafka" and not debezium:
+            raise NotSupportedError(f"METADATA is for Kafka, and {create.name.text} is read as {create.format}", span)
+        known = (_METADATA if create.format == "kafka" else {}) | (_DEBEZIUM_METADATA if debezium else {})
         types = known.get(column.metadata.lower())
         if types is None:
             hint = suggestion(column.metadata, known, "metadata")
@@ -160,11 +167,11 @@ def _check_debezium(create: CreateSource) -> None:
     """Refuse what would make of changes something that they are not."""
     assert create.value is not None
     span = create.value.format.span
-    if not any((column.metadata or "").lower() == "op" for column in create.columns):
+    if create.key is None and operation_column(create) is None:
         raise ProgrammingError(
             "FORMAT debezium gives a row for each change, and nothing here tells inserts, updates and deletes apart",
             span,
-            "add a column op STRING METADATA: c, u, d, or r (read by a snapshot)",
+            "PRIMARY KEY (...) makes a table of them; or add op STRING METADATA: c, u, d, or r (read by a snapshot)",
         )
     for column in create.columns:
         found = _ENCODED.search(column.type) if column.expression is None and column.metadata is None else None

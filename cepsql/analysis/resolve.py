@@ -22,6 +22,10 @@ Lookup = Callable[[exp.Table], Properties]
 _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
 
 
+SPOKEN = "spoken"
+"""Under which an identifier of a resolved query remembers how it was written."""
+
+
 @dataclass(frozen=True)
 class Resolved:
     """What is known of a query without running it.
@@ -110,6 +114,8 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
     flat = flatten_names(query)
+    for identifier in flat.find_all(exp.Identifier):
+        identifier.meta.setdefault(SPOKEN, identifier.name)
     schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
     try:
         known = qualified(flat, schema)

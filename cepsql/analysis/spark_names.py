@@ -5,6 +5,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from cepsql.analysis.plain_sql import without_tables
+from cepsql.analysis.resolve import SPOKEN
 from cepsql.language.spark_sql import SparkSql
 from cepsql.language.tokens import DIALECT
 
@@ -86,10 +87,10 @@ class _Names(SparkSql.Generator):
         return expression.name
 
     def column_sql(self, expression: exp.Column) -> str:
-        return ".".join(part.name for part in expression.parts)
+        return ".".join(map(self.sql, expression.parts))
 
     def identifier_sql(self, expression: exp.Identifier) -> str:
-        return expression.name
+        return expression.meta.get(SPOKEN, expression.name)
 
     def star_sql(self, expression: exp.Star) -> str:
         return "1"

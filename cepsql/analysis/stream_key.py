@@ -4,21 +4,25 @@ from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.records import operation_column
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.statements import CreateSource
+
+_ORDERED = ("csv", "json", "parquet", "orc", "xml", "avro", "text", "kafka")
+"""Sources that tell in which order their rows were written."""
 
 
 def defined_key(create: CreateSource) -> tuple[tuple[str, ...], str | None]:
     """Return the key columns that a definition gives, and the Spark SQL of its DELETE WHEN; nothing without a key.
 
-    Raises ProgrammingError for a condition over unknown columns, or a stream without event time, and NotSupportedError
-    for a condition that is none of a single row.
+    Raises ProgrammingError for a condition over unknown columns, or a stream whose rows have no order, and
+    NotSupportedError for a condition that is none of a single row.
     """
     if create.key is None:
         return (), None
-    if create.watermark is None:
+    if create.watermark is None and create.format not in _ORDERED:
         raise ProgrammingError(
-            "a stream with a PRIMARY KEY needs an event time, which says when a row holds",
+            "a stream with a PRIMARY KEY needs an event time here, which says which row is the later one",
             create.key.span,
             "add WATERMARK FOR",
         )
@@ -26,7 +30,8 @@ def defined_key(create: CreateSource) -> tuple[tuple[str, ...], str | None]:
     key = tuple(names[name.text.lower()] for name in create.key.names)
     deletion = create.key.deletion
     if deletion is None:
-        return key, None
+        operation = operation_column(create)
+        return key, None if operation is None else sql_of(exp.column(operation, quoted=True).eq("d"))
     for column in deletion.find_all(exp.Column):
         if column.name.lower() not in names and column.table.lower() not in names:
             hint = suggestion(column.name, list(names.values()), "columns")

@@ -12,6 +12,7 @@ from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, Se
 from cepsql.analysis.window_totals import totals
 from cepsql.catalog import Registered, Source
 from cepsql.catalog.create_text import watermark_clauses
+from cepsql.explain.changes import change_lines
 from cepsql.explain.railroad import draw, legend
 from cepsql.matching.reach import reach
 from cepsql.operators.interval_join import JoinKind
@@ -39,13 +40,17 @@ from cepsql.plan.nodes import (
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
+    LabelledChanges,
     Match,
     Node,
     Ordered,
     Over,
     Read,
+    RetractingGroups,
     SparkWatermark,
     Sql,
+    TableJoin,
+    Upserts,
     WindowAggregate,
     inputs,
 )
@@ -80,7 +85,7 @@ def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
 
     scan_obstacle: what else than the query's text keeps Arrow from reading the files of a stream.
     """
-    columns = ", ".join(f"{column.name} {column.type}" for column in plan.properties.columns)
+    columns = ", ".join(f"{column.name} {column.type}" for column in plan.columns)
     lines = [f"Query  {'stream' if plan.streaming else 'bounded'}  {columns}"]
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
@@ -128,6 +133,10 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
                 "  state: for every key what each aggregate needs to go on, for ever",
                 f"  emit: groups whenever they change, with what each row does in {OPERATION}",
             ]
+        case Upserts() | RetractingGroups() | TableJoin():
+            lines = change_lines(node)
+        case LabelledChanges():
+            lines = [f"Changes  with what each does in {OPERATION}"]
         case _:
             lines = [f"Sql  {_query(node)}"]
     if isinstance(node, Ordered) and scanned([node]):

@@ -215,13 +215,13 @@ class RunningBatch:
         """Return the sum up to each place, not NULL."""
         if pa.types.is_decimal(column.type):
             held = pa.decimal128(38, column.type.scale)
-            numbers = _unscaled(column)
-            before = _unscaled(self.before.column(f"{name}_sum", held))
+            numbers = unscaled(column)
+            before = unscaled(self.before.column(f"{name}_sum", held))
             total = self._sums(numbers, before)
             limit = 10 ** min(column.type.precision + 10, 38)
             if any(abs(one) >= limit for one in (total.min(), total.max())):
                 raise _overflow(call, "DECIMAL")
-            return _decimals(total, held)
+            return as_decimals(total, held)
         if call.function == "sum" and pa.types.is_integer(column.type):
             numbers = integers(column.fill_null(0)).astype(np.int64)
             before = self.before.numbers(f"{name}_sum")
@@ -296,30 +296,30 @@ def remembered_values(
 
 def _total_value(call: RunningCall, kind: pa.DataType, total: pa.Array, count: np.ndarray) -> pa.Array:
     """Return SUM or AVG of so many values that are not NULL."""
-    value = total if call.function == "sum" else _mean(total, count, kind)
+    value = total if call.function == "sum" else mean_of(total, count, kind)
     return pc.if_else(pa.array(count > 0), value, pa.nulls(len(count), value.type))
 
 
-def _mean(total: pa.Array, count: np.ndarray, kind: pa.DataType) -> pa.Array:
+def mean_of(total: pa.Array, count: np.ndarray, kind: pa.DataType) -> pa.Array:
     """Return sums by counts; what stands where the count is 0 means nothing."""
     count = np.maximum(count, 1)
     if not pa.types.is_decimal(total.type):
         return pa.array(total.to_numpy(zero_copy_only=False) / count)
-    numbers = _unscaled(total) * 10 ** (kind.scale - total.type.scale)
+    numbers = unscaled(total) * 10 ** (kind.scale - total.type.scale)
     count = count.astype(object)
     # Half up, away from zero.
     rounded = (np.abs(numbers) * 2 + count) // (count * 2)
-    return _decimals(np.where(numbers < 0, -rounded, rounded), kind)
+    return as_decimals(np.where(numbers < 0, -rounded, rounded), kind)
 
 
-def _unscaled(column: pa.Array) -> np.ndarray:
+def unscaled(column: pa.Array) -> np.ndarray:
     """Return decimals as Python integers, in units of their last digit; 0 for NULL."""
     column = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
     halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
     return halves[:, 1].astype(object) * 2**64 + halves[:, 0].view(np.uint64).astype(object)
 
 
-def _decimals(numbers: np.ndarray, kind: pa.DataType) -> pa.Array:
+def as_decimals(numbers: np.ndarray, kind: pa.DataType) -> pa.Array:
     """Return decimals from Python integers in units of their last digit."""
     halves = np.empty((len(numbers), 2), np.int64)
     halves[:, 0] = (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)

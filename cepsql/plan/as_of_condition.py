@@ -128,6 +128,12 @@ def versions_of(node: Node, item: exp.Expr, place: Span) -> Source:
             span_of(item, place),
             "CREATE STREAM ... (..., WATERMARK FOR ..., PRIMARY KEY (...)); ASOF JOIN needs none",
         )
+    if relation.value is not None and relation.value.name == "debezium" and relation.deletion is None:
+        raise ProgrammingError(
+            f"FOR SYSTEM_TIME AS OF needs to know which rows of {relation.name} delete",
+            span_of(item, place),
+            "define it with a column op STRING METADATA",
+        )
     return relation
 
 

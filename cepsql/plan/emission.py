@@ -6,11 +6,15 @@ from sqlglot import exp
 
 from cepsql.analysis.emission import CHANGES, INSERT, OPERATION, plan_emission
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
+from cepsql.plan.changelogs import changelog_read
 from cepsql.plan.group_changes import hoist_changing_groups
+from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Sql, WindowAggregate, walk
 from cepsql.plan.reader import Checked
+from cepsql.plan.table_changes import over_table_changes
 from cepsql.plan.window_groups import hoist_emitted_groups, window_call
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
@@ -25,6 +29,11 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     emission, spoken = plan_emission(clause), _SPOKEN[clause.kind]
     if emission.changing:
         _refuse_operation(root, clause.span)
+    if emission.kind == CHANGES and root.resolved.streaming and (changelog_read(root) or _groups_below(root)):
+        if emission.lateness:
+            hint = "changes of a table may come at any time"
+            raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
+        return over_table_changes(root, clause.span)
     grouped = _grouping(root)
     if emission.kind == CHANGES and not emission.lateness and (grouped is None or not root.resolved.streaming):
         return _inserting(root)
@@ -32,11 +41,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         if emission.lateness:
             hint = "rows of groups without a window may come at any time"
             raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
-        emitted = hoist_changing_groups(root, clause.span, checked)
-        if emitted is root:
-            hint = "the outermost SELECT is the one with GROUP BY"
-            raise NotSupportedError(f"{spoken} of groups in a subquery is not supported", clause.span, hint)
-        return emitted
+        return hoist_changing_groups(root, clause.span, checked)
     if not _has_window(root):
         hint = "GROUP BY k, window(ts, '1 minute'), or WINDOW TUMBLING (SIZE 1 MINUTE)"
         raise ProgrammingError(
@@ -49,6 +54,24 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         hint = "the outermost SELECT is the one with the window in GROUP BY"
         raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
     return emitted
+
+
+def _groups_below(root: Sql) -> bool:
+    """Tell whether groups of a stream without a window stand elsewhere than in the outermost SELECT."""
+    if _has_window(root):
+        return False
+    for node in walk(root):
+        if not isinstance(node, Sql):
+            continue
+        query = inline_ctes(node.query)
+        for part in query.find_all(exp.Group, exp.AggFunc, exp.Distinct):
+            select = part.find_ancestor(exp.Select)
+            outermost = node is root and select is query
+            if select is None or outermost or part.find_ancestor(exp.Window):
+                continue
+            if any(node.inputs[table_name(table)].properties.streaming for table in catalog_tables(select)):
+                return True
+    return False
 
 
 def _grouping(root: Sql) -> exp.Expr | None:
@@ -67,7 +90,7 @@ def _refuse_operation(root: Sql, place: Span) -> None:
         raise ProgrammingError(
             f"EMIT gives a column {OPERATION}, and the query has one already",
             place,
-            f"{named} AS x gives it another name",
+            f"{named} AS x gives it another name, * EXCEPT ({named}) leaves it out",
         )
 
 

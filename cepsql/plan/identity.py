@@ -17,15 +17,20 @@ from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.nodes import (
     AsOfJoin,
+    ChangeOperator,
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
+    LabelledChanges,
     Match,
     Node,
     Over,
     Read,
+    RetractingGroups,
     SparkWatermark,
     Sql,
+    TableJoin,
+    Upserts,
     WindowAggregate,
 )
 from cepsql.plan.planner import Plan
@@ -108,6 +113,25 @@ def describe_group_changes(groups: GroupChanges) -> dict:
     }
 
 
+def describe_change_operator(node: ChangeOperator) -> dict:
+    """Return what decides how a table changes, but not what is read, as data that JSON can hold."""
+    match node:
+        case Upserts():
+            source = node.stream
+            time = None if source.watermark is None else source.watermark.column.lower()
+            return {"table of": list(source.key), "delete when": source.deletion, "order": time,
+                    "columns": sorted(node.needed)}  # fmt: skip
+        case RetractingGroups(_, _, keys, calls, spoken):
+            return {
+                "groups of": [[column.name, call.function, call.column, call.distinct] for column, call in calls],
+                "aggregates": list(spoken),
+                "group by": [column.name for column in keys],
+            }
+    assert isinstance(node, TableJoin)
+    equal = [[canonical_sql(one), canonical_sql(other)] for one, other in node.keys]
+    return {"join of tables": node.kind, "keys": equal, "columns": [list(names) for names in node.columns]}
+
+
 def differences(before: object, after: object, place: str = "") -> list[tuple[str, object, object]]:
     """Return where two descriptions differ: the place, what was there and what is there now; None for nothing."""
     if before == after:
@@ -157,7 +181,11 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case AsOfJoin(_, inputs):
             return describe_as_of_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
+        case Upserts() | RetractingGroups() | TableJoin():
+            return describe_change_operator(node) | {"inputs": [_describe(i, frame_identity) for i in node.inputs]}
         case SparkWatermark(below):
+            return _describe(below, frame_identity)
+        case LabelledChanges(_, below):
             return _describe(below, frame_identity)
 
 

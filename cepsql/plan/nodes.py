@@ -1,17 +1,20 @@
 """The nodes of a plan, and what is known of the rows of each: derived from the node and its inputs, never stored."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 from sqlglot import exp
 
 from cepsql.analysis.assigned_windows import AssignedWindows
 from cepsql.analysis.deduplicate import FirstRows
+from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.group_changes import GroupChanges
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.over import Frames
-from cepsql.analysis.properties import Properties
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.properties import CHANGE, IDENTITY, Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.analysis.written import Written
@@ -19,6 +22,7 @@ from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import JoinKind, time_hold, time_holds
 from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.retracting_groups import GroupCall
 from cepsql.plan.after_match import check_after_matches
 from cepsql.plan.event_time import match_event_time, missing_event_time
 from cepsql.plan.markers import BOUND, inline_ctes
@@ -89,6 +93,7 @@ class Sql:
             None if self.stateful else resolved.watermark,
             ordered and not self.stateful,
             resolved.merged or any(node.properties.merged for node in self.inputs.values()),
+            any(column.name == CHANGE for column in resolved.columns),
         )
 
     def _missing_time(self, name: str, follower: str, place: Span | None) -> Error:
@@ -204,6 +209,107 @@ class ChangingGroups(_Operator):
     def properties(self) -> Properties:
         """What is known of the changes."""
         return Properties(self.groups.name, self.groups.output, True, None, True)
+
+
+class ChangeOperator(_Operator):
+    """What operators that give out changes of a table have; nothing but each other and plain SQL stands over them.
+
+    name: what SQL over it calls it.
+    """
+
+    name: str
+
+    @property
+    def chained(self) -> bool:
+        """Whether it waits for the markers of ordered operators; changes come whenever they come."""
+        return False
+
+    def _changing(self, columns: Iterable[ColumnDefinition]) -> Properties:
+        hidden = ColumnDefinition(IDENTITY, "string"), ColumnDefinition(CHANGE, "tinyint")
+        return Properties(self.name, (*columns, *hidden), True, None, True, changes=True)
+
+
+@dataclass(frozen=True)
+class Upserts(ChangeOperator):
+    """An ordered operator: the table that a stream with a PRIMARY KEY makes, as changes.
+
+    inputs: the stream.
+    needed: its columns that come out, lower case.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    needed: frozenset[str]
+
+    @property
+    def stream(self) -> Source:
+        """The stream."""
+        (read,) = self.inputs
+        assert isinstance(read, Read) and isinstance(read.relation, Source)
+        return read.relation
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        return self._changing(column for column in self.stream.columns if column.name.lower() in self.needed)
+
+
+@dataclass(frozen=True)
+class RetractingGroups(ChangeOperator):
+    """An ordered operator: the groups of the rows that a table has.
+
+    inputs: changes of the table.
+    keys:   the columns of the rows that are the keys, which come out.
+    calls:  the columns that come out beside them, and the aggregates of a column that they are.
+    spoken: the aggregates as SQL.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    keys: tuple[ColumnDefinition, ...]
+    calls: tuple[tuple[ColumnDefinition, GroupCall], ...]
+    spoken: tuple[str, ...]
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        return self._changing((*self.keys, *(column for column, _ in self.calls)))
+
+
+@dataclass(frozen=True)
+class TableJoin(ChangeOperator):
+    """An ordered operator: the join of two tables by equal keys.
+
+    inputs:  changes of the left one and of the right one.
+    keys:    pairs of expressions over the columns of the left and of the right that must be equal.
+    columns: the columns of the left and of the right that come out, after LEFT or RIGHT.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    keys: tuple[tuple[exp.Expr, exp.Expr], ...]
+    columns: tuple[tuple[str, ...], tuple[str, ...]]
+    kind: JoinKind
+    sides: ClassVar[tuple[int, ...]] = (0, 1)
+
+    @property
+    def single(self) -> bool:
+        """Whether only the left side comes out."""
+        return self.kind in (JoinKind.SEMI, JoinKind.ANTI)
+
+    def key_sql(self, number: int, side: int) -> str:
+        """Return the SQL of a key, over the columns of a side."""
+        return sql_of(self.keys[number][side])
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        return self._changing(
+            ColumnDefinition(prefix + column.name.lower(), column.type)
+            for side, prefix in enumerate((LEFT,) if self.single else (LEFT, RIGHT))
+            for column in self.inputs[side].properties.columns
+            if column.name.lower() in self.columns[side]
+        )
 
 
 class StreamJoin(_Operator):
@@ -333,8 +439,36 @@ class SparkWatermark:
         return replace(rows, columns=tuple(column for column in rows.columns if column.name != BOUND))
 
 
-Ordered = Match | Deduplicate | Over | WindowAggregate | ChangingGroups | IntervalJoin | AsOfJoin
-Node = Read | Sql | Ordered | SparkWatermark
+@dataclass(frozen=True)
+class LabelledChanges:
+    """Changes of a table as the user sees them, with OPERATION: an update of which SQL has left out one half is an
+    insertion or a deletion, and one that changes nothing that is seen is not there."""
+
+    name: str
+    input: "Node"
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of the rows."""
+        rows = self.input.properties
+        columns = tuple(column for column in rows.columns if column.name not in (CHANGE, IDENTITY))
+        operation = ColumnDefinition(OPERATION, "string")
+        return replace(rows, name=self.name, columns=(*columns, operation), changes=False)
+
+
+Ordered = (
+    Match
+    | Deduplicate
+    | Over
+    | WindowAggregate
+    | ChangingGroups
+    | IntervalJoin
+    | AsOfJoin
+    | Upserts
+    | RetractingGroups
+    | TableJoin
+)
+Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges
 
 LATER = "later"
 """The column of an interval join with the later one of the two event times."""
@@ -345,11 +479,11 @@ def inputs(node: Node) -> tuple[Node, ...]:
     match node:
         case Sql():
             return tuple(node.inputs.values())
-        case Match() | Deduplicate() | Over() | WindowAggregate() | ChangingGroups() | IntervalJoin() | AsOfJoin():
-            return node.inputs
-        case SparkWatermark():
+        case SparkWatermark() | LabelledChanges():
             return (node.input,)
-    return ()
+        case Read():
+            return ()
+    return node.inputs
 
 
 def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
@@ -361,11 +495,11 @@ def with_inputs(node: Node, new: Callable[[Node], Node]) -> Node:
     match node:
         case Sql():
             return replace(node, inputs=dict(zip(node.inputs, after, strict=True)))
-        case Match() | Deduplicate() | Over() | WindowAggregate() | ChangingGroups() | IntervalJoin() | AsOfJoin():
-            return replace(node, inputs=after)
-        case SparkWatermark():
+        case SparkWatermark() | LabelledChanges():
             return replace(node, input=after[0])
-    return node
+        case Read():
+            return node
+    return replace(node, inputs=after)
 
 
 def transform(root: Node, change: Callable[[Node], Node]) -> Node:

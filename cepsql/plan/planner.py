@@ -1,7 +1,7 @@
 """From a statement to the plan of its query: names become nodes, and rules rewrite the graph of them."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,10 +13,10 @@ from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
-from cepsql.analysis.resolve import catalog_tables, table_name, used_ctes, visible_ctes
+from cepsql.analysis.resolve import catalog_tables, flat_name, table_name, used_ctes, visible_ctes
 from cepsql.analysis.subqueries import with_hidden_columns
 from cepsql.analysis.written import Written, without_limit, written_input, written_query
-from cepsql.catalog import Registered, Relation, Source, View
+from cepsql.catalog import ColumnDefinition, Registered, Relation, Source, View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.guard import deep_stack
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
@@ -24,6 +24,7 @@ from cepsql.language.translate import statements
 from cepsql.plan.as_of_tables import join_tables_as_of
 from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.calendar_windows import with_calendar_windows
+from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.emission import with_emission
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
@@ -31,7 +32,9 @@ from cepsql.plan.over import hoist_over
 from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
+from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
+from cepsql.plan.table_changes import over_table_changes
 from cepsql.plan.window_column import with_window_column
 from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
 
@@ -46,17 +49,26 @@ class Plan:
     logical: its graph as the statement has it.
     root:    the same as it is run.
     limit:   LIMIT of a query over a stream: whoever shows the rows stops after so many.
+    names:   what the columns are called, as far as they are not what EMIT adds.
     """
 
     query: Query
     logical: Sql
     root: Node
     limit: int | None
+    names: tuple[str, ...] = ()
 
     @property
     def properties(self) -> Properties:
         """What is known of the rows that the query gives."""
         return self.logical.properties
+
+    @property
+    def columns(self) -> tuple[ColumnDefinition, ...]:
+        """The columns that the query gives, by the names that they are called."""
+        known = self.properties.columns
+        spoken = {name.lower(): name for name in self.names}
+        return tuple(replace(column, name=spoken.get(column.name, column.name)) for column in known)
 
     @property
     def changes(self) -> bool:
@@ -101,28 +113,36 @@ class Plan:
         return tuple(notice for match in self.matches for notice in match.notices)
 
 
-def plan_query(query: Query, lookup: Lookup) -> Plan:
+def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
     """Plan a query; `lookup` finds what a table name means.
 
+    defining: it is that of a view, which may be read where its rows change.
     Raises ProgrammingError and NotSupportedError, with position, hint and text.
     """
     try:
         with deep_stack(query.span):
-            logical, limit = _Planner(lookup).query(query)
-            return Plan(query, logical, rewrite(logical), limit)
+            planner = _Planner(lookup)
+            logical, limit = planner.query(query, defining=defining)
+            return Plan(query, logical, rewrite(logical), limit, tuple(planner.columns))
     except Error as error:
         error.text = error.text or query.sql
         raise
 
 
 class _Planner:
-    """Makes one node of each name of the catalog, whatever reads it."""
+    """Makes one node of each name of the catalog, whatever reads it.
+
+    names:   what the columns of each relation are called, by its flat name.
+    columns: what those of the query are called that was planned last.
+    """
 
     def __init__(self, lookup: Lookup):
         self._lookup = lookup
         self._known: dict[str, Node] = {}
+        self.names: dict[str, Names] = {}
+        self.columns: list[str] = []
 
-    def query(self, query: Query, view: str | None = None) -> tuple[Sql, int | None]:
+    def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         query = _with_window_columns(query)
         matches: dict[str, Node] = {}
@@ -132,12 +152,19 @@ class _Planner:
             given = used_ctes(_with_ctes(clause, query))
             below = self._over(given, matches, written_input(query, clause, given))
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
+            self._name(clause.name, matches[clause.name], self._spoken(below))
         given = used_ctes(query.expression)
         root, limit = self._over(given, matches, written_query(query, given)), None
+        self.columns = self._spoken(root)
         refuse_groups_beside(root)
         root = join_tables_as_of(root, query.span)
+        if defining and changelog_read(root):
+            over_table_changes(root, query.span)
+            return root, None
         if query.emit is not None:
             root = with_emission(root, query.emit, self._checked)
+        if view is None:
+            refuse_changelog(root, None, query.span)
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
             root = hoist_outer_groups(root, query.span, self._checked)
@@ -175,9 +202,25 @@ class _Planner:
                 (query,) = statements(relation.sql)
                 assert isinstance(query, Query)
                 self._known[name] = self.query(query, relation.name)[0]
+                self._name(name, self._known[name], self.columns)
             else:
                 self._known[name] = Read(relation)
+                self._name(name, self._known[name], [])
         return self._known[name]
+
+    def _spoken(self, below: Sql) -> list[str]:
+        """Return what the columns of plain SQL are called, nothing if it cannot be resolved: that is told later."""
+        try:
+            return spoken_names(below.resolved.qualified, self.names)
+        except Error:
+            return []
+
+    def _name(self, relation: str, node: Node, below: Sequence[str]) -> None:
+        """Remember what the columns of a relation are called, of which some are those `below`."""
+        known = {name.lower(): name for name in below}
+        columns = (column.name for column in node.properties.columns)
+        named = {name.lower(): known.get(name, name) if name.islower() else name for name in columns}
+        self.names[flat_name(relation)] = named
 
     def _check_subquery(self, clause: MatchClause, query: exp.Query, place: Span | None) -> None:
         """Refuse a subquery in a clause that reads rows of the match, a stream, or another match."""
@@ -219,6 +262,9 @@ class _Planner:
         """
         below = join_tables_as_of(below, clause.span)
         if below.resolved.streaming:
+            if spoken != "JOIN":
+                # The whole query was looked at before its joins, whose right side may be read as versions.
+                refuse_changelog(below, spoken, clause.span)
             below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
-from cepsql.errors import Span
+from cepsql.errors import ProgrammingError, Span
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Sql
 
@@ -28,8 +29,10 @@ class RowsBelow:
     names: dict[exp.Expr, exp.Identifier] = field(default_factory=dict)
 
     def take(self, expression: exp.Expr) -> exp.Column:
-        """Return the column that stands for an expression."""
+        """Return the column that stands for an expression; raises ProgrammingError for a star, which is none."""
         plain = expression.unalias().copy()
+        if plain.is_star:
+            raise ProgrammingError(f"{sql_of(plain)} is no single column", span_of(expression))
         if plain not in self.names:
             self.names[plain] = self._name(plain)
         column = exp.column(self.names[plain].copy())

@@ -10,6 +10,7 @@ from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.nodes import (
     AsOfJoin,
+    ChangeOperator,
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
@@ -41,7 +42,7 @@ def stage_obstacle(stage: Ordered, session: Session = STANDARD_SESSION) -> str |
     session: the rules of the session that would run it.
     """
     types = [tuple(column.type for column in below.properties.columns) for below in stage.inputs]
-    united = len(types) > 1 and not isinstance(stage, IntervalJoin | AsOfJoin)
+    united = len(types) > 1 and not isinstance(stage, IntervalJoin | AsOfJoin | ChangeOperator)
     if united and (len(set(types)) > 1 or "unknown" in types[0]):
         return "the streams of a UNION ALL have columns of different types"
     return next(
@@ -54,6 +55,8 @@ def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Ch
 
     session: the rules of the session that would run it.
     """
+    if isinstance(stage, ChangeOperator):
+        return [Choice(None, reason="tables that change are read by it") for _ in stage.inputs]
     layout = _layout(stage)
 
     def choice(below: Node) -> Choice:
@@ -89,5 +92,4 @@ def _layout(stage: Ordered) -> RowLayout | None:
             return groups.layout if summed is None else summed.layout
         case ChangingGroups(groups):
             return groups.layout
-        case IntervalJoin() | AsOfJoin():
-            return None
+    return None

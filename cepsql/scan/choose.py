@@ -95,6 +95,8 @@ def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:
         _check_kafka(relation)
     elif relation.format.lower() not in _FORMATS:
         raise Unlike(f"the format {relation.format} is read by Spark only")
+    elif relation.value is not None:
+        raise Unlike(f"FORMAT {relation.value.name} in files is read by Spark only")
     return relation
 
 

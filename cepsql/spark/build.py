@@ -1,7 +1,7 @@
 """A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,17 +21,22 @@ from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import carry_markers, inline_ctes
 from cepsql.plan.nodes import (
     AsOfJoin,
+    ChangeOperator,
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
+    LabelledChanges,
     Match,
     Node,
     Ordered,
     Over,
     Read,
+    RetractingGroups,
     SparkWatermark,
     Sql,
     StreamJoin,
+    TableJoin,
+    Upserts,
     WindowAggregate,
     reads,
 )
@@ -65,11 +70,13 @@ from cepsql.spark.source import (
     observe_source,
     quoted,
     read_source,
+    single_changes,
     without_marks,
 )
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
 from cepsql.spark.stream_join import join_stream
+from cepsql.spark.table_changes import labelled_changes, retracting_groups, table_join, upserts, with_keys_known
 from cepsql.spark.time_marks import with_time_marks
 from cepsql.spark.window_groups import window_aggregates
 
@@ -121,12 +128,21 @@ def build(
         raise
     except Exception as failure:
         raise translate_failure(failure) from failure
+    frame = _named(frame, plan.names)
     _check_times(frame, builder.untimed)
     _check_clocks(frame, builder.clocked)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
     return frame
+
+
+def _named(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Return a frame whose columns are called as in the query: on the way some names came to be in lower case."""
+    known = frame.columns
+    spoken = [name if name.lower() == own.lower() else own for name, own in zip(names, known, strict=False)]
+    spoken += known[len(spoken) :]
+    return frame if spoken == known else frame.toDF(*spoken)
 
 
 def match_feeds(
@@ -164,7 +180,7 @@ def _check_clocks(frame: DataFrame, clocked: list[Source | Registered]) -> None:
         raise NotSupportedError(
             f"{_untold(stream.watermark)} of {stream.name} does not reach the windows, groups and joins that Spark "
             "computes",
-            hint="end the query with EMIT ON WINDOW CLOSE, so that cepsql computes its windows",
+            hint="leave out GROUPING SETS, ROLLUP and the like, so that cepsql computes the windows",
         )
 
 
@@ -227,6 +243,15 @@ class _Builder:
                 return join_stream(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case AsOfJoin():
                 return join_as_of(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case Upserts():
+                keyed = with_keys_known(node, self._read(node.stream))
+                return upserts(node, self.feeds(node, [keyed])[0], self._observation(), self.buckets)
+            case RetractingGroups():
+                return retracting_groups(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case TableJoin():
+                return table_join(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case LabelledChanges(_, below):
+                return labelled_changes(self.frame(below))
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
@@ -239,7 +264,7 @@ class _Builder:
         """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
         streaming = node.properties.streaming
         return [
-            self._read(below.relation) if isinstance(below, Read) else self.frame(below, streaming)
+            self._events(below.relation) if isinstance(below, Read) else self.frame(below, streaming)
             for below in node.inputs
         ]
 
@@ -267,9 +292,9 @@ class _Builder:
         return [self._feed(node, number, frame, names[number]) for number, frame in enumerate(frames)]
 
     def _feed(self, node: Ordered, number: int, frame: DataFrame, name: str) -> Feed:
-        below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin) else 0
+        below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin | TableJoin) else 0
         if below.properties.ordered:
-            return Feed(frame, 0, side, name=name)
+            return Feed(frame, 0, side, name=name, inner=isinstance(node, ChangeOperator))
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
@@ -350,7 +375,7 @@ class _Builder:
     def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
         watermark."""
-        frame = self._read(relation)
+        frame = self._events(relation)
         if not relation.streaming:
             return without_marks(frame)
         name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
@@ -369,6 +394,11 @@ class _Builder:
             self.untimed.append(relation)
             return frame
         return with_watermark(frame, relation.watermark, self.control)
+
+    def _events(self, relation: Source | Registered) -> DataFrame:
+        """Return the rows of a relation, each by itself."""
+        frame = self._read(relation)
+        return single_changes(relation, frame) if isinstance(relation, Source) and relation.key else frame
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         frame = self._source_rows(relation)

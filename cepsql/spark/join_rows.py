@@ -14,6 +14,7 @@ from pyspark.sql.types import (
     StructType,
     VariantType,
 )
+from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
@@ -109,7 +110,7 @@ def join_rows(
     Raises NotSupportedError for keys that cannot be compared, and what Spark says of keys.
     """
     frames = (feeds[node.sides.index(0)].frame, feeds[node.sides.index(1)].frame)
-    kinds = _key_types(node, frames)
+    kinds = key_types(node.keys, frames)
     layouts = []
     for side in range(2):
         keys = [f"CAST(({sql_of(pair[side])}) AS {kind})" for pair, kind in zip(node.keys, kinds, strict=True)]
@@ -143,18 +144,16 @@ def alike_sides(node: StreamJoin, feeds: Sequence[Feed]) -> list[Feed]:
     return found
 
 
-def _key_types(node: StreamJoin, frames: Sequence[DataFrame]) -> list[str]:
-    """Return the types in which Spark compares the two expressions of each key.
+def key_types(keys: Sequence[tuple[exp.Expr, exp.Expr]], frames: Sequence[DataFrame]) -> list[str]:
+    """Return the types in which Spark compares the two expressions of each key, over the frames of both sides.
 
     Raises NotSupportedError for types whose equal values may differ in their bytes.
     """
-    if not node.keys:
+    if not keys:
         return []
-    names = [[quoted(f"{side}.{sql_of(pair[i])}") for pair in node.keys] for i, side in enumerate(("left", "right"))]
+    names = [[quoted(f"{side}.{sql_of(pair[i])}") for pair in keys] for i, side in enumerate(("left", "right"))]
     sides = [
-        frame.selectExpr(
-            *(f"({sql_of(pair[i])}) AS {name}" for pair, name in zip(node.keys, named, strict=True))
-        ).schema
+        frame.selectExpr(*(f"({sql_of(pair[i])}) AS {name}" for pair, name in zip(keys, named, strict=True))).schema
         for i, (frame, named) in enumerate(zip(frames, names, strict=True))
     ]
     for field in (*sides[0].fields, *sides[1].fields):
@@ -179,7 +178,7 @@ def _key_types(node: StreamJoin, frames: Sequence[DataFrame]) -> list[str]:
         kinds = [field.dataType.simpleString() for field in sides[0]]
     else:
         kinds = [expression.child().left().dataType().sql() for expression in items(plan.projectList())]
-    for pair, kind in zip(node.keys, kinds, strict=True):
+    for pair, kind in zip(keys, kinds, strict=True):
         if "COLLATE" in kind.upper():
             raise NotSupportedError(
                 f"a join of streams by {sql_of(pair[0])}, whose text has a collation, is not supported",

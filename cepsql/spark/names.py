@@ -1,5 +1,12 @@
 """Names in Spark SQL."""
 
+ARRIVAL = "__arrival"
+"""The column of a stream with a PRIMARY KEY that grows as its rows were written, where that is known: a file and a part
+of it as text, in which rows come in their order, or an offset."""
+
+DELETED = "__deleted"
+"""A BOOLEAN column of a stream with a PRIMARY KEY: its format says that the row with this key is gone."""
+
 
 def quoted(name: str) -> str:
     """Return a name as a Spark SQL identifier."""

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Source
+from cepsql.spark.names import ARRIVAL, DELETED
 from cepsql.spark.source import MALFORMED, WHOLE, is_kafka, malformed_known, read_at_rest, read_source
 
 _SHOWN = "malformed"
@@ -21,10 +22,10 @@ def peeked(spark: SparkSession, source: Source) -> DataFrame | None:
         return None
     bounded = replace(source, streaming=False)
     if not (malformed_known(source) or is_kafka(source)):
-        return read_source(spark, replace(bounded, late_rows=None))
+        return read_source(spark, replace(bounded, late_rows=None)).drop(ARRIVAL, DELETED)
     # With a table of late rows the texts of malformed rows are read, too.
     frame = read_source(spark, replace(bounded, late_rows=source))
     if MALFORMED not in frame.columns:
-        return frame.drop(WHOLE)
+        return frame.drop(WHOLE, ARRIVAL, DELETED)
     text = F.when(F.col(MALFORMED), F.coalesce(F.col(f"{WHOLE}.record"), F.lit("yes"))).alias(_SHOWN)
     return frame.select(*(f"`{column.name}`" for column in source.columns), text)

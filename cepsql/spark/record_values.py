@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import ProgrammingError
-from cepsql.spark.names import quoted
+from cepsql.spark.names import ARRIVAL, DELETED, quoted
 
 RECORD_COLUMNS = {
     "key": "key",
@@ -21,7 +21,7 @@ RECORD_COLUMNS = {
 }
 """The columns of a record by the names that METADATA FROM takes, and as Spark has them."""
 
-_TEXT, _PARSED, _CORRUPT = "__text", "__parsed", "__corrupt_value"
+_TEXT, _PARSED, _KEY, _CORRUPT = "__text", "__parsed", "__key", "__corrupt_value"
 _CHANGE_METADATA = ("op", "ts_ms")
 
 
@@ -32,6 +32,8 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
     malformed: name of a BOOLEAN column that marks records that cannot be read as declared; of their values only some
                are there. Those without a value are among them, but for FORMAT debezium, where they are no changes.
     text:      name of a STRING column with the value of such a record, as far as it is UTF-8.
+    A stream with a PRIMARY KEY has ARRIVAL, where records have it, and DELETED: FORMAT debezium tells of deletions, and
+    elsewhere a record without a value deletes, if its key is the PRIMARY KEY.
     """
     value = source.value
     if value is None:
@@ -40,18 +42,37 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
         records = records.where("value IS NOT NULL")
     whole = F.col("value").cast("string")
     frame = records.withColumn(_TEXT, whole).withColumn(_PARSED, _parsed(value, source, whole))
-    wrong = ~_readable(value, F.col(_TEXT)) | _misfit(value, source)
+    if value.name == "debezium" and source.key and "key" in records.columns:
+        frame = frame.withColumn(_KEY, _parsed_key(source, dict(value.options)))
+    wrong = ~_readable(value, F.col(_TEXT)) | _misfit(value, source, _KEY in frame.columns)
     carried = [column for column in source.columns if column.metadata is not None]
     texts = [c for c in carried if RECORD_COLUMNS.get(_metadata(c)) == "key" and c.type.strip().upper() == "STRING"]
     if texts:
         wrong = wrong | F.coalesce(~F.is_valid_utf8(F.col("key").cast("string")), F.lit(False))
-    selected = [
-        (_value(value, c) if c.metadata is None else _carried(value, c)).alias(c.name)
+    read = {
+        c.name: _value(value, c, source, _KEY in frame.columns) if c.metadata is None else _carried(value, c)
         for c in source.columns
         if c.expression is None
-    ]
+    }
+    for name in source.key:
+        wrong = wrong | read[name].isNull() if name in read else wrong
     wrong = F.coalesce(wrong, F.lit(True))
-    return frame.select(*selected, wrong.alias(malformed), _shown(wrong).alias(text))
+    selected = [column.alias(name) for name, column in read.items()]
+    hidden = [F.col(ARRIVAL)] if ARRIVAL in records.columns else []
+    if source.key and value.name == "debezium":
+        hidden.append(F.coalesce(_change("op") == "d", F.lit(False)).alias(DELETED))
+    elif _keyed_by_record(source):
+        gone = F.col("value").isNull()
+        hidden.append(gone.alias(DELETED))
+        wrong = wrong & ~gone
+    return frame.select(*selected, *hidden, wrong.alias(malformed), _shown(wrong).alias(text))
+
+
+def _keyed_by_record(source: Source) -> bool:
+    """Tell whether the PRIMARY KEY is in the key of records, so that one without a value says which row it deletes."""
+    by_name = {column.name.lower(): column for column in source.columns}
+    kinds = [by_name[name.lower()].metadata for name in source.key]
+    return bool(kinds) and all(kind is not None and kind.lower() == "key" for kind in kinds)
 
 
 def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> DataFrame:
@@ -67,7 +88,8 @@ def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> Dat
             valid = F.is_valid_utf8(F.col(name).cast("string"))
             wrong = wrong | F.coalesce(~valid, F.lit(False))
         selected.append(read.alias(column.name))
-    return records.select(*selected, wrong.alias(malformed), _shown(wrong).alias(text))
+    hidden = [F.col(ARRIVAL)] if ARRIVAL in records.columns else []
+    return records.select(*selected, *hidden, wrong.alias(malformed), _shown(wrong).alias(text))
 
 
 def _shown(malformed: Column) -> Column:
@@ -133,8 +155,8 @@ def _line(text: Column) -> Column:
     return F.regexp_replace(text, r"\r?\n\z", "")
 
 
-def _misfit(value: ValueFormat, source: Source) -> Column:
-    """Tell whether what was parsed is not what is declared."""
+def _misfit(value: ValueFormat, source: Source, keyed: bool) -> Column:
+    """Tell whether what was parsed is not what is declared; `keyed`: the record's key is parsed, too."""
     parsed = F.col(_PARSED)
     if value.name == "avro":
         wrong = parsed.isNull()
@@ -145,13 +167,16 @@ def _misfit(value: ValueFormat, source: Source) -> Column:
     wrong = parsed.isNull() | parsed.getField(_CORRUPT).isNotNull()
     if value.name == "debezium":
         known = _change("op").isin("c", "u", "d", "r")
-        wrong = wrong | ~F.coalesce(known, F.lit(False)) | _row().isNull()
+        named = (_change("op") == "d") & F.col(_KEY).isNotNull() if keyed else F.lit(False)
+        wrong = wrong | ~F.coalesce(known, F.lit(False)) | (_row().isNull() & ~named)
     return wrong
 
 
-def _value(value: ValueFormat, column: ColumnDefinition) -> Column:
+def _value(value: ValueFormat, column: ColumnDefinition, source: Source, keyed: bool) -> Column:
     if value.name == "debezium":
-        return _row().getField(column.name)
+        read = _row().getField(column.name)
+        of_key = keyed and column.name.lower() in map(str.lower, source.key)
+        return F.coalesce(read, _of_key(column)) if of_key else read
     read = F.col(_PARSED).getField(column.name)
     return read.try_cast(column.type) if value.name == "avro" else read
 
@@ -167,6 +192,17 @@ def _change(name: str) -> Column:
     """Return a part of a change; Debezium may put it beside its schema."""
     parsed = F.col(_PARSED)
     return F.coalesce(parsed.getField("payload").getField(name), parsed.getField(name))
+
+
+def _parsed_key(source: Source, options: dict[str, str]) -> Column:
+    """Return a struct of what is in the key of a record: a deletion may say no more of its row."""
+    ddl = _ddl([column for column in _value_columns(source) if column.name.lower() in map(str.lower, source.key)])
+    return F.from_json(F.col("key").cast("string"), f"{ddl}, payload STRUCT<{ddl}>", options)
+
+
+def _of_key(column: ColumnDefinition) -> Column:
+    parsed = F.col(_KEY)
+    return F.coalesce(parsed.getField("payload").getField(column.name), parsed.getField(column.name))
 
 
 def _row() -> Column:

@@ -17,7 +17,7 @@ from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
 from cepsql.secrets import secret_values
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
-from cepsql.spark.names import quoted
+from cepsql.spark.names import ARRIVAL, DELETED, quoted
 from cepsql.spark.packages import AVRO, KAFKA
 from cepsql.spark.record_values import decoded
 
@@ -41,6 +41,10 @@ _CORRUPT = "__corrupt"
 _RECORD = "__record"
 _SCHEMA_ACCEPTED = {"csv", "json", "parquet", "orc", "xml", "avro"}
 _CORRUPTION_KNOWN = {"csv", "json"}
+_FILE_PLACE = (
+    "concat(lpad(unix_micros(_metadata.file_modification_time), 20, '0'), _metadata.file_path, "
+    "lpad(_metadata.file_block_start, 20, '0'))"
+)
 _LIMITS = {"maxfilespertrigger", "maxbytespertrigger"}
 
 
@@ -107,12 +111,18 @@ def _found_columns(spark: SparkSession, source: Source, options: dict[str, str])
 
 def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
     if is_kafka(source):
-        return decoded(source, kafka_records(spark, source), MALFORMED, _CORRUPT)
+        records = kafka_records(spark, source)
+        records = records.withColumn(ARRIVAL, F.col("offset")) if source.key else records
+        return decoded(source, records, MALFORMED, _CORRUPT)
     if source.format.lower() == _TABLE:
         return _spark_table(spark.readStream if source.streaming else spark.read, source, options)
     reader = (spark.readStream if source.streaming else spark.read).format(source.format).options(**options)
     if source.format.lower() not in _SCHEMA_ACCEPTED:
         return reader.load()
+    if source.value is not None:
+        lines = reader.format("text").load()
+        lines = lines.withColumn(ARRIVAL, F.expr(_FILE_PLACE)) if source.key else lines
+        return decoded(source, lines.where("trim(value) <> ''"), MALFORMED, _CORRUPT)
     columns = [f"{quoted(column.name)} {column.type}" for column in source.columns if column.expression is None]
     if not malformed_known(source):
         return reader.schema(", ".join(columns)).load()
@@ -143,11 +153,29 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
         selected.append(MALFORMED)
     elif _CORRUPT in frame.columns:
         selected.append(_malformed(source))
+    if source.key:
+        selected += _changing(source, frame)
     if source.late_rows is None:
         return frame.selectExpr(*selected)
     record = _CORRUPT if _CORRUPT in frame.columns else "CAST(NULL AS STRING)"
     read = frame.selectExpr(*selected, f"{record} AS {_RECORD}")
     return read.selectExpr(*(quoted(name) for name in read.columns if name != _RECORD), whole_row(source, _RECORD))
+
+
+def _changing(source: Source, frame: DataFrame) -> list[str]:
+    """Return the SQL of the hidden columns of a stream with a PRIMARY KEY, as far as they are known."""
+    found = [name for name in (ARRIVAL, DELETED) if name in frame.columns]
+    if ARRIVAL not in found and source.format.lower() in _SCHEMA_ACCEPTED | {"text"}:
+        found.append(f"{_FILE_PLACE} AS {ARRIVAL}")
+    return found
+
+
+def single_changes(source: Source, frame: DataFrame) -> DataFrame:
+    """Return the rows of a stream with a PRIMARY KEY as events, where a record without a value is malformed."""
+    if DELETED in frame.columns and (source.value is None or source.value.name != "debezium"):
+        others = [quoted(name) for name in frame.columns if name != MALFORMED]
+        frame = frame.selectExpr(*others, f"({MALFORMED} OR {DELETED}) AS {MALFORMED}")
+    return frame.drop(ARRIVAL, DELETED)
 
 
 def whole_row(source: Source, record: str) -> str:

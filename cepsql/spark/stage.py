@@ -33,6 +33,9 @@ CHANGE = "__change"
 """The TINYINT column of the output that tells what each row does (`cepsql.ordered.operator.Change`), where an operator
 gives out other rows than inserted ones."""
 
+PLACE = "place"
+"""The name of a BIGINT column of a layout that gets the place of a row among those of its task."""
+
 _MAX_OUTPUT_BYTES = 32 * 2**20
 
 
@@ -52,6 +55,7 @@ class Feed:
              the types are then used.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
     heartbeat, idle: as in `cepsql.ordered.stage.Input`.
+    inner:   the rows come from another stage, without BOUND.
     """
 
     frame: DataFrame
@@ -63,11 +67,12 @@ class Feed:
     name: str = ""
     heartbeat: int | None = None
     idle: int | None = None
+    inner: bool = False
 
     @property
     def chained(self) -> bool:
         """Whether the rows come from another stage."""
-        return BOUND in self.frame.columns
+        return self.inner or BOUND in self.frame.columns
 
     @property
     def input(self) -> Input:
@@ -179,7 +184,18 @@ def _pack(
     buckets: int, number: int, reduction: Reduction | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     settle()
-    return pack(batches, buckets, number, reduction)
+    return pack(_placed(batches), buckets, number, reduction)
+
+
+def _placed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a task with their places in the column for them, if they have one."""
+    begin = 0
+    for batch in batches:
+        column = batch.schema.get_field_index(PLACE)
+        if column >= 0:
+            batch = batch.set_column(column, PLACE, pa.array(range(begin, begin + batch.num_rows), pa.int64()))
+        begin += batch.num_rows
+        yield batch
 
 
 def _advance(

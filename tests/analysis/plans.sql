@@ -949,3 +949,165 @@ Query  stream  sym string, count(1) bigint, p double, op string
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
+====
+SELECT currency, ROUND(rate, 2) AS rate FROM rates WHERE rate > 1 EMIT CHANGES
+----
+== rewritten ==
+__rows_1 reads
+  SELECT * FROM rates
+SELECT __result.__0 AS `currency`, __result.__1 AS `rate`, __result.op FROM __result
+== logical ==
+Query  stream  currency string, rate double, op string
+  Sql  SELECT __result.__0 AS `currency`, __result.__1 AS `rate`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT rates.currency AS __0, ROUND(rates.rate, 2) AS __1, rates.__identity, rates.__change FROM __rows_1 AS rates WHERE rates.rate > 1
+        Table rates
+          primary key: currency
+          delete when: op = 'd'
+          the last change of a key counts: by since, then the order in which they come
+          state: the row of every key; deletions until the watermark has passed them
+          scan: Spark's: tables that change are read by it
+          Stream rates  csv  watermark since - 1 minute
+== pattern ==
+the query has no row pattern
+====
+SELECT o.customer, r.rate, COUNT(*) AS n, MAX(o.total) FROM orders AS o LEFT JOIN rates AS r ON r.currency = o.customer AND r.rate > 1 WHERE o.total > 3 GROUP BY o.customer, r.rate EMIT CHANGES
+----
+== rewritten ==
+__rows_3 reads
+  SELECT * FROM rates
+__join_1 reads
+  SELECT `o`.`customer`, `o`.`total`, o.__identity, o.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
+__join_1 reads
+  SELECT `r`.`rate`, `r`.`currency`, r.__identity, r.__change FROM __rows_3 AS r WHERE r.rate > 1
+__groups_4 reads
+  SELECT __join_1.`l_customer` AS `l_customer`, __join_1.`r_rate` AS `r_rate`, 1 AS __c2, __join_1.`l_total` AS `l_total`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1 WHERE __join_1.`l_total` > 3
+SELECT __result.__0 AS `customer`, __result.__1 AS `rate`, __result.__2 AS `n`, __result.__3 AS `max(total)`, __result.op FROM __result
+== logical ==
+Query  stream  customer string, rate double, n bigint, max(total) decimal(12, 2), op string
+  Sql  SELECT __result.__0 AS `customer`, __result.__1 AS `rate`, __result.__2 AS `n`, __result.__3 AS `max(total)`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __groups_4.l_customer AS __0, __groups_4.r_rate AS __1, __groups_4.__a0 AS __2, __groups_4.__a1 AS __3, __groups_4.__identity, __groups_4.__change FROM __groups_4 AS __groups_4
+        Groups of a table
+          group by: l_customer, r_rate
+          __a0: COUNT(*)
+          __a1: MAX(__join_1.`l_total`)
+          state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+          Sql  SELECT __join_1.`l_customer` AS `l_customer`, __join_1.`r_rate` AS `r_rate`, 1 AS __c2, __join_1.`l_total` AS `l_total`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1 WHERE __join_1.`l_total` > 3
+            Join of tables  LEFT
+              on: customer = currency
+              state: the rows of both tables
+              scan: Spark's: tables that change are read by it
+              Sql  SELECT `o`.`customer`, `o`.`total`, o.__identity, o.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
+                Stream orders  csv  watermark at - 0 seconds
+              Sql  SELECT `r`.`rate`, `r`.`currency`, r.__identity, r.__change FROM __rows_3 AS r WHERE r.rate > 1
+                Table rates
+                  primary key: currency
+                  delete when: op = 'd'
+                  the last change of a key counts: by since, then the order in which they come
+                  state: the row of every key; deletions until the watermark has passed them
+                  scan: Spark's: tables that change are read by it
+                  Stream rates  csv  watermark since - 1 minute
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, n FROM (SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym) JOIN rates ON currency = sym WHERE n > rate EMIT CHANGES
+----
+== rewritten ==
+__groups_3 reads
+  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+__rows_5 reads
+  SELECT * FROM rates
+__join_1 reads
+  SELECT `_0`.`sym`, `_0`.`n`, _0.__identity, _0.__change FROM __rows_4 AS _0
+__join_1 reads
+  SELECT `rates`.`rate`, `rates`.`currency`, rates.__identity, rates.__change FROM __rows_5 AS rates
+SELECT __result.__0 AS `sym`, __result.__1 AS `n`, __result.op FROM __result
+== logical ==
+Query  stream  sym string, n bigint, op string
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `n`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __join_1.`l_sym` AS __0, __join_1.`l_n` AS __1, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1 WHERE __join_1.`l_n` > __join_1.`r_rate`
+        Join of tables  INNER
+          on: sym = currency
+          state: the rows of both tables
+          Sql  SELECT `_0`.`sym`, `_0`.`n`, _0.__identity, _0.__change FROM __rows_4 AS _0
+            Sql  SELECT __groups_3.sym AS sym, __groups_3.__a0 AS n, __groups_3.__identity, __groups_3.__change FROM __groups_3 AS __groups_3
+              Groups of a table
+                group by: sym
+                __a0: COUNT(*)
+                state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+                scan: Spark's: tables that change are read by it
+                Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+                  Stream ticks  json  watermark ts - 10 seconds
+          Sql  SELECT `rates`.`rate`, `rates`.`currency`, rates.__identity, rates.__change FROM __rows_5 AS rates
+            Table rates
+              primary key: currency
+              delete when: op = 'd'
+              the last change of a key counts: by since, then the order in which they come
+              state: the row of every key; deletions until the watermark has passed them
+              scan: Spark's: tables that change are read by it
+              Stream rates  csv  watermark since - 1 minute
+== pattern ==
+the query has no row pattern
+====
+SELECT DISTINCT op AS kind FROM rates WHERE NOT EXISTS (SELECT 1 FROM orders WHERE customer = currency) EMIT CHANGES
+----
+== rewritten ==
+__rows_2 reads
+  SELECT * FROM rates
+__join_1 reads
+  SELECT `rates`.`op`, `rates`.`currency`, rates.__identity, rates.__change FROM __rows_2 AS rates
+__join_1 reads
+  SELECT `orders`.`customer`, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, TO_JSON(STRUCT(`orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+__groups_4 reads
+  SELECT __join_1.`l_op` AS `l_op`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
+SELECT __result.__0 AS `kind`, __result.op FROM __result
+== logical ==
+Query  stream  kind string, op string
+  Sql  SELECT __result.__0 AS `kind`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __groups_4.l_op AS __0, __groups_4.__identity, __groups_4.__change FROM __groups_4 AS __groups_4
+        Groups of a table
+          group by: l_op
+          state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+          Sql  SELECT __join_1.`l_op` AS `l_op`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
+            Join of tables  ANTI
+              on: currency = customer
+              state: the rows of both tables
+              scan: Spark's: tables that change are read by it
+              Sql  SELECT `rates`.`op`, `rates`.`currency`, rates.__identity, rates.__change FROM __rows_2 AS rates
+                Table rates
+                  primary key: currency
+                  delete when: op = 'd'
+                  the last change of a key counts: by since, then the order in which they come
+                  state: the row of every key; deletions until the watermark has passed them
+                  scan: Spark's: tables that change are read by it
+                  Stream rates  csv  watermark since - 1 minute
+              Sql  SELECT `orders`.`customer`, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, TO_JSON(STRUCT(`orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+                Stream orders  csv  watermark at - 0 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT currency, rate FROM rates UNION ALL SELECT sym, price FROM ticks EMIT CHANGES
+----
+== rewritten ==
+__rows_1 reads
+  SELECT * FROM rates
+SELECT __result.__0 AS `currency`, __result.__1 AS `rate`, __result.op FROM __result
+== logical ==
+Query  stream  currency string, rate double, op string
+  Sql  SELECT __result.__0 AS `currency`, __result.__1 AS `rate`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT `__branch_3`.`__0` AS `__0`, `__branch_3`.`__1` AS `__1`, CONCAT('0 ', __branch_3.__identity) AS __identity, __branch_3.__change FROM __branch_3 UNION ALL SELECT `__branch_4`.`sym` AS `__0`, `__branch_4`.`price` AS `__1`, CONCAT('1 ', __branch_4.__identity) AS __identity, __branch_4.__change FROM (SELECT ticks.sym AS sym, ticks.price AS price, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks) AS __branch_4
+        Sql  SELECT rates.currency AS __0, rates.rate AS __1, rates.__identity, rates.__change FROM __rows_1 AS rates
+          Table rates
+            primary key: currency
+            delete when: op = 'd'
+            the last change of a key counts: by since, then the order in which they come
+            state: the row of every key; deletions until the watermark has passed them
+            scan: Spark's: tables that change are read by it
+            Stream rates  csv  watermark since - 1 minute
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern

@@ -169,6 +169,27 @@ def test_changes_of_debezium(engine, topics):
     assert query.malformed == 5
 
 
+def test_tables_that_change(engine, topics):
+    debezium, upserts = topics.new(1), topics.new(2)
+    topics.put(debezium, json.dumps({"op": "c", "after": {"id": 1, "name": "a"}}),
+               json.dumps({"op": "c", "after": {"id": 2, "name": "b"}}),
+               json.dumps({"op": "u", "after": {"id": 1, "name": "c"}}))  # fmt: skip
+    topics.put(debezium, json.dumps({"op": "d", "before": None, "after": None}), None, key='{"payload": {"id": 2}}')
+    topics.put(debezium, json.dumps({"op": "d", "before": None}), json.dumps({"op": "c"}), json.dumps({"op": "q"}))
+    for key, value in (("x", 1), ("y", 2), ("x", 3), ("z", 4), ("y", None), (None, 5), (None, None)):
+        topics.put(upserts, None if value is None else json.dumps({"n": value}), key=key, partition=int(key == "y"))
+    engine.sql(f"""CREATE STREAM d (id INT, name STRING, PRIMARY KEY (id))
+                   USING kafka {topics.options(debezium)} FORMAT debezium FROM EARLIEST;
+                   CREATE STREAM u (k STRING METADATA FROM 'key', n INT, PRIMARY KEY (k))
+                   USING kafka {topics.options(upserts)} FORMAT json FROM EARLIEST""")
+    rows, progress = drained(engine.sql("SELECT id, name FROM d EMIT CHANGES"))
+    assert rows == [repr({"id": 1, "name": "c", "op": "+I"})]
+    assert (progress.rows_read, progress.rows_malformed, progress.rows_used) == (7, 3, 4)
+    rows, progress = drained(engine.sql("SELECT k, n FROM u EMIT CHANGES"))
+    assert rows == [repr({"k": "x", "n": 3, "op": "+I"}), repr({"k": "z", "n": 4, "op": "+I"})]
+    assert (progress.rows_read, progress.rows_malformed, progress.rows_used) == (7, 2, 5)
+
+
 def test_where_it_starts(engine, topics):
     topic = topics.new(2)
     for partition, millis in ((0, 1_000), (1, 2_000), (0, 3_000)):

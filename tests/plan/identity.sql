@@ -155,3 +155,24 @@ SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 minute') EMIT C
 ----
 query.inputs.__groups_1.emit.lateness was 0 and is 1000000
 the same match ids
+====
+SELECT currency, COUNT(*) AS n FROM rates WHERE rate > 1 GROUP BY currency EMIT CHANGES
+~~~~
+SELECT currency, COUNT(rate) AS n FROM rates WHERE rate > 1 GROUP BY currency EMIT CHANGES
+----
+query.inputs.__result.inputs.__groups_2.aggregates[0] was COUNT(*) and is COUNT(rates.rate); query.inputs.__result.inputs.__groups_2.groups of[0][2] was __c1 and is rate; query.inputs.__result.inputs.__groups_2.inputs[0].sql was ...rrency AS currency, 1 AS __c1, rates.__identity, rates.__cha... and is ...rrency AS currency, rates.rate AS rate, rates.__identity, ra...
+the same match ids
+====
+SELECT o.id, r.rate FROM orders AS o JOIN rates AS r ON r.currency = o.customer EMIT CHANGES
+~~~~
+SELECT o.id, r.rate FROM orders AS o LEFT JOIN rates AS r ON r.currency = o.customer EMIT CHANGES
+----
+query.inputs.__result.inputs.__join_1.join of tables was INNER and is LEFT
+the same match ids
+====
+SELECT currency, rate FROM rates EMIT CHANGES
+~~~~
+select Currency, Rate from rates emit changes
+----
+the same query
+the same match ids

@@ -8,6 +8,7 @@ Query  stream  sym string, price double
       watermark: r_at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 1 minute and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
       Join __join_2  left.(sym) = right.(customer)
         times: right.at - left.ts from 0 seconds to 1 hour
         watermark: ts - 10 seconds, at - 0 seconds
@@ -86,6 +87,7 @@ Query  stream  sym string
       watermark: l_ts - 1 hour, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
       AntiJoin __join_2  left.(sym) = right.(customer)
         times: right.at - left.ts from 0 seconds to 1 hour
         watermark: ts - 10 seconds, at - 0 seconds

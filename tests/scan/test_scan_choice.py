@@ -38,6 +38,17 @@ def test_kafka():
     assert "Spark's connector" in kafka_choice(reader="spark").reason
 
 
+def test_envelopes_in_files():
+    engine = cepsql.connect()
+    engine.sql("""CREATE STREAM ticks (n INT, op STRING METADATA, ms BIGINT METADATA FROM ts_ms,
+                    at TIMESTAMP AS timestamp_millis(ms), WATERMARK FOR at AS at)
+                  USING json OPTIONS (path 'ticks') FORMAT debezium""")
+    plan = engine.sql("SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY at MEASURES A.n AS n PATTERN (A)) AS m").plan
+    (stage,) = plan.stages
+    found = choose_scan(row_layout(stage.match.program), *stage.inputs)
+    assert found.reason == "FORMAT debezium in files is read by Spark only"
+
+
 def choice(
     columns=None,
     options="",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cepsql.errors import NotSupportedError, Span
 from cepsql.plan.markers import carry_markers
-from cepsql.plan.nodes import Node, Ordered, Read, Sql, transform
+from cepsql.plan.nodes import ChangeOperator, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql, transform
 
 
 def mark_chains(root: Node) -> Node:
@@ -20,7 +20,9 @@ def with_markers(node: Node, place: Span | None = None) -> Node:
 
     place: of the clause that reads them, for errors.
     """
-    if isinstance(node, Read) or not node.properties.ordered or getattr(node, "markers", False):
+    if isinstance(node, Read | ChangeOperator | LabelledChanges | SparkWatermark):
+        return node
+    if not node.properties.ordered or node.markers:
         return node
     if isinstance(node, Ordered):
         return replace(node, markers=True)

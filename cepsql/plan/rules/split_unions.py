@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Node, Ordered, Sql, StreamJoin, transform
+from cepsql.plan.nodes import ChangeOperator, Node, Ordered, Sql, StreamJoin, transform
 from cepsql.plan.union import union_branches
 
 
@@ -17,7 +17,7 @@ def split_unions(root: Node) -> Node:
 
 
 def _split(node: Node) -> Node:
-    if not isinstance(node, Ordered) or not node.properties.streaming:
+    if not isinstance(node, Ordered) or not node.properties.streaming or isinstance(node, ChangeOperator):
         return node
     branches = [input_branches(below) for below in node.inputs]
     inputs = tuple(branch for parts in branches for branch in parts)

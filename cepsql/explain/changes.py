@@ -1,0 +1,30 @@
+"""Operators over tables that change, in words."""
+
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts
+
+
+def change_lines(node: ChangeOperator) -> list[str]:
+    """Return the lines of EXPLAIN for an operator, without what is below it."""
+    match node:
+        case Upserts():
+            source = node.stream
+            time = [source.watermark.column] if source.watermark is not None else []
+            return [
+                f"Table {source.name}",
+                f"  primary key: {', '.join(source.key)}",
+                *([f"  delete when: {source.deletion}"] if source.deletion is not None else []),
+                f"  the last change of a key counts: by {', then '.join([*time, 'the order in which they come'])}",
+                "  state: the row of every key; deletions until the watermark has passed them",
+            ]
+        case RetractingGroups(_, _, keys, calls, spoken):
+            return [
+                "Groups of a table",
+                f"  group by: {', '.join(column.name for column in keys) or 'nothing (one group)'}",
+                *(f"  {column.name}: {call}" for (column, _), call in zip(calls, spoken, strict=True)),
+                "  state: of every group what each aggregate needs to go on; "
+                "the different values for MIN, MAX, DISTINCT and sums of DOUBLE",
+            ]
+    assert isinstance(node, TableJoin)
+    equal = " AND ".join(f"{sql_of(one)} = {sql_of(other)}" for one, other in node.keys)
+    return [f"Join of tables  {node.kind}", f"  on: {equal}", "  state: the rows of both tables"]

@@ -1,0 +1,98 @@
+"""Rows that change a table: each adds a row or takes one away, and those of one identity follow one another."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.ordered.columns import canonical
+from cepsql.ordered.keys import key_codes
+from cepsql.ordered.operator import Change
+from cepsql.ordered.ordinal import is_nested
+
+IDENTITY = "identity"
+"""The STRING column that tells which row of the table a row changes."""
+
+KIND = "kind"
+"""The TINYINT column with the `Change` that a row is, among the values of an operator's input."""
+
+_REMOVES = (Change.DELETE, Change.UPDATE_BEFORE)
+
+
+def signs(kinds: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    """Return 1 for each row that is added and -1 for each that is taken away (int64)."""
+    return np.where(np.isin(np.asarray(kinds), _REMOVES), -1, 1)
+
+
+def labelled(owners: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, pa.Array]:
+    """Say in which order different rows change a table, and what each does.
+
+    owners:  a number for the identity of each row.
+    weights: how often each row is added; negative: taken away.
+    Returns the places of the rows to give out, each as often as its weight says, and an int8 `Change` each: those of an
+    identity together, what it was before what it is.
+    """
+    places = np.repeat(np.arange(len(weights)), np.abs(weights))
+    adds = weights[places] > 0
+    order = np.lexsort((adds, owners[places]))
+    places, adds = places[order], adds[order]
+    owner = owners[places]
+    group = owner * 2 + adds
+    first = np.searchsorted(group, group)
+    pairs = np.minimum(_count(group, owner * 2), _count(group, owner * 2 + 1))
+    updates = np.arange(len(places)) - first < pairs
+    kinds = np.where(
+        adds,
+        np.where(updates, Change.UPDATE_AFTER, Change.INSERT),
+        np.where(updates, Change.UPDATE_BEFORE, Change.DELETE),
+    )
+    return places, pa.array(kinds.astype(np.int8))
+
+
+def net_rows(columns: Sequence[pa.Array], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the weights of equal rows.
+
+    Returns the place of the first one of each set of equal rows, the weight of each set, and the set of each row.
+    """
+    codes, count = key_codes(list(columns), len(weights))
+    codes = codes.astype(np.int64)
+    first = np.full(count, len(codes))
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    total = np.zeros(count, np.int64)
+    np.add.at(total, codes, weights)
+    return first, total, codes
+
+
+def equal_values(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """Tell which values are equal, where NULL equals NULL and NaN equals NaN."""
+    if is_nested(left.type):
+        codes, _ = key_codes([pa.concat_arrays([left, right])], 2 * len(left))
+        return codes[: len(left)] == codes[len(left) :]
+    left, right = canonical(left), canonical(right)
+    same = pc.or_kleene(pc.equal(left, right), pc.and_(pc.is_null(left), pc.is_null(right))).fill_null(False)
+    if pa.types.is_floating(left.type):
+        same = pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right)).fill_null(False))
+    return np.asarray(same.to_numpy(zero_copy_only=False), bool)
+
+
+def identities(columns: Sequence[pa.Array], count: int) -> pa.Array:
+    """Return a text for each of `count` rows that only rows with equal values have."""
+    if not columns:
+        return pa.array([""] * count, pa.string())
+    return pc.binary_join_element_wise(*map(_part, columns), "")
+
+
+def _part(column: pa.Array) -> pa.Array:
+    """Return values as texts of which each tells where it ends."""
+    column = canonical(column)
+    if is_nested(column.type) or pa.types.is_binary(column.type):
+        text = pa.array([None if value is None else repr(value) for value in column.to_pylist()], pa.string())
+    else:
+        text = column.cast(pa.string())
+    size = pc.utf8_length(text).cast(pa.string())
+    return pc.binary_join_element_wise(size, text, ":").fill_null("-")
+
+
+def _count(group: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    return np.searchsorted(group, wanted, "right") - np.searchsorted(group, wanted, "left")

@@ -1,0 +1,298 @@
+"""Groups of the rows that a table has now, whenever they change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.errors import OperationalError
+from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities, labelled, net_rows, signs
+from cepsql.operators.running import Remembered, as_decimals, mean_of, unscaled
+from cepsql.ordered.columns import integers, one_chunk, stack, take_rows
+from cepsql.ordered.keys import find_keys
+from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.ordinal import ordinals
+from cepsql.ordered.row_layout import RowLayout
+
+_GROUPS, _VALUES = "groups", "values"
+_ROWS, _COUNT = "rows", "n"
+
+
+@dataclass(frozen=True)
+class GroupCall:
+    """One aggregate of the rows of a group: "count", "sum", "avg", "min" or "max" of a column.
+
+    name:     of the output column.
+    distinct: equal values count once.
+    """
+
+    name: str
+    function: str
+    column: str
+    distinct: bool = False
+
+    def needs_values(self, kind: pa.DataType, retracting: bool) -> bool:
+        """Tell whether it needs different values of a group, for a column of a type; else a few numbers will do.
+
+        retracting: rows are taken away, too.
+        """
+        inexact = pa.types.is_floating(kind) and self.function in ("sum", "avg")
+        return self.distinct or (inexact and retracting) or self.function in ("min", "max")
+
+
+@dataclass(frozen=True)
+class RetractingGroups:
+    """Gives out what aggregates of each key's rows were before a micro-batch and are after it, where they changed.
+
+    Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the number of
+    rows of each group, and for each aggregate a count and an exact sum, or all different values with their numbers. A
+    group without rows is forgotten; without keys there is one group, which stays.
+
+    layout:     the rows, with the arguments of aggregates and KIND as values.
+    types:      of the value of each call.
+    retracting: rows are taken away, too. Else of MIN and MAX the value itself is remembered, and sums of DOUBLE are.
+    Output columns: the keys of the layout, one for each call, and IDENTITY.
+    Raises OperationalError where a sum outgrows its type.
+    """
+
+    layout: RowLayout
+    calls: tuple[GroupCall, ...]
+    types: tuple[pa.DataType, ...]
+    retracting: bool = True
+
+    counters: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
+    hold = None
+    changing = True
+
+    @property
+    def sides(self) -> tuple[RowLayout, ...]:
+        return (self.layout,)
+
+    @property
+    def sections(self) -> dict[str, int]:
+        return {_GROUPS: 1, **{f"{_VALUES} {name}": 1 for name in self._columns}}
+
+    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
+        return np.full(len(held.pending), NEVER)
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        (ordered,), stored = rows, sections.get(_GROUPS)
+        if ordered is None or ordered.rows.num_rows == 0:
+            return Step(pa.table({}), [None], sections)
+        names, count = self.layout.key_names, len(ordered.starts) - 1
+        first = take_rows(ordered.rows, ordered.starts[:-1])
+        keys = [one_chunk(first[name]) for name in names]
+        before = Remembered(stored, names, keys, count)
+        sign = signs(one_chunk(ordered.rows[KIND]))
+        had = before.numbers(_ROWS)
+        has = had + np.add.reduceat(sign, ordered.starts[:-1])
+        kept: dict[str, pa.Array] = {_ROWS: pa.array(has)}
+        further: dict[str, pa.Table] = {}
+        was, now = [], []
+        for name in self._columns:
+            column = _Column(name, one_chunk(ordered.rows[name]), ordered, sign, before, self.retracting)
+            kept |= column.kept
+            calls = [call for call in self.calls if call.column == name]
+            if any(call.needs_values(column.type, self.retracting) for call in calls):
+                section = f"{_VALUES} {name}"
+                edges = not self.retracting and not any(call.distinct for call in calls)
+                column.gather(names, keys, sections.get(section), edges)
+                assert column.stored is not None
+                if column.stored.num_rows:
+                    further[section] = column.stored
+            for call, kind in zip(self.calls, self.types, strict=True):
+                if call.column == name:
+                    one, other = column.results(call, kind)
+                    was.append((call.name, one))
+                    now.append((call.name, other))
+        known = before.column(_ROWS, pa.int64()).is_valid().to_numpy(zero_copy_only=False)
+        lives = has > 0 if names else np.ones(count, bool)
+        output, changes = self._output(keys, dict(was), dict(now), known, lives)
+        table = pa.table({**dict(zip(names, keys, strict=True)), **kept})
+        merged = before.replaced_by(table)
+        if names and not lives.all():
+            merged = merged.filter(pa.array(integers(merged[_ROWS]) > 0))
+        groups = {_GROUPS: merged} if merged.num_rows else {}
+        return Step(output, [None], groups | further, changes=changes)
+
+    @property
+    def _columns(self) -> list[str]:
+        return list(dict.fromkeys(call.column for call in self.calls))
+
+    def _output(
+        self,
+        keys: list[pa.Array],
+        was: Mapping[str, pa.Array],
+        now: Mapping[str, pa.Array],
+        known: np.ndarray,
+        lives: np.ndarray,
+    ) -> tuple[pa.Table, pa.Array]:
+        differs = known != lives
+        for name in was:
+            differs |= ~equal_values(was[name], now[name])
+        out, into = np.flatnonzero(known & differs), np.flatnonzero(lives & differs)
+        owners = np.concatenate([out, into])
+        places, changes = labelled(owners, np.repeat([-1, 1], [len(out), len(into)]))
+        group, chosen = pa.array(owners[places]), pa.array(places)
+        columns = {name: key.take(group) for name, key in zip(self.layout.key_names, keys, strict=True)}
+        for call in self.calls:
+            both = [was[call.name].take(pa.array(out)), now[call.name].take(pa.array(into))]
+            columns[call.name] = pa.concat_arrays(both).take(chosen)
+        columns[IDENTITY] = identities([columns[name] for name in self.layout.key_names], len(places))
+        return pa.table(columns), changes
+
+
+class _Column:
+    """The values of a column in the groups of a batch, before it and after it.
+
+    kept:   what to remember of each group under which names.
+    stored: what to remember of the values of all groups; None before `gather`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        column: pa.Array,
+        ordered: OrderedRows,
+        sign: np.ndarray,
+        before: Remembered,
+        retracting: bool,
+    ):
+        self.name, self.type, self._column, self._sign = name, column.type, column, sign
+        self._group = np.repeat(np.arange(len(ordered.starts) - 1), np.diff(ordered.starts))
+        self._valid = column.is_valid().to_numpy(zero_copy_only=False)
+        starts = ordered.starts[:-1]
+        earlier = before.numbers(f"{name}_count")
+        self._counts = earlier, earlier + np.add.reduceat(sign * self._valid, starts)
+        self.kept = {f"{name}_count": pa.array(self._counts[1])}
+        self._sums: tuple[np.ndarray, np.ndarray] | None = None
+        self._retracting = retracting
+        if pa.types.is_floating(column.type) and not retracting:
+            known = before.column(f"{name}_sum", pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+            with np.errstate(invalid="ignore"):
+                self._sums = known, known + np.add.reduceat(_amounts(column.fill_null(0.0)), starts)
+            self.kept[f"{name}_sum"] = pa.array(self._sums[1])
+        if pa.types.is_integer(column.type) or pa.types.is_decimal(column.type):
+            held = _exact(column.type)
+            total = unscaled(before.column(f"{name}_sum", held))
+            self._sums = total, total + np.add.reduceat(_numbers(column) * sign, starts)
+            if len(self._sums[1]) and max(map(abs, self._sums[1])) >= 10**38:
+                raise _overflow("sum", "DECIMAL(38)")
+            self.kept[f"{name}_sum"] = as_decimals(self._sums[1], held)
+        self._sorted: list[tuple[np.ndarray, pa.Array, np.ndarray]] = []
+        self.stored: pa.Table | None = None
+
+    def gather(self, names: list[str], keys: list[pa.Array], stored: pa.Table | None, edges: bool) -> None:
+        """Take the different values of the groups and their numbers; `edges`: only the least and the greatest."""
+        count = len(self._counts[0])
+        empty = pa.nulls(0, self.type)
+        owner, values, numbers, others = np.zeros(0, np.int64), empty, np.zeros(0, np.int64), None
+        if stored is not None and stored.num_rows:
+            held = [one_chunk(stored[name]) for name in names]
+            owner = find_keys(held, stored.num_rows, keys, count) if names else np.zeros(stored.num_rows, np.int64)
+            mine = owner >= 0
+            others = stored.filter(pa.array(~mine))
+            values, numbers = one_chunk(stored["x"]).filter(pa.array(mine)), integers(stored[_COUNT])[mine]
+            owner = owner[mine]
+        came = np.flatnonzero(self._valid)
+        both = pa.concat_arrays([values, self._column.take(pa.array(came))])
+        owners = np.concatenate([owner, self._group[came]])
+        weights = np.concatenate([numbers, self._sign[came]])
+        first, total, _ = net_rows([pa.array(owners), both], weights)
+        there = total > 0
+        owners, values_now, numbers_now = owners[first[there]], both.take(pa.array(first[there])), total[there]
+        self._sorted = [_in_order(owner, values, numbers), _in_order(owners, values_now, numbers_now)]
+        owners, values_now, numbers_now = self._sorted[1]
+        if edges:
+            changes = np.diff(owners) != 0
+            outer = np.flatnonzero(np.append(True, changes) | np.append(changes, True))[: len(owners)]
+            owners, values_now, numbers_now = owners[outer], values_now.take(pa.array(outer)), numbers_now[outer]
+        columns = {name: key.take(pa.array(owners)) for name, key in zip(names, keys, strict=True)}
+        table = pa.table({**columns, "x": values_now, _COUNT: pa.array(numbers_now)})
+        self.stored = table if others is None else stack([others, table])
+
+    def results(self, call: GroupCall, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
+        """Return the values of an aggregate of the groups, before and after."""
+        before, after = (self._result(call, kind, moment) for moment in range(2))
+        return before, after
+
+    def _result(self, call: GroupCall, kind: pa.DataType, moment: int) -> pa.Array:
+        count = self._counts[moment]
+        if call.needs_values(self.type, self._retracting):
+            owner, values, numbers = self._sorted[moment]
+            if call.distinct:
+                numbers = np.ones(len(owner), np.int64)
+            if call.function in ("min", "max"):
+                every = np.arange(len(count))
+                least = call.function == "min"
+                place = np.searchsorted(owner, every) if least else np.searchsorted(owner, every, "right") - 1
+                return values.take(pa.array(place, mask=count == 0))
+            if call.distinct:
+                count = np.bincount(owner, minlength=len(count))
+            if call.function != "count" and pa.types.is_floating(self.type):
+                total = np.zeros(len(count))
+                with np.errstate(invalid="ignore"):
+                    np.add.at(total, owner, _amounts(values) * numbers)
+                return _float_total(call, total, count)
+            exact = np.zeros(len(count), object)
+            if call.function != "count":
+                np.add.at(exact, owner, _numbers(values))
+        elif call.function != "count":
+            assert self._sums is not None
+            exact = self._sums[moment]
+            if pa.types.is_floating(self.type):
+                return _float_total(call, exact, count)
+        if call.function == "count":
+            return pa.array(count, pa.int64())
+        return _total(call, exact, count, self.type, kind)
+
+
+def _total(call: GroupCall, exact: np.ndarray, count: np.ndarray, column: pa.DataType, kind: pa.DataType) -> pa.Array:
+    """Return sums, or means, from exact sums in units of the last digit; NULL where nothing is counted."""
+    there = pa.array(count > 0)
+    if pa.types.is_integer(column):
+        if call.function == "avg":
+            return pa.array([float(one) for one in exact] / np.maximum(count, 1), mask=count == 0)
+        if any(not -(2**63) <= one < 2**63 for one in exact):
+            raise _overflow(call.function, "BIGINT")
+        return pa.array(exact.astype(np.int64), mask=count == 0)
+    limit = 10 ** min(column.precision + 10, 38)
+    if any(abs(one) >= limit for one in exact):
+        raise _overflow(call.function, "DECIMAL")
+    total = as_decimals(exact, pa.decimal128(38, column.scale))
+    value = mean_of(total, count, kind) if call.function == "avg" else total.cast(kind)
+    return pa.compute.if_else(there, value, pa.nulls(len(count), value.type))
+
+
+def _float_total(call: GroupCall, total: np.ndarray, count: np.ndarray) -> pa.Array:
+    return pa.array(total / np.maximum(count, 1) if call.function == "avg" else total, mask=count == 0)
+
+
+def _amounts(column: pa.Array) -> np.ndarray:
+    return column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def _in_order(owner: np.ndarray, values: pa.Array, numbers: np.ndarray) -> tuple[np.ndarray, pa.Array, np.ndarray]:
+    order = np.lexsort((ordinals(values, equal_zeros=True), owner))
+    return owner[order], values.take(pa.array(order)), numbers[order]
+
+
+def _exact(kind: pa.DataType) -> pa.DataType:
+    """Return the type in which sums of a type are remembered."""
+    return pa.decimal128(38, kind.scale if pa.types.is_decimal(kind) else 0)
+
+
+def _numbers(column: pa.Array) -> np.ndarray:
+    """Return integers or decimals as Python integers, in units of their last digit; 0 for NULL."""
+    if pa.types.is_decimal(column.type):
+        return unscaled(column)
+    return integers(column.fill_null(0)).astype(object)
+
+
+def _overflow(function: str, kind: str) -> OperationalError:
+    return OperationalError(
+        f"the {function.upper()} of a group outgrows its type {kind}", hint="CAST its argument to DOUBLE"
+    )

@@ -1,0 +1,388 @@
+"""A query with EMIT CHANGES over tables that change becomes operators over their changes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from cepsql.analysis.aggregate_calls import aggregate_call
+from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.plain_sql import conjuncts, spoken_type, sql_of, without_tables
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.properties import CHANGE, IDENTITY
+from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
+from cepsql.analysis.running_calls import running_call, with_plain_argument
+from cepsql.catalog import ColumnDefinition
+from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.language.temporal_joins import temporal_call
+from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.retracting_groups import GroupCall
+from cepsql.ordered.operator import Change
+from cepsql.plan.assigned_windows import refuse_grouping_sets
+from cepsql.plan.changelogs import is_changelog
+from cepsql.plan.join_condition import equal_sides, only_side
+from cepsql.plan.join_order import relations, streams_first
+from cepsql.plan.markers import inline_ctes, join_kind
+from cepsql.plan.nodes import LabelledChanges, Node, RetractingGroups, Sql, TableJoin, Upserts
+from cepsql.plan.over import named_item
+from cepsql.plan.rows_below import RowsBelow, read_nodes
+from cepsql.plan.rules.inline_views import inline_views
+from cepsql.plan.semi_joins import with_semi_joins
+from cepsql.plan.window_groups import aggregates_of, over_groups, window_call
+
+_FUNCTIONS = ("count", "sum", "avg", "min", "max")
+_KINDS = {
+    "INNER": JoinKind.INNER, "CROSS": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT,
+    "FULL": JoinKind.FULL, "SEMI": JoinKind.SEMI, "LEFT SEMI": JoinKind.SEMI, "ANTI": JoinKind.ANTI,
+    "LEFT ANTI": JoinKind.ANTI,
+}  # fmt: skip
+_WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
+_HIDDEN = (IDENTITY, CHANGE)
+_RESULT = "__result"
+_CLAUSES = {
+    "order": "ORDER BY", "sort": "SORT BY", "cluster": "CLUSTER BY", "limit": "LIMIT", "offset": "OFFSET",
+    "qualify": "QUALIFY", "pivots": "PIVOT", "sample": "TABLESAMPLE",
+}  # fmt: skip
+_OTHER_EVERY_TIME = (
+    exp.Rand, exp.Randn, exp.Uuid, exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime,
+    exp.Localtimestamp,
+)  # fmt: skip
+_CALLS = (
+    "NOW", "CURDATE", "SHUFFLE", "RANDOM", "RANDSTR", "UNIFORM", "MONOTONICALLY_INCREASING_ID", "SPARK_PARTITION_ID",
+    "INPUT_FILE_NAME",
+)  # fmt: skip
+
+
+def over_table_changes(root: Sql, place: Span) -> Sql:
+    """Return a whole query over operators that give out how its result changes, with OPERATION as the last column.
+
+    Raises NotSupportedError for what cannot be computed from changes.
+    """
+    flat = inline_views(root)
+    assert isinstance(flat, Sql)
+    resolved = resolve(inline_ctes(flat.query), lambda table: flat.inputs[table_name(table)].properties)
+    planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place)
+    query = _outermost(resolved.qualified)
+    names = [named_item(item).alias_or_name for item in query.selects]
+    limit = query.args.pop("limit", None)
+    rows = planner.rows(_numbered(query))
+    labelled = LabelledChanges(_RESULT, rows)
+    columns = [exp.alias_(exp.column(f"__{i}", table=_RESULT), name, quoted=True) for i, name in enumerate(names)]
+    outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(exp.to_table(_RESULT))
+    outer.set("limit", limit)
+    return Sql(outer, {_RESULT: labelled}, root.view)
+
+
+@dataclass
+class _TableChanges:
+    """Makes nodes of the parts of a query.
+
+    nodes: what the query reads, and the nodes made so far, by the names that SQL has for them.
+    """
+
+    nodes: dict[str, Node]
+    place: Span
+    made: int = field(default=0)
+
+    def rows(self, query: exp.Query) -> Sql:
+        """Return plain SQL that gives the changes of a query's result, with IDENTITY and CHANGE."""
+        query = _outermost(query)
+        if isinstance(query, exp.Union) and not query.args.get("distinct"):
+            return self._union(query)
+        if not isinstance(query, exp.Select):
+            raise self._refused(query, "UNION, INTERSECT and EXCEPT")
+        self._check(query)
+        select = self._joined(with_semi_joins(query, self._streams()))
+        if select.args.get("group") is not None or select.args.get("distinct") is not None or aggregates_of(select):
+            return self._grouped(select)
+        return self._changing(select)
+
+    def _check(self, select: exp.Select) -> None:
+        for clause, spoken in _CLAUSES.items():
+            if select.args.get(clause):
+                raise self._refused(select.args[clause], spoken)
+        for part in self._own_parts(select):
+            if isinstance(part, exp.Window) or part.args.get("windows"):
+                raise self._refused(part, "a window function")
+            if window_call(part) is not None:
+                raise self._refused(part, "a window of event time")
+            if isinstance(part, _OTHER_EVERY_TIME) or (isinstance(part, exp.Anonymous) and part.name.upper() in _CALLS):
+                raise self._refused(part, sql_of(without_tables(part)))
+        for item in relations(select)[1:]:
+            if any(temporal_call(one) for one in conjuncts(item.parent.args.get("on") if item.parent else None)):
+                raise self._refused(item, "a join with the nearest row, or with a version,")
+
+    def _check_uses(self, select: exp.Select, item: exp.Expr) -> None:
+        """Refuse streams elsewhere than in the relation that changes."""
+        inside, names = {id(table) for table in item.find_all(exp.Table)}, self._streams()
+        for table in catalog_tables(select):
+            if id(table) not in inside and table_name(table) in names:
+                raise self._refused(table, "a stream in a subquery of a condition")
+
+    def _own_parts(self, select: exp.Select) -> Iterable[exp.Expr]:
+        """Yield the parts of a SELECT that stand in none of its relations."""
+        for name, part in select.args.items():
+            for one in part if isinstance(part, list) else [part]:
+                if isinstance(one, exp.Join) and one.args.get("on") is not None:
+                    yield from one.args["on"].walk()
+                elif isinstance(one, exp.Expr) and name not in ("from_", "joins"):
+                    yield from one.walk()
+
+    def _refused(self, part: exp.Expr | list, spoken: str) -> NotSupportedError:
+        place = span_of(part[0] if isinstance(part, list) else part, self.place)
+        return NotSupportedError(
+            f"{spoken} over a table that changes is not supported",
+            place,
+            "filters, computed columns, UNION ALL, joins by equal keys, GROUP BY and DISTINCT are",
+        )
+
+    def _union(self, union: exp.Union) -> Sql:
+        branches = [self.rows(part) for part in (union.left, union.right)]
+        names = [column.name for column in branches[0].properties.columns if column.name not in _HIDDEN]
+        parts = []
+        for number, branch in enumerate(branches):
+            name = self._enter("__branch", branch)
+            own = [column.name for column in branch.properties.columns if column.name not in _HIDDEN]
+            columns = [exp.alias_(exp.column(c, table=name, quoted=True), n, quoted=True)
+                       for c, n in zip(own, names, strict=True)]  # fmt: skip
+            told = exp.func("concat", exp.Literal.string(f"{number} "), exp.column(IDENTITY, table=name))
+            columns += [exp.alias_(told, IDENTITY), exp.column(CHANGE, table=name)]
+            parts.append(exp.select(*columns).from_(exp.to_table(name)))
+        return self._sql(exp.union(*parts, distinct=False))
+
+    def _joined(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT that reads changes once, and tables that do not change."""
+        while True:
+            select = streams_first(select, self._reads_stream)
+            streams = [item for item in relations(select) if self._reads_stream(item)]
+            if len(streams) < 2:
+                break
+            select = self._join(select)
+        for join in select.args.get("joins") or []:
+            if join_kind(join) not in _WITH_TABLES or self._reads_stream(join.this):
+                raise self._refused(join, f"{join_kind(join)} JOIN with a table at rest")
+        return select
+
+    def _join(self, select: exp.Select) -> exp.Select:
+        """Put an operator in place of the first two relations, which both change."""
+        joined = select.args["joins"][0]
+        kind, (left, right) = join_kind(joined), relations(select)[:2]
+        if kind not in _KINDS or joined.args.get("using") or joined.args.get("method"):
+            raise self._refused(joined, f"{' '.join(filter(None, (joined.method, kind)))} JOIN")
+        swapped = kind == "RIGHT"
+        if swapped:
+            left, right = right, left
+        on = conjuncts(joined.args.get("on"))
+        where = conjuncts(select.args["where"].this) if select.args.get("where") else []
+        plain = all(join_kind(join) in _WITH_TABLES for join in select.args["joins"][1:])
+        asked = [*on, *where] if _KINDS[kind] == JoinKind.INNER and plain else on
+        rest = [part for part in where if not any(part is one for one in asked)]
+        aliases = left.alias_or_name.lower(), right.alias_or_name.lower()
+        keys, own, further = self._split(asked, aliases)
+        if not keys:
+            raise NotSupportedError(
+                "a join of tables that change needs an equality of both sides in its condition",
+                span_of(joined, self.place),
+                f"ON {aliases[0]}.key = {aliases[1]}.key",
+            )
+        if _KINDS[kind] == JoinKind.INNER:
+            rest += further
+        elif further:
+            raise NotSupportedError(
+                f"a {kind} JOIN of tables that change asks for equal keys, and conditions on one of them",
+                span_of(further[0], self.place),
+                "an inner JOIN takes further conditions",
+            )
+        filters: list[list[exp.Expr]] = [[], []]
+        inner = _KINDS[kind] == JoinKind.INNER
+        filters[0] += own[0] if inner else []
+        filters[1] += own[1] if _KINDS[kind] != JoinKind.FULL else []
+        if own[0] and not inner:
+            keys.append((_if(own[0]), exp.true()))
+        if own[1] and _KINDS[kind] == JoinKind.FULL:
+            keys.append((exp.true(), _if(own[1])))
+        select = select.copy()
+        select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
+        del select.args["joins"][0]
+        return self._over_join(select, (left, right), keys, filters, _KINDS[kind])
+
+    def _over_join(
+        self,
+        select: exp.Select,
+        sides: tuple[exp.Expr, exp.Expr],
+        keys: list[tuple[exp.Expr, exp.Expr]],
+        filters: list[list[exp.Expr]],
+        kind: JoinKind,
+    ) -> exp.Select:
+        """Return a SELECT over the join of two relations in place of the first one."""
+        name = self._name("__join")
+        kept: list[tuple[str, ...]] = []
+        inputs = []
+        select.set("from_", exp.From(this=exp.to_table(name)))
+        for number, (item, prefix) in enumerate(zip(sides, (LEFT, RIGHT), strict=True)):
+            alias = item.alias_or_name.lower()
+            columns = [column for column in _own_columns(select) if column.table.lower() == alias]
+            kept.append(tuple(dict.fromkeys(column.name.lower() for column in columns)))
+            compared = [c for pair in keys for c in pair[number].find_all(exp.Column)]
+            asked = [c for part in filters[number] for c in part.find_all(exp.Column)]
+            compared = [c for c in compared if c.table.lower() == alias]
+            names = dict.fromkeys([*kept[-1], *(c.name.lower() for c in compared)])
+            every = dict.fromkeys([*names, *(c.name.lower() for c in asked)])
+            inner = exp.select(*(exp.column(column, table=alias, quoted=True) for column in names))
+            inner = inner.from_(self._item(item, frozenset(every)))
+            for part in filters[number]:
+                inner = inner.where(part.copy())
+            inputs.append(self._changing(inner))
+            for column in columns:
+                column.set("this", exp.to_identifier(prefix + column.name.lower(), quoted=True))
+                column.set("table", exp.to_identifier(name))
+        plain = tuple((without_tables(one), without_tables(other)) for one, other in keys)
+        self.nodes[name] = TableJoin(name, tuple(inputs), plain, (kept[0], kept[1]), kind)
+        return select
+
+    def _split(
+        self, parts: Iterable[exp.Expr], aliases: tuple[str, str]
+    ) -> tuple[list[tuple[exp.Expr, exp.Expr]], list[list[exp.Expr]], list[exp.Expr]]:
+        """Return the pairs of expressions that a condition equates, what it asks of each side, and what else."""
+        keys: list[tuple[exp.Expr, exp.Expr]] = []
+        own: list[list[exp.Expr]] = [[], []]
+        further: list[exp.Expr] = []
+        for part in parts:
+            pair, side = equal_sides(part, *aliases), only_side(part, aliases)
+            if pair is not None:
+                keys.append(pair)
+            elif side is not None:
+                own[aliases.index(side)].append(part)
+            else:
+                further.append(part)
+        return keys, own, further
+
+    def _changing(self, select: exp.Select) -> Sql:
+        """Return a SELECT over one relation that changes, with its hidden columns."""
+        copy = select.copy()
+        item = next(item for item in relations(copy) if self._reads_stream(item))
+        self._check_uses(copy, item)
+        alias = item.alias_or_name
+        needed = {c.name.lower() for c in copy.find_all(exp.Column) if c.table.lower() == alias.lower()}
+        item.replace(self._item(item, frozenset(needed)))
+        return self._sql(copy.select(*(exp.column(name, table=alias) for name in _HIDDEN)))
+
+    def _item(self, item: exp.Expr, needed: frozenset[str]) -> exp.Expr:
+        """Return what stands in FROM for a relation that changes: a node with hidden columns, under the same alias."""
+        alias = item.alias_or_name
+        if not isinstance(item, exp.Table):
+            found: Node = self.rows(_outermost(item))
+        else:
+            node = self.nodes[item.name.lower()]
+            if node.properties.changes:
+                return exp.alias_(exp.to_table(item.name), alias, table=True)
+            found = Upserts(item.name, (node,), needed) if is_changelog(node) else self._added(item.name, node, needed)
+        return exp.alias_(exp.to_table(self._enter("__rows", found)), alias, table=True)
+
+    def _added(self, name: str, node: Node, needed: frozenset[str]) -> Sql:
+        """Return the rows of a stream as ones that are added to a table."""
+        columns = [c.name for c in node.properties.columns if c.name.lower() in needed]
+        named = [exp.column(column, table=name, quoted=True) for column in columns]
+        told = exp.func("to_json", exp.func("struct", *named)) if named else exp.Literal.string("")
+        kind = exp.cast(exp.Literal.number(int(Change.INSERT)), "tinyint", dialect="spark")
+        hidden = exp.alias_(told, IDENTITY), exp.alias_(kind, CHANGE)
+        return Sql(exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name)), {name.lower(): node})
+
+    def _grouped(self, select: exp.Select) -> Sql:
+        """Return a SELECT with GROUP BY, aggregates or DISTINCT over an operator with its groups."""
+        place = span_of(select, self.place) or self.place
+        refuse_grouping_sets(select, place)
+        calls, columns = aggregates_of(select), RowsBelow(frozenset({OPERATION, *_HIDDEN}))
+        distinct, group = select.args.get("distinct"), select.args.get("group")
+        if distinct is not None and (calls or group is not None or distinct.args.get("on")):
+            raise self._refused(distinct, "DISTINCT beside GROUP BY")
+        keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
+        names = {key: columns.take(key).name for key in keys}
+        planned = [self._call(f"__a{i}", call, columns) for i, call in enumerate(calls)]
+        if not columns.names:
+            columns.take(exp.Literal.number(1))
+        rows = self._changing(columns.select(select))
+        types = {column.name: column for column in rows.properties.columns}
+        name = self._name("__groups")
+        given = [(ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)]
+        spoken = tuple(map(sql_of, calls))
+        keyed = tuple(types[key] for key in dict.fromkeys(names.values()))
+        self.nodes[name] = RetractingGroups(name, (rows,), keyed, tuple(given), spoken)
+        plain = select.copy()
+        plain.set("distinct", None)
+        named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
+        return self._changing(over_groups(plain, named, None, name))
+
+    def _call(self, name: str, call: exp.Expr, columns: RowsBelow) -> GroupCall:
+        """Return what the operator computes for an aggregate."""
+        place, taken = span_of(call, self.place) or self.place, aggregate_call(call)
+        distinct = taken is not None and taken.distinct and len(taken.arguments) == 1
+        plain = call.copy()
+        if distinct:
+            inner = next(plain.find_all(exp.Distinct))
+            inner.replace(inner.expressions[0])
+        try:
+            window = with_plain_argument(exp.Window(this=plain), columns.take, place)
+            found = running_call(name, window, lambda column: column)
+        except Error:
+            found = None
+        if found is None or found.function not in _FUNCTIONS or found.column is None:
+            raise NotSupportedError(
+                f"{sql_of(without_tables(call))} of groups of a table that changes is not supported",
+                place,
+                "COUNT, SUM, AVG, MIN and MAX are, with DISTINCT and FILTER",
+            )
+        return GroupCall(name, found.function, found.column, distinct and found.function not in ("min", "max"))
+
+    def _streams(self) -> set[str]:
+        return {name for name, node in self.nodes.items() if node.properties.streaming}
+
+    def _reads_stream(self, item: exp.Expr) -> bool:
+        names = self._streams()
+        return any(table_name(table) in names for table in catalog_tables(item))
+
+    def _sql(self, query: exp.Query) -> Sql:
+        return Sql(query, read_nodes(query, self.nodes))
+
+    def _name(self, kind: str) -> str:
+        self.made += 1
+        return f"{kind}_{self.made}"
+
+    def _enter(self, kind: str, node: Node) -> str:
+        name = self._name(kind)
+        if isinstance(node, Upserts):
+            node = replace(node, name=name)
+        self.nodes[name] = node
+        return name
+
+
+def _own_columns(select: exp.Select) -> list[exp.Column]:
+    """Return the columns of a SELECT that stand in none of its relations."""
+    inside = {id(column) for item in relations(select) for column in item.find_all(exp.Column)}
+    return [column for column in select.find_all(exp.Column) if id(column) not in inside]
+
+
+def _outermost(query: exp.Expr) -> exp.Query:
+    while isinstance(query, exp.Subquery | exp.Paren):
+        query = query.this
+    assert isinstance(query, exp.Query)
+    return query
+
+
+def _numbered(query: exp.Query) -> exp.Query:
+    """Return a query whose columns are called __0, __1, ...: names in a result may be equal."""
+    return _named_branch(query.copy())
+
+
+def _named_branch(query: exp.Query) -> exp.Query:
+    if isinstance(query, exp.Union):
+        query.set("this", _named_branch(_outermost(query.left)))
+        return query
+    assert isinstance(query, exp.Select)
+    query.set("expressions", [exp.alias_(e.unalias().copy(), f"__{i}") for i, e in enumerate(query.expressions)])
+    return query
+
+
+def _if(conditions: Iterable[exp.Expr]) -> exp.Case:
+    return exp.case().when(exp.and_(*(part.copy() for part in conditions)), exp.true())

@@ -1,0 +1,217 @@
+"""Operators over tables that change as Spark DataFrames, whose rows are changes with IDENTITY and CHANGE."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import ByteType, StringType, StructField, StructType
+
+from cepsql.analysis.canonical import digest
+from cepsql.analysis.emission import DELETE, INSERT, OPERATION, UPDATE_AFTER, UPDATE_BEFORE
+from cepsql.analysis.properties import CHANGE, IDENTITY
+from cepsql.operators import change_rows
+from cepsql.operators.change_rows import KIND, labelled, net_rows, signs
+from cepsql.operators.changing_groups import EVER
+from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.retracting_groups import GroupCall
+from cepsql.operators.retracting_groups import RetractingGroups as GroupsOperator
+from cepsql.operators.running import RunningCall
+from cepsql.operators.table_join import TableJoin as JoinOperator
+from cepsql.operators.upserts import GONE
+from cepsql.operators.upserts import Upserts as UpsertsOperator
+from cepsql.ordered.columns import plain_schema
+from cepsql.ordered.operator import Change, Operator
+from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
+from cepsql.plan.identity import describe_change_operator
+from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts
+from cepsql.spark.arrow import arrow_schema
+from cepsql.spark.buckets import Buckets
+from cepsql.spark.join_rows import key_types
+from cepsql.spark.names import ARRIVAL, DELETED, quoted
+from cepsql.spark.over import running_type
+from cepsql.spark.rows import incomparable, layout_columns
+from cepsql.spark.source import MALFORMED, REACHED
+from cepsql.spark.stage import CHANGE as STAGE_CHANGE
+from cepsql.spark.stage import PLACE, Feed, run_stage, stage_rows
+from cepsql.spark.worker import settle
+
+STATE_VERSION = 1
+"""Of what is kept for tables; to be raised when the columns that travel change."""
+
+_AT_ONCE = Column("t", "CAST(0 AS BIGINT)")
+_HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), Column(KIND, CHANGE))
+_SPOKEN = {
+    Change.INSERT: INSERT,
+    Change.DELETE: DELETE,
+    Change.UPDATE_BEFORE: UPDATE_BEFORE,
+    Change.UPDATE_AFTER: UPDATE_AFTER,
+}
+_OPERATIONS = pa.array([_SPOKEN[change] for change in Change])
+
+
+def upserts(node: Upserts, feed: Feed, observation: str, buckets: Buckets | None) -> DataFrame:
+    """Return the changes of the table that a stream with a PRIMARY KEY makes."""
+    source, frame = node.stream, feed.frame
+    said = [DELETED] if DELETED in frame.columns else []
+    said += [f"coalesce(({source.deletion}), false)"] if source.deletion is not None else []
+    gone = " OR ".join(said) or "false"
+    key_names = {name.lower() for name in source.key}
+    given = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE)]
+    plain = [name for name in given if name.lower() not in key_names]
+    time = Column("t", quoted(source.watermark.column)) if source.watermark is not None else _AT_ONCE
+    layout = RowLayout(
+        tuple(Column(f"k{i}", quoted(name)) for i, name in enumerate(source.key)),
+        time,
+        _order(frame, gone, [column.name for column in source.columns]),
+        (*(Column(f"v{i}", quoted(name)) for i, name in enumerate(plain)), Column(GONE, gone)),
+    )
+    operator = UpsertsOperator(layout, source.watermark is not None)
+    rows = frame.selectExpr(*layout_columns(frame, layout))
+    fields = [field for field in rows.schema.fields if field.name[0] in "kv"]
+    found = _stage(node, operator, [feed], observation, buckets, fields)
+    places = {name.lower(): f"k{i}" for i, name in enumerate(source.key)}
+    places |= {name.lower(): f"v{i}" for i, name in enumerate(plain)}
+    return found.selectExpr(*(f"{places[name.lower()]} AS {quoted(name)}" for name in given), *_hidden())
+
+
+def with_keys_known(node: Upserts, frame: DataFrame) -> DataFrame:
+    """Return the rows of a changelog in which those without a key are malformed, too; punctuation needs none."""
+    missing = " OR ".join(f"{quoted(name)} IS NULL" for name in node.stream.key)
+    if REACHED in frame.columns:
+        missing = f"({missing}) AND {REACHED} IS NULL"
+    already = f"{MALFORMED} OR " if MALFORMED in frame.columns else ""
+    others = [quoted(name) for name in frame.columns if name != MALFORMED]
+    return frame.selectExpr(*others, f"({already}{missing}) AS {MALFORMED}")
+
+
+def retracting_groups(
+    node: RetractingGroups, feeds: Sequence[Feed], observation: str, buckets: Buckets | None
+) -> DataFrame:
+    """Return the changes of the groups of a table."""
+    frame = feeds[0].frame
+    read = list(dict.fromkeys(call.column for _, call in node.calls))
+    places = {name: f"v{i}" for i, name in enumerate(read)}
+    layout = RowLayout(
+        tuple(Column(f"k{i}", quoted(key.name)) for i, key in enumerate(node.keys)),
+        _AT_ONCE,
+        values=(*(Column(places[name], quoted(name)) for name in read), Column(KIND, CHANGE)),
+    )
+    calls = [GroupCall(c.name, call.function, places[call.column], call.distinct) for c, call in node.calls]
+    rows = frame.selectExpr(*layout_columns(frame, layout))
+    given = [
+        StructField(call.name, running_type(RunningCall(call.name, call.function, call.column), rows)) for call in calls
+    ]
+    types = plain_schema(arrow_schema(StructType(given))).types
+    retracting = any(below.properties.ordered for below in node.inputs)
+    operator = GroupsOperator(layout, tuple(calls), tuple(types), retracting)
+    keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
+    found = _stage(node, operator, feeds, observation, buckets, [*keys, *given], retracting)
+    named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
+    return found.selectExpr(*named, *(quoted(call.name) for call in calls), *_hidden())
+
+
+def table_join(node: TableJoin, feeds: Sequence[Feed], observation: str, buckets: Buckets | None) -> DataFrame:
+    """Return the changes of the join of two tables; raises what `cepsql.spark.join_rows.key_types` raises."""
+    frames = (feeds[0].frame, feeds[1].frame)
+    kinds = key_types(node.keys, frames)
+    layouts, fields, schemas = [], [], []
+    for side, frame in enumerate(frames):
+        keys = tuple(Column(f"k{i}", f"CAST(({node.key_sql(i, side)}) AS {kind})") for i, kind in enumerate(kinds))
+        values = tuple(Column(f"v{i}", quoted(name)) for i, name in enumerate(node.columns[side]))
+        layouts.append(RowLayout(keys, _AT_ONCE, values=(*values, *_HIDDEN)))
+        typed = frame.selectExpr(*(f"{column.sql} AS {column.name}" for column in values)).schema if values else None
+        own = list(typed.fields) if typed is not None else []
+        schemas.append(plain_schema(arrow_schema(StructType(own))))
+        fields += (
+            []
+            if side and node.single
+            else [StructField((LEFT, RIGHT)[side] + field.name, field.dataType) for field in own]
+        )
+    operator = JoinOperator(layouts[0], layouts[1], node.kind, (schemas[0], schemas[1]))
+    found = _stage(node, operator, feeds, observation, buckets, fields, kinds)
+    named = [
+        f"{prefix}v{i} AS {quoted(prefix + name)}"
+        for prefix, names in zip((LEFT,) if node.single else (LEFT, RIGHT), node.columns, strict=False)
+        for i, name in enumerate(names)
+    ]
+    return found.selectExpr(*named, *_hidden())
+
+
+def labelled_changes(frame: DataFrame) -> DataFrame:
+    """Return changes with OPERATION in place of the hidden columns.
+
+    What SQL made of them keeps the changes of one identity next to each other; it may have left some out.
+    """
+    names = [field for field in frame.schema.fields if field.name not in (IDENTITY, CHANGE)]
+    return frame.mapInArrow(_label, StructType([*names, StructField(OPERATION, StringType())]))
+
+
+def _order(frame: DataFrame, gone: str, columns: Sequence[str]) -> tuple[OrderColumn, ...]:
+    """Return what orders the rows of a key and a time: how they came, or, where nobody knows that, what they say."""
+    if ARRIVAL in frame.columns:
+        return (OrderColumn("o0", ARRIVAL), OrderColumn(PLACE, "CAST(0 AS BIGINT)"))
+    plain = [name for name in columns if not incomparable(frame.schema[_place(frame, name)].dataType)]
+    said = [(gone, True), *((quoted(name), False) for name in plain)]
+    return tuple(OrderColumn(f"o{i}", sql, descending) for i, (sql, descending) in enumerate(said))
+
+
+def _place(frame: DataFrame, name: str) -> int:
+    return [column.lower() for column in frame.columns].index(name.lower())
+
+
+def _stage(
+    node: ChangeOperator,
+    operator: Operator,
+    feeds: Sequence[Feed],
+    observation: str,
+    buckets: Buckets | None,
+    fields: Sequence[StructField],
+    more: object = None,
+) -> DataFrame:
+    """Return the changes that a stage gives out; `fields` come before the hidden ones, `more` decides what is kept."""
+    identity = digest([STATE_VERSION, describe_change_operator(node), more])[:16]
+    stage = run_stage(operator, feeds, identity, observation, buckets, EVER)
+    hidden = [StructField(change_rows.IDENTITY, StringType()), StructField(STAGE_CHANGE, ByteType())]
+    plain = [StructField(field.name, field.dataType) for field in fields]
+    return stage_rows(stage, StructType([*plain, *hidden]))
+
+
+def _hidden() -> list[str]:
+    return [f"{change_rows.IDENTITY} AS {IDENTITY}", f"{STAGE_CHANGE} AS {CHANGE}"]
+
+
+def _label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    waiting: pa.Table | None = None
+    for batch in batches:
+        rows = pa.Table.from_batches([batch])
+        rows = rows if waiting is None else pa.concat_tables([waiting, rows]).combine_chunks()
+        owner = _owners(rows)
+        # The changes of the last identity may go on in the next batch.
+        end = int(np.searchsorted(owner, owner[-1])) if len(owner) else 0
+        waiting = rows.slice(end)
+        yield from _labelled(rows.slice(0, end), owner[:end])
+    if waiting is not None and waiting.num_rows:
+        yield from _labelled(waiting, _owners(waiting))
+
+
+def _owners(rows: pa.Table) -> np.ndarray:
+    """Number the identities of rows; rows next to each other that have the same one have one number."""
+    codes = rows[IDENTITY].combine_chunks().dictionary_encode()
+    codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
+    numbers = codes.indices.to_numpy(zero_copy_only=False)
+    return np.concatenate([[0], np.cumsum(np.diff(numbers) != 0)])[: len(numbers)]
+
+
+def _labelled(rows: pa.Table, owner: np.ndarray) -> Iterator[pa.RecordBatch]:
+    if rows.num_rows == 0:
+        return
+    rows = rows.combine_chunks()
+    shown = rows.drop_columns([IDENTITY, CHANGE])
+    columns = [column.chunk(0) for column in shown.columns]
+    first, total, _ = net_rows([pa.array(owner), *columns], signs(rows[CHANGE].chunk(0)))
+    first, total = first[total != 0], total[total != 0]
+    places, changes = labelled(owner[first], total)
+    made = shown.take(pa.array(first[places])).append_column(OPERATION, _OPERATIONS.take(changes))
+    yield from made.combine_chunks().to_batches()

@@ -1,0 +1,322 @@
+"""Operators over changes: whoever applies the changes of each micro-batch has what the SQL gives over the tables."""
+
+from collections import Counter, defaultdict
+from decimal import Decimal
+from itertools import groupby
+
+import pyarrow as pa
+import pytest
+from chance import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepsql.errors import OperationalError
+from cepsql.operators.change_rows import IDENTITY, KIND
+from cepsql.operators.changing_groups import EVER
+from cepsql.operators.interval_join import JoinKind
+from cepsql.operators.retracting_groups import GroupCall, RetractingGroups
+from cepsql.operators.table_join import TableJoin
+from cepsql.operators.upserts import GONE, Upserts
+from cepsql.ordered.operator import Change
+from cepsql.ordered.packet import pack
+from cepsql.ordered.row_layout import BEGINNING, Column, OrderColumn, RowLayout
+from cepsql.ordered.stage import Input, Stage, advance
+from cepsql.ordered.state import decode
+
+ROW = pa.schema(
+    [("k0", pa.string()), ("t", pa.int64()), ("o0", pa.int64()), ("v0", pa.int64()), ("v1", pa.float64()),
+     (GONE, pa.bool_())]
+)  # fmt: skip
+UPSERTS = RowLayout(
+    (Column("k0", "k"),), Column("t", "ts"), (OrderColumn("o0", "place"),),
+    (Column("v0", "a"), Column("v1", "x"), Column(GONE, "gone")),
+)  # fmt: skip
+GONE_KINDS = (Change.DELETE, Change.UPDATE_BEFORE)
+NUMBERS = st.sampled_from([None, 0, 1, 2, -(2**62)])
+FLOATS = st.sampled_from([None, -0.0, 0.0, 1.5, 1e300, float("nan")])
+
+
+class Running:
+    """A stage of one bucket that is fed rows by input, and writes its state between micro-batches."""
+
+    def __init__(self, operator, *schemas, delay=0):
+        inputs = tuple(Input(delay, side) for side in range(len(operator.sides)))
+        self.stage, self.schemas, self.state = Stage(operator, inputs, "", EVER), schemas, None
+        self.counts = Counter()
+
+    def take(self, *sides):
+        packets = []
+        for number, (rows, schema) in enumerate(zip(sides, self.schemas, strict=True)):
+            routed = schema.append(pa.field("bucket", pa.int32()))
+            batch = pa.RecordBatch.from_pylist([row | {"bucket": 0} for row in rows], schema=routed)
+            packed = pack(iter([batch]), 1, number)
+            packets += [row["packet"] for made in packed for row in made.to_pylist()]
+        advanced = advance(self.stage, self.state, packets)
+        self.state = advanced.state
+        self.counts.update(advanced.counts.counters)
+        rows = advanced.output.to_pylist()
+        kinds = [] if advanced.changes is None else advanced.changes.to_pylist()
+        return [(Change(kind), row) for kind, row in zip(kinds, rows, strict=True)]
+
+
+def applied(table: Counter, changes, names) -> None:
+    """Apply changes to the rows of a table; those of an identity stand together, what was before what is."""
+    for _, group in groupby(changes, lambda change: change[1][IDENTITY]):
+        kinds = [kind for kind, _ in group]
+        assert kinds == sorted(kinds, key=lambda kind: kind not in GONE_KINDS)
+        removed = sum(kind in GONE_KINDS for kind in kinds)
+        updates = min(removed, len(kinds) - removed)
+        assert kinds.count(Change.UPDATE_BEFORE) == kinds.count(Change.UPDATE_AFTER) == updates
+    for kind, row in changes:
+        table[tuple(repr(canonical(row[name])) for name in names)] += -1 if kind in GONE_KINDS else 1
+    assert all(number >= 0 for number in table.values())
+    for values in [values for values, number in table.items() if not number]:
+        del table[values]
+
+
+@st.composite
+def upserts(draw, times):
+    """Draw micro-batches of rows that set and delete keys, in the order `o0`."""
+    place, batches = 0, []
+    for _ in range(draw(st.integers(1, 5))):
+        rows = []
+        for _ in range(draw(st.integers(0, 5))):
+            place += 1
+            row = {"k0": draw(st.sampled_from("abc")), "t": draw(times), "o0": place}
+            rows.append(
+                row | {"v0": draw(NUMBERS), "v1": draw(FLOATS), GONE: draw(st.sampled_from([None, False, True]))}
+            )
+        batches.append(rows)
+    return batches
+
+
+def contents(rows) -> dict:
+    """Return the last row of each key that is not deleted, by a plain loop."""
+    table: dict = {}
+    for row in sorted(rows, key=lambda row: (row["t"], row["o0"])):
+        table[row["k0"]] = row
+    return {key: row for key, row in table.items() if not row[GONE]}
+
+
+def table_of(rows, names) -> Counter:
+    return Counter(tuple(repr(canonical(row[name])) for name in names) for row in rows)
+
+
+@settings(max_examples=examples(100))
+@given(upserts(st.integers(0, 8)))
+def test_any_order_within_the_delay_makes_the_same_table(batches):
+    running, seen, table, names = Running(Upserts(UPSERTS, True), ROW, delay=8), [], Counter(), ("k0", "v0", "v1")
+    for rows in batches:
+        seen += rows
+        before = Counter(table)
+        changes = running.take(rows)
+        applied(table, changes, names)
+        assert table == table_of(contents(seen).values(), names)
+        # Nothing comes out that changes nothing, zeros apart.
+        assert not changes or before != table
+
+
+@settings(max_examples=examples(60))
+@given(upserts(st.just(0)))
+def test_without_event_time_the_later_batch_counts(batches):
+    running, seen, table = Running(Upserts(UPSERTS, False), ROW), [], Counter()
+    for rows in batches:
+        seen += rows
+        applied(table, running.take(rows), ("k0", "v0", "v1"))
+        assert table == table_of(contents(seen).values(), ("k0", "v0", "v1"))
+    assert running.counts["outdated"] == 0
+
+
+@settings(max_examples=examples(100))
+@given(upserts(st.integers(0, 30)), st.integers(0, 6))
+def test_what_is_older_than_the_watermark_never_brings_a_deleted_row_back(batches, delay):
+    running, table, outdated = Running(Upserts(UPSERTS, True), ROW, delay=delay), Counter(), 0
+    known: dict = {}
+    bound = BEGINNING
+    for rows in batches:
+        least = {row["k0"]: known.get(row["k0"], {"t": bound})["t"] for row in rows}
+        outdated += sum(row["t"] < least[row["k0"]] for row in rows)
+        for row in sorted(rows, key=lambda row: (row["t"], row["o0"])):
+            if row["t"] >= least[row["k0"]]:
+                known[row["k0"]] = row
+        bound = max([bound, *(row["t"] - delay for row in rows)])
+        known = {key: row for key, row in known.items() if not row[GONE] or row["t"] >= bound}
+        applied(table, running.take(rows), ("k0", "v0", "v1"))
+        live = [row for row in known.values() if not row[GONE]]
+        assert table == table_of(live, ("k0", "v0", "v1"))
+    assert running.counts["outdated"] == outdated
+
+
+CHANGES = pa.schema(
+    [("k0", pa.string()), ("t", pa.int64()), ("v0", pa.int64()), ("v1", pa.float64()), ("v2", pa.decimal128(10, 2)),
+     (KIND, pa.int8())]
+)  # fmt: skip
+GROUPS = RowLayout((Column("k0", "g"),), Column("t", "0"), (), tuple(Column(name, name) for name in CHANGES.names[2:]))
+WHOLE = RowLayout((), GROUPS.time, (), GROUPS.values)
+CALLS = (
+    GroupCall("n", "count", "v0"), GroupCall("d", "count", "v1", distinct=True), GroupCall("s", "sum", "v2"),
+    GroupCall("m", "avg", "v2"), GroupCall("low", "min", "v0"), GroupCall("high", "max", "v1"),
+    GroupCall("f", "sum", "v1"), GroupCall("e", "sum", "v2", distinct=True),
+)  # fmt: skip
+TYPES = (
+    pa.int64(), pa.int64(), pa.decimal128(20, 2), pa.decimal128(14, 6), pa.int64(), pa.float64(), pa.float64(),
+    pa.decimal128(20, 2),
+)  # fmt: skip
+
+
+@st.composite
+def changes(draw, fields):
+    """Draw micro-batches of changes: rows that are added, and rows that were added before and are taken away."""
+    there: list[dict] = []
+    batches = []
+    for _ in range(draw(st.integers(1, 6))):
+        batch = []
+        for _ in range(draw(st.integers(0, 5))):
+            if there and draw(st.booleans()):
+                row = there.pop(draw(st.integers(0, len(there) - 1)))
+                batch.append(row | {KIND: draw(st.sampled_from([Change.DELETE, Change.UPDATE_BEFORE]))})
+            else:
+                row = {name: draw(values) for name, values in fields.items()}
+                there.append(row)
+                batch.append(row | {KIND: draw(st.sampled_from([Change.INSERT, Change.UPDATE_AFTER]))})
+        batches.append((draw(st.permutations(batch)), list(there)))
+    return batches
+
+
+def canonical(value):
+    """Return a value as it is compared: one NaN, one zero."""
+    if isinstance(value, float):
+        return "nan" if value != value else value + 0.0
+    return value
+
+
+def group_values(rows) -> tuple:
+    def known(name):
+        return [row[name] for row in rows if row[name] is not None]
+
+    low, floats, exact = known("v0"), known("v1"), known("v2")
+    least = sorted(floats, key=lambda x: (x != x, x))
+    return (
+        len(low), len({canonical(x) for x in floats}), sum(exact, Decimal(0)) if exact else None,
+        sum(exact, Decimal(0)) / len(exact) if exact else None, min(low, default=None),
+        canonical(least[-1]) if least else None, canonical(sum(floats)) if floats else None,
+        sum(set(exact), Decimal(0)) if exact else None,
+    )  # fmt: skip
+
+
+@settings(max_examples=examples(100))
+@given(
+    changes(
+        {
+            "k0": st.sampled_from(["a", "b", None]), "t": st.just(0), "v0": NUMBERS,
+            "v1": st.sampled_from([None, -0.0, 0.0, 1.5, 2.25, float("nan")]),
+            "v2": st.sampled_from([None, Decimal("0.01"), Decimal("-99999999.99"), Decimal("3.50")]),
+        }
+    ),
+    st.booleans(),
+)  # fmt: skip
+def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
+    layout = GROUPS if keyed else WHOLE
+    schema = CHANGES if keyed else pa.schema([field for field in CHANGES if field.name != "k0"])
+    running, groups = Running(RetractingGroups(layout, CALLS, TYPES), schema), {}
+    for batch, there in batches:
+        for kind, row in running.take([{n: row[n] for n in schema.names} for row in batch]):
+            key = row.get("k0")
+            values = tuple(canonical(row[call.name]) for call in CALLS)
+            if kind in (Change.DELETE, Change.UPDATE_BEFORE):
+                assert groups.pop(key) == values
+            else:
+                assert key not in groups
+                groups[key] = values
+        wanted = defaultdict(list)
+        for row in there:
+            wanted[row["k0"] if keyed else None].append(row)
+        found = {key: group_values(rows) for key, rows in wanted.items()}
+        if not keyed and groups and not found:
+            found = {None: group_values([])}
+        assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in found.items()}
+
+
+@settings(max_examples=examples(40))
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from("ab"), NUMBERS, st.sampled_from([None, -0.0, 1.5, float("nan")])), max_size=5
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_groups_of_rows_that_stay_need_no_values(batches):
+    calls = (*(GroupCall(name, name, "v0") for name in ("min", "max")), GroupCall("mean", "avg", "v1"))
+    types = (pa.int64(), pa.int64(), pa.float64())
+    whole, short = (Running(RetractingGroups(GROUPS, calls, types, keeps), CHANGES) for keeps in (True, False))
+    for batch in batches:
+        rows = [
+            dict.fromkeys(CHANGES.names) | {"k0": k, "t": 0, "v0": n, "v1": x, KIND: Change.INSERT} for k, n, x in batch
+        ]
+        assert repr(canonical_rows(short.take(rows))) == repr(canonical_rows(whole.take(rows)))
+    values = decode(short.state, short.stage.operator, "").kept.sections.get("values v0")
+    assert values is None or values.num_rows <= 4
+
+
+def canonical_rows(changes):
+    return [(kind, {name: canonical(value) for name, value in row.items()}) for kind, row in changes]
+
+
+def rounded(values: tuple) -> tuple:
+    mean = values[3]
+    return (*values[:3], None if mean is None else round(mean, 5), *values[4:])
+
+
+def test_a_sum_that_outgrows_its_type_is_an_error():
+    running = Running(RetractingGroups(GROUPS, (GroupCall("s", "sum", "v0"),), (pa.int64(),)), CHANGES)
+    row = dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, "v0": 2**62, KIND: Change.INSERT}
+    assert running.take([row])[0][1]["s"] == 2**62
+    with pytest.raises(OperationalError, match="outgrows its type BIGINT"):
+        running.take([row])
+
+
+SIDE = pa.schema(
+    [("k0", pa.string()), ("t", pa.int64()), ("v0", pa.int64()), (IDENTITY, pa.string()), (KIND, pa.int8())]
+)  # fmt: skip
+SIDE_LAYOUT = RowLayout(
+    GROUPS.keys, GROUPS.time, (), tuple(Column(name, name) for name in SIDE.names[2:])
+)  # fmt: skip
+COLUMN = pa.schema([("v0", pa.int64())])
+SIDE_ROWS = {
+    "k0": st.sampled_from(["a", "b", None]), "t": st.just(0), "v0": st.sampled_from([None, 1, 2]),
+    IDENTITY: st.sampled_from("pqr"),
+}  # fmt: skip
+
+
+def joined(left, right, kind) -> list[tuple]:
+    """Return the rows of a join, by a plain loop."""
+
+    def partners(row, others):
+        return [other for other in others if row["k0"] is not None and other["k0"] == row["k0"]]
+
+    if kind in (JoinKind.SEMI, JoinKind.ANTI):
+        return [(row["v0"],) for row in left if bool(partners(row, right)) == (kind == JoinKind.SEMI)]
+    found = [(row["v0"], other["v0"]) for row in left for other in partners(row, right)]
+    if kind in (JoinKind.LEFT, JoinKind.FULL):
+        found += [(row["v0"], None) for row in left if not partners(row, right)]
+    if kind == JoinKind.FULL:
+        found += [(None, row["v0"]) for row in right if not partners(row, left)]
+    return found
+
+
+@settings(max_examples=examples(150))
+@given(changes(SIDE_ROWS), changes(SIDE_ROWS), st.sampled_from(list(JoinKind)))
+def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind):
+    running = Running(TableJoin(SIDE_LAYOUT, SIDE_LAYOUT, kind, (COLUMN, COLUMN)), SIDE, SIDE)
+    names = ("l_v0",) if kind in (JoinKind.SEMI, JoinKind.ANTI) else ("l_v0", "r_v0")
+    table: Counter = Counter()
+    there: list[list[dict]] = [[], []]
+    for number in range(max(len(lefts), len(rights))):
+        given = []
+        for side, batches in enumerate((lefts, rights)):
+            batch, there[side] = batches[number] if number < len(batches) else ((), there[side])
+            given.append(list(batch))
+        applied(table, running.take(*given), names)
+        assert table == Counter(tuple(map(repr, row)) for row in joined(*there, kind))

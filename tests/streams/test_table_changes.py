@@ -1,0 +1,83 @@
+"""Random changes of two tables, in random micro-batches with restarts, add up to what a plain loop gives."""
+
+from collections import Counter
+
+import pytest
+from chance import draws
+
+from cepsql.testing import play
+
+TABLES = """
+    CREATE STREAM people (id INT, city STRING, age INT, kind STRING, at TIMESTAMP,
+      WATERMARK FOR at AS at - INTERVAL '20' SECONDS, PRIMARY KEY (id) DELETE WHEN kind = 'd') USING csv;
+    CREATE STREAM towns (name STRING, land STRING, kind STRING, at TIMESTAMP,
+      WATERMARK FOR at AS at - INTERVAL '20' SECONDS, PRIMARY KEY (name) DELETE WHEN kind = 'd') USING csv;
+"""
+JOIN = "SELECT p.id, p.age, t.land FROM people AS p FULL JOIN towns AS t ON t.name = p.city EMIT CHANGES"
+GROUPS = """
+    SELECT t.land, COUNT(*) AS n, SUM(g.n) AS people, MAX(g.most) AS most
+    FROM (SELECT city, COUNT(*) AS n, MAX(age) AS most FROM people WHERE age > 1 GROUP BY city) AS g
+    LEFT JOIN towns AS t ON t.name = g.city
+    GROUP BY t.land EMIT CHANGES
+"""
+
+
+def drawn(seed: str) -> list[dict[str, list[tuple]]]:
+    """Return micro-batches of changes, in any order within the delay; a repeated one does no harm."""
+    draw = draws(seed)
+    batches: list[dict[str, list[tuple]]] = []
+    for number in range(5):
+        sides: dict[str, list[tuple]] = {"people": [], "towns": []}
+        for _ in range(draw.randint(0, 8)):
+            at = f"2026-01-01 00:00:{draw.randint(3 * number, 3 * number + 5):02}"
+            kind, town = draw.choice("uud"), draw.choice([None, "Rome", "Oslo", "Bari"])
+            sides["people"].append((draw.randint(1, 5), town, draw.choice([None, 1, 2, 3]), kind, at))
+        for _ in range(draw.randint(0, 3)):
+            at = f"2026-01-01 00:00:{draw.randint(3 * number, 3 * number + 5):02}"
+            town = draw.choice(["Rome", "Oslo", "Bari"])
+            sides["towns"].append((town, draw.choice(["it", "no", None]), draw.choice("uud"), at))
+        if batches and sides["people"]:
+            sides["people"].insert(0, draw.choice(batches[-1]["people"] or sides["people"]))
+        batches.append(sides)
+    return batches
+
+
+def contents(batches, name: str) -> list[tuple]:
+    table: dict = {}
+    rows = [(place, row) for place, row in enumerate(row for batch in batches for row in batch[name])]
+    for _, row in sorted(rows, key=lambda item: (item[1][-1], item[0])):
+        table[row[0]] = row
+    return [row for row in table.values() if row[-2] != "d"]
+
+
+def joined(people, towns) -> Counter:
+    pairs = [(p, t) for p in people for t in towns if p[1] == t[0]]
+    found = Counter((p[0], p[2], t[1]) for p, t in pairs)
+    found.update((p[0], p[2], None) for p in people if p[1] not in {t[0] for t in towns})
+    found.update((None, None, t[1]) for t in towns if t[0] not in {p[1] for p in people})
+    return found
+
+
+def grouped(people, towns) -> Counter:
+    land, ages = {t[0]: t[1] for t in towns}, {}
+    for _, city, age, *_ in people:
+        if age is not None and age > 1:
+            ages.setdefault(city, []).append(age)
+    groups: dict = {}
+    for city, known in ages.items():
+        groups.setdefault(land.get(city), []).append(known)
+    return Counter((name, len(cities), sum(map(len, cities)), max(map(max, cities))) for name, cities in groups.items())
+
+
+@pytest.mark.parametrize(("sql", "by_hand"), [(JOIN, joined), (GROUPS, grouped)], ids=["join", "groups"])
+def test_changes_add_up(sql, by_hand, spark):
+    batches = drawn(sql)
+    restarts = draws(sql + "restarts").sample(range(len(batches)), 2)
+    played = play(TABLES + sql, batches, restart=restarts, spark=spark)
+    table: Counter = Counter()
+    for number, rows in enumerate(played[:-1], 1):
+        for row in rows:
+            table[tuple(row)[:-1]] += 1 if row.op.startswith("+") else -1
+        assert all(count >= 0 for count in table.values())
+        assert +table == by_hand(contents(batches[:number], "people"), contents(batches[:number], "towns"))
+    assert played[-1] == []
