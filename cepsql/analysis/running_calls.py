@@ -36,6 +36,7 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
     kind = _OF_VALUES.get(type(function))
     chooses = kind in ("first", "last")
     plain = type(function) in _OF_ROWS or (kind is not None and not function.args.get("expressions"))
+    plain &= type(function) in _OF_ROWS or function.this is not None or kind == "count"
     if not ends_here or not plain or function.find(exp.Distinct) or (condition is not None and chooses):
         raise NotSupportedError(
             f"{call_name(call)} of this form over all rows before, on a stream, is not supported",
@@ -47,7 +48,7 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
         copy.set("this", function.copy())
         return copy
     argument = function.this
-    if isinstance(argument, exp.Star):
+    if argument is None or isinstance(argument, exp.Star):
         argument = exp.Literal.number(1)
     if isinstance(function, exp.CountIf):
         argument, function = exp.case().when(argument.copy(), exp.Literal.number(1)), exp.Count(big_int=True)

@@ -261,7 +261,13 @@ class _TableChanges:
     def _changing(self, select: exp.Select) -> Sql:
         """Return a SELECT over one relation that changes, with its hidden columns."""
         copy = select.copy()
-        item = next(item for item in relations(copy) if self._reads_stream(item))
+        item = next((item for item in relations(copy) if self._reads_stream(item)), None)
+        if item is None:
+            raise NotSupportedError(
+                "UNION ALL of a table that changes with rows that never do is not supported",
+                span_of(select, self.place),
+                "give both a PRIMARY KEY",
+            )
         self._check_uses(copy, item)
         alias = item.alias_or_name
         needed = {c.name.lower() for c in copy.find_all(exp.Column) if c.table.lower() == alias.lower()}

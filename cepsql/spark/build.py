@@ -304,7 +304,7 @@ class _Builder:
         delay = mark.delay if mark is not None else 0
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
         given = next((one for one in marks if one is not None), Watermark("", 0))
-        return Feed(frame, delay, side, control, late, reader, name, given.heartbeat, given.idle)
+        return Feed(frame, delay, side, control, late, reader, name, heartbeat=given.heartbeat, idle=given.idle)
 
     def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
         output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]

@@ -66,8 +66,8 @@ class Feed:
     read: Callable[[int, int], DataFrame] | None = None
     name: str = ""
     heartbeat: int | None = None
-    idle: int | None = None
     inner: bool = False
+    idle: int | None = None
 
     @property
     def chained(self) -> bool:
