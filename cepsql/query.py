@@ -257,7 +257,7 @@ class Query:
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.query import StartOptions, start
-        from cepsql.spark.table_refresh import Refreshed, TableRefresh
+        from cepsql.spark.table_refresh import TableRefresh
 
         if checkpoint is not None:
             _check_replayable(self.origins)
@@ -265,8 +265,8 @@ class Query:
         folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch, upgrades)
         try:
             origins = self._valued.origins
-            refreshed = Refreshed(folder.folder, tuple(o for o in origins if isinstance(o, Source) and o.refresh))
-            refresh = TableRefresh(self._engine.spark, refreshed)
+            tables = [one for one in origins if isinstance(one, Source) and not one.streaming]
+            refresh = TableRefresh(self._engine.spark, folder.folder, tables)
             refresh.begin()
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets, checkpoint=folder.folder)
             if drain:

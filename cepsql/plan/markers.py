@@ -15,15 +15,24 @@ BOUND = "__bound"
 _GENERATORS = {"EXPLODE", "POSEXPLODE", "INLINE", "STACK", "JSON_TUPLE"}
 
 
-def carry_markers(query: exp.Query, streams: Collection[str]) -> exp.Query:
+BETWEEN = "between two MATCH_RECOGNIZE over a stream"
+"""Where markers have to pass, in the words of a refusal."""
+
+
+def carry_markers(query: exp.Query, streams: Collection[str], place: str = BETWEEN) -> exp.Query:
     """Return a query over one stream with markers so that they come out too, with BOUND as its last column.
 
     streams: the names of relations with markers.
+    place:   where the query stands, in the words of a refusal.
     A marker has NULL in all columns but BOUND, so that conditions, and joins with tables, are changed to let it pass.
     Raises NotSupportedError for what no marker passes through.
     """
     copy = inline_ctes(query)
-    _carry(copy, streams, copy)
+    try:
+        _carry(copy, streams, copy)
+    except NotSupportedError as refusal:
+        refusal.message = refusal.message.replace(BETWEEN, place)
+        raise
     return copy
 
 
@@ -116,7 +125,7 @@ def _refuse_lossy(query: exp.Query, whole: exp.Query) -> None:
         reason = spoken_function(generator) if generator is not None else None
     if reason is not None:
         raise NotSupportedError(
-            f"{reason} between two MATCH_RECOGNIZE over a stream is not supported",
+            f"{reason} {BETWEEN} is not supported",
             span_of(query, span_of(whole)),
             "filters, computed columns and joins with tables are",
         )
@@ -136,7 +145,7 @@ def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, whole: 
             kept = kind in ("INNER", "CROSS", "LEFT", "LEFT ANTI", "ANTI")
         if not kept:
             raise NotSupportedError(
-                f"{kind} JOIN between two MATCH_RECOGNIZE over a stream is not supported here",
+                f"{kind} JOIN {BETWEEN} is not supported here",
                 span_of(join, span_of(whole)),
                 "the rows of the stream must be those that the join keeps: JOIN, or LEFT JOIN after the matches",
             )

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog import Backfill, Source
 from cepsql.spark.checkpoint_files import last_committed
 from cepsql.spark.kept_rows import keep_rows, kept_rows
-from cepsql.spark.names import quoted
+from cepsql.spark.names import DELETED, quoted
 from cepsql.spark.source import MALFORMED, WHOLE, read_source, whole_row
 from cepsql.spark.worker import settle
 
@@ -63,7 +63,10 @@ def _history(spark: SparkSession, stream: Source, given: Backfill, live: DataFra
     frame = frame.selectExpr("*", *(f"CAST(({c.expression}) AS {c.type}) AS {quoted(c.name)}" for c in computed))
     if WHOLE in live.columns:
         frame = frame.selectExpr("*", whole_row(replace(stream, backfill=None), "CAST(NULL AS STRING)"))
-    return frame.to(live.schema)
+    # What else a changelog's rows carry: the rows of a table are there, and came before all others.
+    further = {f.name: f.dataType.simpleString() for f in live.schema.fields if f.name not in frame.columns}
+    carried = [f"CAST({'false' if name == DELETED else 'NULL'} AS {kind}) AS {name}" for name, kind in further.items()]
+    return frame.selectExpr("*", *carried).to(live.schema)
 
 
 def _read(kept: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -347,7 +347,10 @@ class _Builder:
             name = table_name(table)
             frame = self.frame(node.inputs[name], below_match)
             if REACHED in frame.columns:
-                query, frame = carry_markers(query, {name}), frame.withColumnRenamed(REACHED, BOUND)
+                query, frame = (
+                    carry_markers(query, {name}, "over a stream WITH PUNCTUATION"),
+                    frame.withColumnRenamed(REACHED, BOUND),
+                )
                 punctuated = True
             for hidden in (WHOLE, PRODUCER):
                 if hidden in frame.columns:

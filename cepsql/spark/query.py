@@ -220,7 +220,7 @@ class StandingQuery:
             raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
         if self._options.refresh is not None:
-            self._options.refresh.follow(self._done)
+            self._options.refresh.follow()
         if self._options.heartbeat is not None and not self._options.drain:
             threading.Thread(target=self._beat, args=[self._options.heartbeat], name="cepsql-beat", daemon=True).start()
 
@@ -250,6 +250,8 @@ class StandingQuery:
             self._sink.close()
             if self._stopping.is_set() and not self._query.isActive:
                 drop_planned(Path(self._checkpoint.spark), self._sink.begun, self._found_planned)
+            if self._options.refresh is not None:
+                self._options.refresh.end()
             discard(self._checkpoint)
             self._done.set()
 

@@ -31,7 +31,7 @@ from cepsql.spark.join_rows import key_types
 from cepsql.spark.names import ARRIVAL, DELETED, quoted
 from cepsql.spark.over import running_type
 from cepsql.spark.rows import incomparable, layout_columns
-from cepsql.spark.source import MALFORMED
+from cepsql.spark.source import MALFORMED, REACHED
 from cepsql.spark.stage import CHANGE as STAGE_CHANGE
 from cepsql.spark.stage import PLACE, Feed, run_stage, stage_rows
 from cepsql.spark.worker import settle
@@ -76,8 +76,10 @@ def upserts(node: Upserts, feed: Feed, observation: str, buckets: Buckets | None
 
 
 def with_keys_known(node: Upserts, frame: DataFrame) -> DataFrame:
-    """Return the rows of a changelog in which those without a key are malformed, too."""
+    """Return the rows of a changelog in which those without a key are malformed, too; punctuation needs none."""
     missing = " OR ".join(f"{quoted(name)} IS NULL" for name in node.stream.key)
+    if REACHED in frame.columns:
+        missing = f"({missing}) AND {REACHED} IS NULL"
     already = f"{MALFORMED} OR " if MALFORMED in frame.columns else ""
     others = [quoted(name) for name in frame.columns if name != MALFORMED]
     return frame.selectExpr(*others, f"({already}{missing}) AS {MALFORMED}")

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -13,58 +13,70 @@ from cepsql.errors import Error
 from cepsql.secrets import secret_values
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
+from cepsql.spark.table_files import TableFiles
 
 LOGGER = logging.getLogger("cepsql")
-
-
-@dataclass(frozen=True)
-class Refreshed:
-    """Tables that a query reads again, and the folder of its checkpoint, which holds the snapshots."""
-
-    checkpoint: Path
-    tables: tuple[Source, ...] = ()
+_END_SECONDS = 5.0
 
 
 class TableRefresh:
-    """Keeps the snapshots of a query's tables; `failures` counts the readings that failed."""
+    """Keeps the snapshots of the tables with REFRESH EVERY that a query reads; `failures` counts readings that failed.
 
-    def __init__(self, spark: SparkSession, given: Refreshed):
+    checkpoint: the folder of the query's checkpoint, which holds the snapshots.
+    tables:     all tables that it reads.
+    """
+
+    def __init__(self, spark: SparkSession, checkpoint: Path, tables: Iterable[Source]):
+        tables = tuple(tables)
         self.failures = 0
-        self._spark, self._given = spark, given
+        self._spark, self._checkpoint = spark, checkpoint
+        self._tables = [table for table in tables if table.refresh is not None]
+        self._files = TableFiles(tables)
         self._failing: set[str] = set()
         self._planned = [0, 0]
+        self._ended, self._threads = threading.Event(), list[threading.Thread]()
 
     def begin(self) -> None:
         """Read every table before the query starts.
 
         A table that cannot be read now, but was by an earlier run, is taken as it was then. Raises the error otherwise.
         """
-        for table in self._given.tables:
-            self._refresh(table, needed=not snapshots(snapshot_folder(self._given.checkpoint, table)))
+        for table in self._tables:
+            self._refresh(table, needed=not snapshots(snapshot_folder(self._checkpoint, table)))
 
-    def follow(self, ended: threading.Event) -> None:
-        """Read each table whenever its time has come, in threads of their own, until the query has ended."""
-        for table in self._given.tables:
-            threading.Thread(target=self._follow, args=(table, ended), name="cepsql-refresh", daemon=True).start()
+    def follow(self) -> None:
+        """Read each table whenever its time has come, in threads of their own, until `end` is called."""
+        for table in self._tables:
+            thread = threading.Thread(target=self._follow, args=(table,), name="cepsql-refresh", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def end(self) -> None:
+        """Read no table again; one that is being read is waited for a few seconds."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(_END_SECONDS)
 
     def batch_done(self) -> None:
         """Note that a micro-batch is about to be committed: the one before it will not come again."""
         self._planned = [self._planned[1], _now()]
+        self._files.check()
 
-    def _follow(self, table: Source, ended: threading.Event) -> None:
+    def _follow(self, table: Source) -> None:
         assert table.refresh is not None
-        while not ended.wait(table.refresh / 1_000_000):
+        while not self._ended.wait(table.refresh / 1_000_000):
             self._refresh(table, needed=False)
 
     def _refresh(self, table: Source, needed: bool) -> None:
-        folder = snapshot_folder(self._given.checkpoint, table)
+        folder = snapshot_folder(self._checkpoint, table)
         try:
-            take_snapshot(self._spark, self._given.checkpoint, table, _now())
+            take_snapshot(self._spark, self._checkpoint, table, _now())
         except Exception as exception:
             error = translate_failure(exception, secret_values(table.options))
             if needed:
                 raise error from exception
-            self._told(table, error)
+            if not self._ended.is_set():
+                self._told(table, error)
             return
         drop_snapshots(folder, self._planned[0])
         if table.name in self._failing:
@@ -75,7 +87,7 @@ class TableRefresh:
         self.failures += 1
         if table.name not in self._failing:
             self._failing.add(table.name)
-            last = max(snapshots(snapshot_folder(self._given.checkpoint, table)))
+            last = max(snapshots(snapshot_folder(self._checkpoint, table)))
             read = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last / 1000))
             LOGGER.warning(
                 "the table %s cannot be read again, so the query goes on with what it read at %s: %s",

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 
 from cepsql.catalog import Watermark
-from cepsql.spark.names import quoted
+from cepsql.spark.names import ARRIVAL, DELETED, quoted
 from cepsql.spark.rows import event_time
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 
@@ -32,7 +32,7 @@ def with_time_marks(frame: DataFrame, mark: Watermark) -> DataFrame:
         frame = frame.selectExpr("*", f"CAST({quoted(mark.producer)} AS STRING) AS {PRODUCER}")
     if mark.punctuation is None:
         return frame
-    hidden = (MALFORMED, AHEAD, REACHED, PRODUCER, WHOLE)
+    hidden = (MALFORMED, AHEAD, REACHED, PRODUCER, WHOLE, ARRIVAL, DELETED)
     return frame.selectExpr(
         *(
             name if name in hidden else f"if({REACHED} IS NULL, {quoted(name)}, NULL) AS {quoted(name)}"

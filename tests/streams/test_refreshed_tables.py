@@ -3,12 +3,16 @@
 import logging
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import cepsql
+from cepsql.catalog import Source
+from cepsql.spark import table_files
 from cepsql.spark.snapshots import drop_snapshots, snapshots
+from cepsql.spark.table_files import TableFiles
 
 SECOND = "REFRESH EVERY INTERVAL '1' SECOND"
 
@@ -119,6 +123,24 @@ def test_a_database_that_is_down(running, spark):
         places.write.jdbc(database, "places", mode="overwrite")
         assert place_of(standing, found, folder, "a", "hall") == ["hall"]
         assert standing.progress.refresh_failures > 0
+
+
+def test_files_that_change_unread_are_told(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(table_files, "SECONDS", 0.0)
+    options = (("path", f"file://{tmp_path}/p*"),)
+    put(tmp_path / "places", "1.csv", "a,hall")
+    table = Source("places", (), "csv", options, False)
+    refreshed, remote = replace(table, refresh=1), replace(table, options=(("path", "s3://places"),))
+    files = TableFiles([table, refreshed, remote])
+    put(tmp_path / "places", "_hidden", "b,roof")
+    files.check()
+    assert not caplog.records
+    put(tmp_path / "places", "1.csv", "a,a longer hall")
+    files.check()
+    files.check()
+    assert [record.getMessage().split(",")[0] for record in caplog.records] == [
+        "the files of the table places have changed since the query was started"
+    ]
 
 
 def test_snapshots_that_a_batch_may_still_read_stay(tmp_path):

@@ -1,0 +1,56 @@
+"""Notices when the files of a table change that a running query reads as they were at its start."""
+
+import glob
+import logging
+import os
+import time
+from collections.abc import Iterable
+from urllib.parse import urlparse
+
+from cepsql.catalog import Source
+from cepsql.spark.source import local_path
+
+LOGGER = logging.getLogger("cepsql")
+
+SECONDS = 10.0
+"""So often the files are looked at, at most."""
+
+
+class TableFiles:
+    """The local files of tables without REFRESH EVERY, as they were when a query was started."""
+
+    def __init__(self, tables: Iterable[Source]):
+        self._known = [(table, _files(table)) for table in tables if table.refresh is None]
+        self._next = time.monotonic() + SECONDS
+
+    def check(self) -> None:
+        """Warn of tables whose files have changed, once of each."""
+        if not self._known or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + SECONDS
+        changed = [table for table, files in self._known if _files(table) != files]
+        self._known = [(table, files) for table, files in self._known if table not in changed]
+        for table in changed:
+            LOGGER.warning(
+                "the files of the table %s have changed since the query was started, which does not see new ones, and "
+                "others only as long as they were; REFRESH EVERY in CREATE TABLE reads them again",
+                table.name,
+            )
+
+
+def _files(table: Source) -> dict[str, tuple[int, int]]:
+    """Return the size and the time of the last change of each file."""
+    path = next((value for name, value in table.options if name.lower() == "path"), None)
+    if path is None or urlparse(path).scheme not in ("", "file"):
+        return {}
+    found = {}
+    for place in glob.glob(local_path(path)):
+        inside = (os.path.join(folder, file) for folder, _, files in os.walk(place) for file in files)
+        for file in inside if os.path.isdir(place) else [place]:
+            try:
+                status = os.stat(file)
+            except OSError:
+                continue
+            if os.path.basename(file)[0] not in "._":
+                found[file] = status.st_size, status.st_mtime_ns
+    return found
