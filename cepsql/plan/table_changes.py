@@ -12,7 +12,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.analysis.running_calls import running_call, with_plain_argument
-from cepsql.catalog import ColumnDefinition
+from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
@@ -24,7 +24,7 @@ from cepsql.plan.changelogs import is_changelog
 from cepsql.plan.join_condition import equal_sides, only_side
 from cepsql.plan.join_order import relations, streams_first
 from cepsql.plan.markers import inline_ctes, join_kind
-from cepsql.plan.nodes import LabelledChanges, Node, RetractingGroups, Sql, TableJoin, Upserts
+from cepsql.plan.nodes import LabelledChanges, Node, RetractingGroups, Sql, TableJoin, Upserts, reads
 from cepsql.plan.over import named_item
 from cepsql.plan.rows_below import RowsBelow, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
@@ -62,6 +62,14 @@ def over_table_changes(root: Sql, place: Span) -> Sql:
 
     Raises NotSupportedError for what cannot be computed from changes.
     """
+    refreshed = [one for one in reads(root) if isinstance(one, Source) and one.refresh is not None]
+    if refreshed:
+        # A deletion would not find the row that an earlier reading gave.
+        raise NotSupportedError(
+            f"{refreshed[0].name} with REFRESH EVERY beside a table that changes is not supported",
+            place,
+            "let its changes come as a stream with a PRIMARY KEY",
+        )
     flat = inline_views(root)
     assert isinstance(flat, Sql)
     resolved = resolve(inline_ctes(flat.query), lambda table: flat.inputs[table_name(table)].properties)

@@ -18,7 +18,9 @@ def progress_data(progress: "Progress") -> dict:
 def added(before: dict, progress: dict) -> dict:
     """Return progress with what was counted before its query was started last, and its checkpoint does not know.
 
-    >>> added({"matches": 5, "seconds": 2.5, "sink_retries": 1}, {"matches": 6, "seconds": 0.5, "sink_retries": 0})
-    {'matches': 6, 'seconds': 3.0, 'sink_retries': 1}
+    >>> none = dict.fromkeys(SINCE_START, 0)
+    >>> both = added(none | {"matches": 5, "seconds": 2.5}, none | {"matches": 6, "seconds": 0.5})
+    >>> both["matches"], both["seconds"]
+    (6, 3.0)
     """
     return progress | {name: before.get(name, 0) + progress[name] for name in SINCE_START}
