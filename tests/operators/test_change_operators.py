@@ -102,7 +102,7 @@ def table_of(rows, names) -> Counter:
     return Counter(tuple(repr(canonical(row[name])) for name in names) for row in rows)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(upserts(st.integers(0, 8)))
 def test_any_order_within_the_delay_makes_the_same_table(batches):
     running, seen, table, names = Running(Upserts(UPSERTS, True), ROW, delay=8), [], Counter(), ("k0", "v0", "v1")
@@ -116,7 +116,7 @@ def test_any_order_within_the_delay_makes_the_same_table(batches):
         assert not changes or before != table
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(upserts(st.just(0)))
 def test_without_event_time_the_later_batch_counts(batches):
     running, seen, table = Running(Upserts(UPSERTS, False), ROW), [], Counter()
@@ -127,7 +127,7 @@ def test_without_event_time_the_later_batch_counts(batches):
     assert running.counts["outdated"] == 0
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(upserts(st.integers(0, 30)), st.integers(0, 6))
 def test_what_is_older_than_the_watermark_never_brings_a_deleted_row_back(batches, delay):
     running, table, outdated = Running(Upserts(UPSERTS, True), ROW, delay=delay), Counter(), 0
@@ -204,7 +204,7 @@ def group_values(rows) -> tuple:
     )  # fmt: skip
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(
     changes(
         {
@@ -237,7 +237,7 @@ def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
         assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in found.items()}
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 @given(
     st.lists(
         st.lists(
@@ -306,7 +306,7 @@ def joined(left, right, kind) -> list[tuple]:
     return found
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75))
 @given(changes(SIDE_ROWS), changes(SIDE_ROWS), st.sampled_from(list(JoinKind)))
 def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind):
     running = Running(TableJoin(SIDE_LAYOUT, SIDE_LAYOUT, kind, (COLUMN, COLUMN)), SIDE, SIDE)

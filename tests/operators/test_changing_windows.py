@@ -50,7 +50,7 @@ def apply(result: dict[tuple, list], rows: list[dict]) -> None:
             result[tuple(group)] = sorted(held)
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75))
 @given(
     inputs(),
     st.integers(0, 6),

@@ -104,7 +104,7 @@ def asked(text: str | None, one: dict, other: dict) -> bool:
     return text is None or one["v0"] % 3 != other["m"] % 3
 
 
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(250))
 @given(batches(), RANGES, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(JoinKind), CONDITIONS)
 def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
     low, high = limits

@@ -40,7 +40,7 @@ OPERATORS = st.one_of(
 )
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(inputs(), st.integers(0, 6), OPERATORS)
 def test_every_window_comes_once_and_whole(batches, delay, operator):
     used = sorted(used_rows(batches, delay), key=place)

@@ -67,7 +67,7 @@ def totals_by_hand(rows: list[dict]) -> tuple:
     return (len(rows), len(known), *numbers, rows[0]["v0"], texts[-1] if texts else None)
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75))
 @given(inputs(), st.integers(0, 6), WINDOWS)
 def test_every_group_comes_once_with_its_totals(batches, delay, windows):
     operator = WindowTotals(LAYOUT, windows, CALLS, TYPES)

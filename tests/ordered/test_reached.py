@@ -62,7 +62,7 @@ def test_heartbeats_go_on_from_where_the_producers_are():
     assert greatest(given, *beats, [Told({"a": 3})]) == [BEGINNING] * 3 + [IDLE] * 2 + [3]
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(
     st.lists(
         st.tuples(st.dictionaries(st.sampled_from("abc"), st.integers(0, 9)), st.none() | st.integers(0, 40)),

@@ -99,7 +99,7 @@ def by_python(table: pa.Table, order) -> tuple[list[int], list[int]]:
     return result, starts
 
 
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(125))
 @given(cases())
 def test_sort_equals_python(case):
     table, order = case
@@ -109,7 +109,7 @@ def test_sort_equals_python(case):
     assert (rows["m"].to_pylist(), starts.tolist()) == by_python(table, order)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(cases(), st.randoms())
 def test_order_in_a_partition_does_not_depend_on_arrival(case, random):
     table, order = case

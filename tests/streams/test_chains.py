@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from chance import everyday
 from test_equals_batch import disordered, events
 
 import cepsql
@@ -106,7 +107,7 @@ SEEDS = {
 ONE_STREAM = ("three patterns", "windows")
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", everyday(QUERIES))
 def test_stream_equals_batch(name, spark):
     engine = cepsql.connect(spark)
     for seed in itertools.count(SEEDS[name]):

@@ -4,6 +4,7 @@ import decimal
 import itertools
 
 import pytest
+from chance import everyday
 from test_equals_batch import TYPES, disordered, events
 
 import cepsql
@@ -79,7 +80,7 @@ QUERIES |= {
 }
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", everyday(QUERIES))
 def test_stream_equals_table(name, spark):
     query, engine = QUERIES[name], cepsql.connect(spark)
     for seed in itertools.count(len(query)):

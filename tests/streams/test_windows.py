@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 
 import pytest
+from chance import everyday
 from test_equals_batch import STREAM, TYPES, disordered, events
 
 import cepsql
@@ -148,7 +149,7 @@ def local_zone(spark):
     spark.conf.set("spark.sql.session.timeZone", before)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", everyday(QUERIES))
 def test_stream_equals_table(name, spark, local_zone):
     query, engine = QUERIES[name], cepsql.connect(spark)
     for seed in itertools.count(len(query)):
