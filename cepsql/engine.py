@@ -328,6 +328,7 @@ class Engine:
 
     def keep(self, standing: "StandingQuery") -> None:
         """Remember a standing query, to stop it when the engine is closed."""
+        self._standing = [known for known in self._standing if known.status == "running"]
         self._standing.append(standing)
 
     def cancel(self) -> None:

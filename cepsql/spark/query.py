@@ -253,6 +253,7 @@ class StandingQuery:
             if self._options.refresh is not None:
                 self._options.refresh.end()
             discard(self._checkpoint)
+            self._sink.detach()
             self._done.set()
 
     def _start_spark(self) -> None:

@@ -75,7 +75,7 @@ def timestamp_of(micros: str, kind: DataType) -> str:
     """Return the SQL of the event time of a type, TIMESTAMP or TIMESTAMP_NTZ, that the stage has as microseconds."""
     if isinstance(kind, TimestampType):
         return f"timestamp_micros({micros})"
-    return f"TIMESTAMP_NTZ '1970-01-01 00:00:00' + {micros} * INTERVAL '0.000001' SECOND"
+    return f"TIMESTAMP_NTZ '1970-01-01 00:00:00' + ({micros}) * INTERVAL '0.000001' SECOND"
 
 
 def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:

@@ -11,6 +11,19 @@ from cepsql.spark.arrow import to_arrow
 from cepsql.spark.row_limit import RowLimit
 
 
+class _Handover:
+    """What Spark calls with each micro-batch. Java and Python would hold each other through it for ever: Java's query
+    has this object, and what it calls has Java's query."""
+
+    def __init__(self, take: Callable[[DataFrame, int], None]):
+        self.take: Callable[[DataFrame, int], None] | None = take
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        if self.take is None:
+            raise OperationalError("the query has ended")
+        self.take(frame, batch)
+
+
 class BatchSink:
     """Gets each micro-batch in this process. One may come again after a failure, with the same number and rows.
 
@@ -36,6 +49,7 @@ class BatchSink:
         self.rebuilding = False
         self.begun: int | None = None
         self._ending = False
+        self._handovers: list[_Handover] = []
 
     def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
         """Return the writer with this sink set; `after` is called with the number of each batch after its rows."""
@@ -54,7 +68,14 @@ class BatchSink:
                 raise
             after(batch)
 
-        return writer.foreachBatch(take)
+        self._handovers.append(_Handover(take))
+        return writer.foreachBatch(self._handovers[-1])
+
+    def detach(self) -> None:
+        """Let go of what Spark calls: the query has ended."""
+        for handover in self._handovers:
+            handover.take = None
+        self._handovers.clear()
 
     def accept(self, frame: DataFrame, batch: int) -> int:
         """Hand a micro-batch over and return how many rows that were.

@@ -1,8 +1,10 @@
 """Standing queries as a program sees them: LIMIT, what a callback raises, what is held, and what newcomers are told."""
 
 import datetime
+import gc
 import json
 import time
+import weakref
 
 import pytest
 
@@ -159,3 +161,20 @@ def test_windows_of_spark_are_not_told_of_heartbeats(spark):
     with pytest.raises(NotSupportedError, match="HEARTBEAT of s does not reach the windows"):
         engine.query(windows.format("ROLLUP (timestamp), ")).start()
     engine.query(windows.format("")).start().stop()
+
+
+def test_what_has_ended_is_let_go(spark, tmp_path):
+    (tmp_path / "1.csv").write_text("a,2026-01-01 00:00:00\n")
+    engine = connect(spark)
+    engine.sql(
+        "CREATE STREAM s (k STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts) "
+        f"USING csv OPTIONS (path '{tmp_path}', maxFilesPerTrigger '1')"
+    )
+    query = engine.query("SELECT k, COUNT(*) AS n FROM s GROUP BY k, window(ts, '1 minute')")
+    first, second = (query.start(drain=True) for _ in range(2))
+    assert first.await_(60) and second.await_(60)
+    ended = weakref.ref(first)
+    del first
+    query.start(drain=True).await_(60)
+    gc.collect()
+    assert ended() is None

@@ -70,7 +70,7 @@ def test_a_table_that_changes(running, caplog):
         assert place_of(standing, found, folder, "a", "a longer hall") == ["a longer hall"]
         assert standing.progress.refresh_failures == 0
         (folder / "places").rename(folder / "gone")
-        for _ in range(40):
+        for _ in range(240):
             if standing.progress.refresh_failures:
                 break
             time.sleep(0.25)
@@ -114,7 +114,7 @@ def test_a_database_that_is_down(running, spark):
         with pytest.raises(Exception, match="connect to the database"):
             spark.read.jdbc(f"{database};shutdown=true", "places")
         (folder / "db").rename(folder / "gone")
-        for _ in range(40):
+        for _ in range(240):
             if standing.progress.refresh_failures:
                 break
             time.sleep(0.25)
