@@ -248,13 +248,19 @@ class StandingQuery:
                 self._error = self._translated(exception)
         finally:
             self._sink.close()
-            if self._stopping.is_set() and not self._query.isActive:
-                drop_planned(Path(self._checkpoint.spark), self._sink.begun, self._found_planned)
+            self._drop_planned()
             if self._options.refresh is not None:
                 self._options.refresh.end()
             discard(self._checkpoint)
             self._sink.detach()
             self._done.set()
+
+    def _drop_planned(self) -> None:
+        """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
+        lock = self._checkpoint.lock
+        if self._stopping.is_set() and not self._query.isActive:
+            with contextlib.suppress(OperationalError), contextlib.nullcontext() if lock is None else lock.held():
+                drop_planned(Path(self._checkpoint.spark), self._sink.begun, self._found_planned)
 
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
