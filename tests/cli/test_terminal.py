@@ -113,11 +113,11 @@ def ten_thousand_rows_a_second_leave_the_prompt_whole(shell) -> None:
 
 
 def a_query_in_the_background_fails(shell) -> None:
-    say(shell, "CREATE QUERY failing AS SELECT raise_error('the ' || value || 'rd') AS x FROM beats WHERE value = 3;")
+    say(shell, "CREATE QUERY failing AS SELECT raise_error('the ' || value || 'th') AS x FROM beats WHERE value = 50;")
     say(shell, "START QUERY failing;")
     shell.expect("query failing runs in this process")
     shell.type("SELECT 'typed wh")
-    shell.expect(r"query failing failed: .*the 3rd.*\\errverbose shows the rest")
+    shell.expect(r"query failing failed: .*the 50th.*\\errverbose shows the rest")
     say(shell, "ile it failed' AS done;")
     shell.expect(r"done\s+-+\s+typed while it failed")
     say(shell, "STOP QUERY failing; DROP QUERY failing;")

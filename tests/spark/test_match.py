@@ -74,7 +74,7 @@ def events(folder, streaming):
 
 
 def add(folder, number):
-    part = folder / f"{number}.part"
+    part = folder / f".{number}.csv"
     part.write_text(text(BATCHES[number]))
     # Spark takes files in the order of their times, and these are written in the same millisecond.
     os.utime(part, (1_000_000_000 + number, 1_000_000_000 + number))

@@ -35,7 +35,7 @@ def write(folder, number, draw, start):
         price = draw.choice([round(draw.random() * 100, 2)] * 9 + ["", "many"])
         lines.append(f"{draw.choice('xyz')},{seconds},{price},{draw.choice(['a', 'b', 'c', 'd', 'e', ''])},2026-01-01")
     lines += ["z,1", ",5,5,a,", f"x,{start},1,a,soon"]
-    path = folder / f"{number}.part"
+    path = folder / f".{number}.part"
     path.write_text("\n".join(lines) + "\n")
     os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
     path.rename(folder / f"{number}.csv")
