@@ -8,6 +8,7 @@ from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.positions import span_of
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.statements import EmitClause
+from cepsql.ordered.operator import Change
 
 CLOSE, CHANGES, EVERY = "close", "changes", "every"
 
@@ -17,6 +18,13 @@ OPERATION = "op"
 INSERT, DELETE, UPDATE_BEFORE, UPDATE_AFTER = "+I", "-D", "-U", "+U"
 """Values of OPERATION: a new row, one that is gone, one that changed as it was, and as it is."""
 
+OPERATIONS = {
+    Change.INSERT: INSERT,
+    Change.DELETE: DELETE,
+    Change.UPDATE_BEFORE: UPDATE_BEFORE,
+    Change.UPDATE_AFTER: UPDATE_AFTER,
+}
+"""The value of OPERATION for what an output row of an operator does."""
 
 GONE, THERE = (DELETE, UPDATE_BEFORE), (INSERT, UPDATE_AFTER)
 """Those whose row is in the result no more, and those whose row is in it from then on."""

@@ -4,6 +4,7 @@ import re
 
 from sqlglot import exp
 
+from cepsql.analysis.positions import span_of
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.guard import guarded
 
@@ -56,6 +57,21 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
         span,
         "for example INTERVAL '15' MINUTES; units from microseconds to weeks",
     )
+
+
+def interval_of_seconds(expression: exp.Expr | None, default: Span, wrong: str, hint: str) -> int | None:
+    """Return the microseconds of an interval of a second or more, None for none.
+
+    Raises ProgrammingError, which says what is `wrong`, for a shorter one; `default` is where it stands if it does not
+    know itself.
+    """
+    if expression is None:
+        return None
+    span = span_of(expression, default)
+    micros = interval_micros(expression, span)
+    if micros < _UNITS["SECOND"]:
+        raise ProgrammingError(wrong, span, hint)
+    return micros
 
 
 def interval_type(interval: exp.Interval) -> str:

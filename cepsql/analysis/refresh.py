@@ -1,11 +1,7 @@
 """The REFRESH EVERY clause of a table's definition."""
 
-from cepsql.analysis.intervals import interval_micros
-from cepsql.analysis.positions import span_of
-from cepsql.errors import ProgrammingError
+from cepsql.analysis.intervals import interval_of_seconds
 from cepsql.language.statements import CreateSource
-
-_SECOND = 1_000_000
 
 
 def defined_refresh(create: CreateSource) -> int | None:
@@ -13,10 +9,5 @@ def defined_refresh(create: CreateSource) -> int | None:
 
     Raises ProgrammingError for anything but an interval of a second or more.
     """
-    if create.refresh is None:
-        return None
-    span = span_of(create.refresh, create.name.span)
-    micros = interval_micros(create.refresh, span)
-    if micros < _SECOND:
-        raise ProgrammingError("a table is read again every second at most", span, "REFRESH EVERY INTERVAL '1' MINUTE")
-    return micros
+    wrong, hint = "a table is read again every second at most", "REFRESH EVERY INTERVAL '1' MINUTE"
+    return interval_of_seconds(create.refresh, create.name.span, wrong, hint)

@@ -1,12 +1,13 @@
 """Window functions over all rows of a key so far, which an operator computes itself as it goes on."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from cepsql.analysis.frames import call_name
 from cepsql.analysis.positions import span_of
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.operators.running import RunningCall
 
 _OF_ROWS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
@@ -58,6 +59,15 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
     reads.set("this", take(argument))
     copy.set("this", exp.IgnoreNulls(this=reads) if nulls is exp.IgnoreNulls else reads)
     return copy
+
+
+def running_aggregate(name: str, call: exp.Expr, take: Take, place: Span) -> RunningCall | None:
+    """Return what an operator computes for an aggregate of all rows of a group so far, None if it cannot go on."""
+    try:
+        plain = with_plain_argument(exp.Window(this=call), take, place)
+    except Error:
+        return None
+    return replace(running_call(name, plain, lambda column: column), rows=True)
 
 
 def running_call(name: str, call: exp.Window, columns: Callable[[str], str]) -> RunningCall:

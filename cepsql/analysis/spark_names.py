@@ -6,10 +6,9 @@ from sqlglot import exp
 
 from cepsql.analysis.plain_sql import without_tables
 from cepsql.analysis.resolve import SPOKEN
+from cepsql.analysis.window_calls import is_window_call
 from cepsql.language.spark_sql import SparkSql
 from cepsql.language.tokens import DIALECT
-
-_WINDOWS = ("window", "session_window")
 
 
 def spark_name(expression: exp.Expr) -> str:
@@ -42,7 +41,7 @@ class _Names(SparkSql.Generator):
 
     def anonymous_name(self, expression: exp.Anonymous) -> str:
         name = expression.name.lower()
-        return name if name in _WINDOWS else self.func(name, *expression.expressions)
+        return name if is_window_call(expression) else self.func(name, *expression.expressions)
 
     def binary(self, expression: exp.Binary, op: str) -> str:
         return f"({self.sql(expression, 'this')} {op} {self.sql(expression, 'expression')})"

@@ -2,14 +2,12 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import interval_micros, interval_of_seconds
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import CreateSource, Name, WatermarkClause
-
-_SECOND = 1_000_000
 
 
 def defined_watermark(create: CreateSource) -> Watermark | None:
@@ -34,11 +32,11 @@ def defined_watermark(create: CreateSource) -> Watermark | None:
     return Watermark(
         column.name,
         _delay(clause, column),
-        heartbeat=_seconds(clause.heartbeat, place, "a heartbeat is a second or more", beat),
+        heartbeat=interval_of_seconds(clause.heartbeat, place, "a heartbeat is a second or more", beat),
         ahead=_ahead(clause),
         reference=_row_expression(clause.reference, create, "AHEAD AT MOST ... OF", "OF received_at"),
         producer=None if clause.producer is None else _column(clause.producer, create).name,
-        idle=_seconds(clause.idle, place, "an idle timeout is a second or more", idle),
+        idle=interval_of_seconds(clause.idle, place, "an idle timeout is a second or more", idle),
         punctuation=_row_expression(clause.punctuation, create, "WITH PUNCTUATION WHEN", "WHEN kind = 'end of minute'"),
         late_alert=_share(clause.late_alert, place),
     )
@@ -85,17 +83,6 @@ def _ahead(clause: WatermarkClause) -> int | None:
     micros = interval_micros(clause.ahead, span)
     if micros < 0:
         raise ProgrammingError("AHEAD AT MOST takes no negative interval", span, "AHEAD AT MOST INTERVAL '1' HOUR")
-    return micros
-
-
-def _seconds(expression: exp.Expr | None, default: Span, wrong: str, hint: str) -> int | None:
-    """Return the microseconds of an interval that must be a second or more."""
-    if expression is None:
-        return None
-    span = span_of(expression, default)
-    micros = interval_micros(expression, span)
-    if micros < _SECOND:
-        raise ProgrammingError(wrong, span, hint)
     return micros
 
 

@@ -7,10 +7,10 @@ from sqlglot import exp
 
 from cepsql.analysis.emission import ON_CLOSE
 from cepsql.analysis.plain_sql import spoken_type, sql_of
-from cepsql.analysis.running_calls import Take, running_call, with_plain_argument
+from cepsql.analysis.running_calls import Take, running_aggregate
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import Span
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import Column, RowLayout
 from cepsql.scalar.types import BOOLEAN, DATE, FRACTIONS, INTEGERS, STRING, TIMESTAMPS, Type, is_decimal, parse_type
@@ -57,12 +57,8 @@ def totals(groups: WindowGroups) -> Totals | None:
 def _call(column: ColumnDefinition, call: exp.Expr, types: Mapping[str, str], take: Take) -> RunningCall | None:
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal) and not call.expressions:
         return RunningCall(column.name, "count")
-    try:
-        plain = with_plain_argument(exp.Window(this=call.copy()), take, Span(0, 0))
-    except NotSupportedError:
-        return None
-    found = replace(running_call(column.name, plain, lambda name: name), rows=True)
-    return found if _goes_on(found.function, _argument_type(call, types)) else None
+    found = running_aggregate(column.name, call.copy(), take, Span(0, 0))
+    return found if found is not None and _goes_on(found.function, _argument_type(call, types)) else None
 
 
 def _argument_type(call: exp.Expr, types: Mapping[str, str]) -> Type:

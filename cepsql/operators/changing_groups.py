@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.operators.changing_windows import CHANGE
+from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, RunningBatch, RunningCall
-from cepsql.ordered.operator import NEVER, Change, OrderedRows, Step
+from cepsql.ordered.operator import Change, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 
 EVER = 2**61
@@ -20,7 +21,7 @@ _KEPT = "groups"
 
 
 @dataclass(frozen=True)
-class ChangingGroups:
+class ChangingGroups(OneRelation):
     """Gives out what aggregates were and are, of each key whose rows of a micro-batch change one.
 
     Its stage has to let rows come at once. It remembers for each key, for ever, what each aggregate needs to go on.
@@ -37,17 +38,7 @@ class ChangingGroups:
     types: tuple[pa.DataType, ...]
 
     sections: ClassVar[dict[str, int]] = {_KEPT: 1}
-    counters: ClassVar[tuple[str, ...]] = ()
-    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
     hold = None
-    changing = False
-
-    @property
-    def sides(self) -> tuple[RowLayout, ...]:
-        return (self.layout,)
-
-    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        return np.full(len(held.pending), NEVER)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_KEPT)

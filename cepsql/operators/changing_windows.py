@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.operators.windows import windowed_rows
-from cepsql.ordered.columns import count_flags, integers
+from cepsql.ordered.columns import count_flags, flags, integers
 from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
 
@@ -122,7 +122,7 @@ class ChangingWindows:
         (ordered,) = rows
         if ordered is None or ordered.rows.num_rows == 0:
             return Step(pa.table({}), [None])
-        published = np.asarray(pc.fill_null(ordered.rows[_PUBLISHED], False).to_numpy(zero_copy_only=False), bool)
+        published = flags(ordered.rows[_PUBLISHED])
         plain = replace(ordered, rows=ordered.rows.drop_columns([_PUBLISHED, _DUE]))
         after = self.windows.of(ordered, np.arange(len(published)))
         over = after.over + self.lateness <= new if new != END_OF_TIME else np.ones(len(after.over), bool)

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.time_ranges import TimeRanges
 from cepsql.ordered.columns import integers, take_rows
-from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.per_key import NUMBER, read_numbers, write_numbers
 from cepsql.ordered.row_layout import BEGINNING, RowLayout
 
@@ -18,7 +19,7 @@ _KEPT = "kept"
 
 
 @dataclass(frozen=True)
-class Deduplicate:
+class Deduplicate(OneRelation):
     """Gives out the first row of each key, and leaves out the rows of the key less than `within` after it.
 
     The first row of a key that comes `within` or more after the last one given out is given out again. First means: in
@@ -36,17 +37,8 @@ class Deduplicate:
     within: int | None
 
     sections: ClassVar = {_KEPT: 1}
-    marks: tuple[dict[str, pa.DataType]] = ({},)
-    counters = ("duplicates",)
+    counters: ClassVar[tuple[str, ...]] = ("duplicates",)
     hold = 0
-    changing = False
-
-    @property
-    def sides(self) -> tuple[RowLayout, ...]:
-        return (self.layout,)
-
-    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        return np.full(len(held.pending), NEVER)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored, names = rows, sections.get(_KEPT), self.layout.key_names

@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from cepsql.errors import OperationalError
 from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities, labelled, net_rows, signs
+from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, as_decimals, mean_of, unscaled
 from cepsql.ordered.columns import integers, one_chunk, stack, take_rows
 from cepsql.ordered.keys import find_keys
-from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import RowLayout
 
@@ -43,7 +44,7 @@ class GroupCall:
 
 
 @dataclass(frozen=True)
-class RetractingGroups:
+class RetractingGroups(OneRelation):
     """Gives out what aggregates of each key's rows were before a micro-batch and are after it, where they changed.
 
     Rows are added and taken away, as KIND says. Its stage has to let rows come at once. It remembers the number of
@@ -62,21 +63,12 @@ class RetractingGroups:
     types: tuple[pa.DataType, ...]
     retracting: bool = True
 
-    counters: ClassVar[tuple[str, ...]] = ()
-    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
     hold = None
-    changing = True
-
-    @property
-    def sides(self) -> tuple[RowLayout, ...]:
-        return (self.layout,)
+    changing: ClassVar[bool] = True
 
     @property
     def sections(self) -> dict[str, int]:
         return {_GROUPS: 1, **{f"{_VALUES} {name}": 1 for name in self._columns}}
-
-    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        return np.full(len(held.pending), NEVER)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_GROUPS)

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
+from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.segments import Segments
 from cepsql.ordered.columns import integers, one_chunk, stack
 from cepsql.ordered.keys import find_keys, key_codes
-from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import RowLayout
 
@@ -42,7 +43,7 @@ class RunningCall:
 
 
 @dataclass(frozen=True)
-class Running:
+class Running(OneRelation):
     """Gives out each row with the values of functions over all rows of its key up to it.
 
     It remembers for each key, for ever, how many rows it had and what each function needs to go on. Values and their
@@ -58,17 +59,7 @@ class Running:
     types: tuple[pa.DataType, ...]
 
     sections: ClassVar[dict[str, int]] = {_KEPT: 1}
-    counters: ClassVar[tuple[str, ...]] = ()
-    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
     hold = 0
-    changing = False
-
-    @property
-    def sides(self) -> tuple[RowLayout, ...]:
-        return (self.layout,)
-
-    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        return np.full(len(held.pending), NEVER)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_KEPT)
@@ -90,12 +81,13 @@ class Remembered:
 
     def __init__(self, stored: pa.Table | None, names: list[str], keys: list[pa.Array], count: int):
         self._stored, self._count = stored, count
-        self._others = np.zeros(0, bool)
+        # The key of the batch that each remembered one is, -1 for none.
+        self._owner = np.zeros(0, np.int64)
         self._place: pa.Array = pa.nulls(count, pa.int64())
         if stored is not None and stored.num_rows:
             held = [one_chunk(stored[name]) for name in names]
             place = find_keys(held, stored.num_rows, keys, count) if names else np.zeros(1, np.int64)
-            self._others = place < 0
+            self._owner = place
             found = np.full(count, -1)
             found[place[place >= 0]] = np.flatnonzero(place >= 0)
             self._place = pa.array(found, mask=found < 0)
@@ -110,14 +102,16 @@ class Remembered:
         """Return the numbers that are remembered under a name, 0 for keys that are new."""
         return integers(self.column(name, pa.int64()).fill_null(0))
 
-    @property
-    def others(self) -> pa.Table | None:
-        """What is remembered of other keys; None for nothing."""
-        return self._stored.filter(pa.array(self._others)) if self._stored is not None and self._others.any() else None
+    def others(self, chosen: np.ndarray | None = None) -> pa.Table | None:
+        """Return what is remembered of other keys than those chosen, by default all of the batch; None for nothing."""
+        other = self._owner < 0
+        if chosen is not None:
+            other |= ~chosen[self._owner]
+        return self._stored.filter(pa.array(other)) if self._stored is not None and other.any() else None
 
-    def replaced_by(self, kept: pa.Table) -> pa.Table:
-        """Return what to remember, with `kept` for the keys of the batch."""
-        others = self.others
+    def replaced_by(self, kept: pa.Table, chosen: np.ndarray | None = None) -> pa.Table:
+        """Return what to remember, with `kept` for the keys chosen, by default all of the batch."""
+        others = self.others(chosen)
         return kept if others is None else stack([others, kept])
 
 

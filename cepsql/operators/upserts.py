@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepsql.operators.change_rows import IDENTITY, equal_values, identities, labelled
+from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered
-from cepsql.ordered.columns import integers, one_chunk, take_rows
+from cepsql.ordered.columns import flags, integers, take_rows
 from cepsql.ordered.operator import NEVER, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 
@@ -21,7 +21,7 @@ _ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class Upserts:
+class Upserts(OneRelation):
     """Gives out how each key's row changes: what it was before a micro-batch, and what it is after it.
 
     Of the rows of a key the last one counts, in the order of the layout, whatever order they come in: a row that is
@@ -39,21 +39,13 @@ class Upserts:
 
     sections: ClassVar[dict[str, int]] = {_ROWS: 1}
     counters: ClassVar[tuple[str, ...]] = ("outdated",)
-    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
     hold = None
-    changing = True
-
-    @property
-    def sides(self) -> tuple[RowLayout, ...]:
-        return (self.layout,)
+    changing: ClassVar[bool] = True
 
     @property
     def values(self) -> list[str]:
         """The columns that are set."""
         return [column.name for column in self.layout.values if column.name != GONE]
-
-    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        return np.full(len(held.pending), NEVER)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_ROWS)
@@ -69,8 +61,8 @@ class Upserts:
         least = np.where(there, integers(known.fill_null(0)), old if self.timed else -NEVER)
         outdated = integers(ordered.rows["t"]) < np.repeat(least, np.diff(ordered.starts))
         applied = integers(last["t"]) >= least
-        gone = _flags(last[GONE])
-        was_gone = _flags(before.column(GONE, pa.bool_()))
+        gone = flags(last[GONE])
+        was_gone = flags(before.column(GONE, pa.bool_()))
         had, has = there & ~was_gone, ~gone
         differs = np.zeros(count, bool)
         earlier = {}
@@ -82,19 +74,13 @@ class Upserts:
         output, changes = self._output(keys, earlier, last, leaves, comes)
         table = last.select([*names, "t", GONE, *self.values])
         table = table.set_column(len(names) + 1, GONE, pa.array(gone))
-        kept = self._merged(stored, table.filter(pa.array(applied)))
+        kept = before.replaced_by(table.filter(pa.array(applied)), applied)
         counts = {"outdated": int(np.count_nonzero(outdated))}
         return Step(output, [None], self._remaining(kept, new), counts, changes)
 
-    def _merged(self, stored: pa.Table | None, rows: pa.Table) -> pa.Table:
-        """Return what is remembered with rows in place of those of the same keys."""
-        names = self.layout.key_names
-        keys = [one_chunk(rows[name]) for name in names]
-        return Remembered(stored, names, keys, rows.num_rows).replaced_by(rows)
-
     def _remaining(self, stored: pa.Table, bound: int) -> dict[str, pa.Table]:
         """Return what to remember: without deletions that the bound has passed, which no row can undo any more."""
-        gone = _flags(stored[GONE])
+        gone = flags(stored[GONE])
         if gone.any():
             kept = ~gone
             if self.timed:
@@ -122,7 +108,3 @@ class Upserts:
             columns[name] = both.take(chosen)
         columns[IDENTITY] = identities([columns[name] for name in self.layout.key_names], len(places))
         return pa.table(columns), changes
-
-
-def _flags(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
-    return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), bool)

@@ -8,18 +8,19 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.changing_windows import Gaps, Places, Windows
+from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, RunningBatch, RunningCall, remembered_values
 from cepsql.operators.windows import END, START
-from cepsql.ordered.columns import integers, take_rows
+from cepsql.ordered.columns import compact, integers, one_chunk, take_rows
 from cepsql.ordered.keys import find_keys
-from cepsql.ordered.operator import NEVER, OrderedRows, Step
+from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
 
 _OPEN, _LAST, _OVER = "open", "last", "over"
 
 
 @dataclass(frozen=True)
-class WindowTotals:
+class WindowTotals(OneRelation):
     """Gives out the aggregates of the rows of a key and a window as soon as no row to come can belong to it.
 
     It remembers for each key and window that is not over what each aggregate needs to go on.
@@ -39,17 +40,7 @@ class WindowTotals:
     wraps: bool = False
 
     sections: ClassVar[dict[str, int]] = {_OPEN: 1}
-    counters: ClassVar[tuple[str, ...]] = ()
-    marks: ClassVar[tuple[Mapping[str, pa.DataType], ...]] = ({},)
     hold = 0
-    changing = False
-
-    @property
-    def sides(self) -> tuple[RowLayout, ...]:
-        return (self.layout,)
-
-    def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
-        return np.full(len(held.pending), NEVER)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_OPEN)
@@ -61,7 +52,7 @@ class WindowTotals:
             taken = self._grouped(ordered, places, stored)
             remembered = Remembered(stored, names, taken.keys, len(taken.end))
             parts.append(self._totals(taken, remembered, names))
-            stored = remembered.others
+            stored = remembered.others()
         if stored is not None and stored.num_rows:
             parts.append(stored)
         if not parts:
@@ -70,7 +61,7 @@ class WindowTotals:
         over = integers(every[_OVER])
         closed = np.flatnonzero(over <= new)
         left = every.filter(pa.array(over > new))
-        kept = {_OPEN: left.combine_chunks()} if left.num_rows else {}
+        kept = {_OPEN: compact(left)} if left.num_rows else {}
         return Step(self._output(every, closed, over), [None], kept, deadlines=over[over > new])
 
     def _grouped(self, ordered: OrderedRows, found: Places, stored: pa.Table | None) -> "_Grouped":
@@ -98,7 +89,7 @@ class WindowTotals:
         names = self.layout.key_names
         count = len(begins)
         opening = np.flatnonzero(np.concatenate([[True], np.diff(partition) != 0]))
-        held = [stored[name].combine_chunks() for name in names]
+        held = [one_chunk(stored[name]) for name in names]
         chosen = pa.array(opening)
         right = [key.take(chosen) for key in keys]
         place = find_keys(held, stored.num_rows, right, len(opening)) if names else np.zeros(stored.num_rows, np.int64)
@@ -121,7 +112,7 @@ class WindowTotals:
         """Return the values of the groups that are over, in the order in which they are."""
         if not len(closed):
             return pa.table({})
-        chosen = groups.take(pa.array(closed[np.argsort(over[closed], kind="stable")])).combine_chunks()
+        chosen = compact(groups.take(pa.array(closed[np.argsort(over[closed], kind="stable")])))
         columns = {name: chosen[name] for name in (*self.layout.key_names, START, END)}
         return pa.table(columns | remembered_values(self.calls, self.types, chosen))
 

@@ -91,6 +91,16 @@ def _plain(type_: pa.DataType) -> pa.DataType:
     return type_
 
 
+def flags(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    """Return a BOOLEAN column as a NumPy array in which NULL is false."""
+    return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), bool)
+
+
+def marked(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    """Return which rows a BOOLEAN column that the batch may have is true in."""
+    return flags(batch[name]) if name in batch.schema.names else np.zeros(batch.num_rows, bool)
+
+
 def count_flags(flags: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return how many rows of each partition flags mark; `starts` as of `cepsql.ordered.operator.OrderedRows`."""
     before = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])

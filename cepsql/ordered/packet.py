@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.columns import canonical, integers, one_chunk, plain_batch
+from cepsql.ordered.columns import canonical, flags, integers, marked, one_chunk, plain_batch
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.rejected import WHOLE, set_aside
 from cepsql.ordered.row_bytes import narrow, read_rows, write_rows
@@ -128,20 +128,20 @@ class _Task:
         self.greatest, self.heartbeat, self.ended = BEGINNING, BEGINNING, False
 
     def packets(self, piece: pa.RecordBatch) -> pa.RecordBatch:
-        marked = "bound" in piece.schema.names
-        if marked:
+        has_markers = "bound" in piece.schema.names
+        if has_markers:
             piece = self._take_markers(piece)
-        control = _flags(pc.greater_equal(piece["t"], END_OF_TIME))
+        control = flags(pc.greater_equal(piece["t"], END_OF_TIME))
         if control.any():
             piece = self._take_control(piece, control)
         bucket = integers(piece["bucket"])
-        malformed = _marked(piece, "malformed")
-        ahead = _marked(piece, "ahead") & ~malformed
+        malformed = marked(piece, "malformed")
+        ahead = marked(piece, "ahead") & ~malformed
         punctuation = np.zeros(len(bucket), bool)
         if "reached" in piece.schema.names:
-            punctuation = _flags(pc.is_valid(piece["reached"]))
-        timeless = _flags(pc.is_null(piece["t"])) & ~malformed & ~ahead & ~punctuation
-        tallies = [self._tally(bucket), *(self._tally(bucket[flags]) for flags in (malformed, timeless, ahead))]
+            punctuation = flags(pc.is_valid(piece["reached"]))
+        timeless = flags(pc.is_null(piece["t"])) & ~malformed & ~ahead & ~punctuation
+        tallies = [self._tally(bucket), *(self._tally(bucket[rows]) for rows in (malformed, timeless, ahead))]
         dropped, aside = malformed | timeless | ahead, [b""] * self.buckets
         if dropped.any():
             if WHOLE in piece.schema.names:
@@ -149,7 +149,7 @@ class _Task:
                 aside = self._sections(rejected, bucket[dropped])
             piece, bucket, punctuation = piece.filter(pa.array(~dropped)), bucket[~dropped], punctuation[~dropped]
         producers = _producers(piece)
-        if len(bucket) and not marked:
+        if len(bucket) and not has_markers:
             self.greatest = max(self.greatest, pc.max(_reached(piece)).as_py())
         tallies.append(self._tally(bucket[punctuation]))
         if punctuation.any():
@@ -173,7 +173,7 @@ class _Task:
         beyond = pc.greater_equal(piece["t"], heartbeat_time(_LAST_CLOCK))
         place = piece.schema.get_field_index("t")
         piece = piece.set_column(place, "t", pc.if_else(beyond, pa.scalar(None, pa.int64()), piece["t"]))
-        return piece.filter(pa.array(~control | _flags(beyond)))
+        return piece.filter(pa.array(~control | flags(beyond)))
 
     def _take_markers(self, piece: pa.RecordBatch) -> pa.RecordBatch:
         markers = piece["bound"].drop_null()
@@ -242,11 +242,6 @@ def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([one_chunk(c) for c in table.columns], schema=table.schema)
 
 
-def _marked(piece: pa.RecordBatch, name: str) -> np.ndarray:
-    """Return which rows a mark that the piece may have is set for."""
-    return _flags(piece[name]) if name in piece.schema.names else np.zeros(piece.num_rows, bool)
-
-
 def _reached(piece: pa.RecordBatch) -> pa.Array:
     """Return how far each row says that its input is."""
     return pc.coalesce(piece["reached"], piece["t"]) if "reached" in piece.schema.names else piece["t"]
@@ -259,10 +254,6 @@ def _producers(piece: pa.RecordBatch) -> bytes:
     told = pa.table([piece["producer"].cast(pa.string()), _reached(piece)], ["producer", "t"])
     (greatest,) = told.group_by("producer").aggregate([("t", "max")]).combine_chunks().to_batches()
     return bytes(write_rows(greatest.select(["producer", "t_max"])))
-
-
-def _flags(column: pa.Array) -> np.ndarray:
-    return column.fill_null(False).to_numpy(zero_copy_only=False)
 
 
 def _is_key(name: str) -> bool:

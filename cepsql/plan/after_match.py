@@ -9,12 +9,12 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.resolve import event_time, flat_name
+from cepsql.analysis.window_calls import is_window_call
 from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.islands import KEPT_AGGREGATES
 from cepsql.plan.markers import join_kind
 
-_WINDOWS = ("WINDOW", "SESSION_WINDOW")
 _KEEP_LEFT = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
 _KEEP_RIGHT = ("INNER", "CROSS", "RIGHT")
 
@@ -191,6 +191,6 @@ def _window_name(key: exp.Expr) -> str | None:
 
 
 def _is_window(key: exp.Expr, alias: str, time: Watermark) -> bool:
-    if _window_name(key) in _WINDOWS and key.expressions:
+    if is_window_call(key) and key.expressions:
         key = key.expressions[0]
     return isinstance(key, exp.Column) and key.table.lower() == alias and key.name.lower() == time.column.lower()

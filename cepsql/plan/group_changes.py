@@ -1,16 +1,14 @@
 """GROUP BY without a window, or DISTINCT, over a stream with EMIT CHANGES, becomes an ordered operator."""
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.group_changes import plan_group_changes
 from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.running_calls import running_call, with_plain_argument
+from cepsql.analysis.running_calls import running_aggregate
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import NotSupportedError, Span
 from cepsql.operators.running import RunningCall
 from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.nodes import ChangingGroups, Node, Sql
@@ -66,15 +64,11 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
 def _call(name: str, call: exp.Expr, columns: RowsBelow, place: Span) -> RunningCall:
     """Return what the operator computes for an aggregate."""
     place = span_of(call, place) or place
-    try:
-        plain = with_plain_argument(exp.Window(this=call.copy()), columns.take, place)
-        found = running_call(name, plain, lambda column: column)
-    except Error:
-        found = None
+    found = running_aggregate(name, call.copy(), columns.take, place)
     if found is None or found.function not in _FUNCTIONS or found.column is None:
         raise NotSupportedError(
             f"{sql_of(call)} of groups that change is not supported",
             place,
             "COUNT, SUM, AVG, MIN and MAX are, without DISTINCT; a window in GROUP BY takes every aggregate",
         )
-    return replace(found, rows=True)
+    return found

@@ -1,15 +1,23 @@
 """What the condition of a join of two streams asks: equal keys, times close to each other, and more."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.operators.interval_join import JoinKind
 from cepsql.plan.time_bound import missing_bounds, time_limits
 
 _FLEETING = (exp.Rand, exp.Randn, exp.Uuid, exp.Anonymous)
 _LONGEST = 2**58
+
+KINDS = {
+    "INNER": JoinKind.INNER, "CROSS": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT,
+    "FULL": JoinKind.FULL, "SEMI": JoinKind.SEMI, "LEFT SEMI": JoinKind.SEMI, "ANTI": JoinKind.ANTI,
+    "LEFT ANTI": JoinKind.ANTI,
+}  # fmt: skip
+"""What comes out of a join as it is written; of RIGHT with its sides swapped."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,27 @@ def only_side(part: exp.Expr, sides: Iterable[str]) -> str | None:
     if len(tables) != 1 or part.find(exp.Query, exp.Subquery, *_FLEETING):
         return None
     return next((side for side in sides if side in tables), None)
+
+
+def without_parts(parts: Iterable[exp.Expr], taken: Collection[exp.Expr]) -> list[exp.Expr]:
+    """Return the conditions that are not among those taken; equal ones are told apart."""
+    return [part for part in parts if not any(part is other for other in taken)]
+
+
+def meeting_keys(own: Sequence[Sequence[exp.Expr]], kind: JoinKind) -> list[tuple[exp.Expr, exp.Expr]]:
+    """Return keys of an outer join that are NULL, so that they meet nobody, in rows that fail what ON asks of their own
+    side alone."""
+    keys: list[tuple[exp.Expr, exp.Expr]] = []
+    if own[0]:
+        keys.append((true_if(own[0]), exp.true()))
+    if own[1] and kind == JoinKind.FULL:
+        keys.append((exp.true(), true_if(own[1])))
+    return keys
+
+
+def true_if(conditions: Iterable[exp.Expr]) -> exp.Case:
+    """Return an expression that is true where all conditions hold, and NULL elsewhere."""
+    return exp.case().when(exp.and_(*(part.copy() for part in conditions)), exp.true())
 
 
 def equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.Expr] | None:

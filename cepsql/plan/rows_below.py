@@ -70,9 +70,9 @@ class RowsBelow:
         return inner
 
 
-Hoist = Callable[[exp.Select, dict[str, Node], Span, bool], exp.Select]
-"""Returns what stands for a SELECT, over operators that it enters among the nodes; it is told the place of the SELECT,
-and whether that is the whole query."""
+Hoist = Callable[[exp.Select, dict[str, Node], Span, bool], exp.Select | None]
+"""Returns what stands for a SELECT, over operators that it enters among the nodes, None to leave it as it is; it is
+told the place of the SELECT, and whether that is the whole query."""
 
 
 Wanted = Callable[[exp.Select, Mapping[str, Node]], bool]
@@ -87,16 +87,23 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span) -> Sql:
     resolved = resolve(inline_ctes(below.query), lambda table: below.inputs[table_name(table)].properties)
     query, nodes = resolved.qualified, {flat_name(name): node for name, node in below.inputs.items()}
 
+    left: list[exp.Select] = []
+
     def find() -> exp.Select | None:
         for select in query.find_all(exp.Select):
-            if wanted(select, nodes) and any(n.properties.streaming for n in read_nodes(select, nodes).values()):
+            if any(select is one for one in left) or not wanted(select, nodes):
+                continue
+            if any(node.properties.streaming for node in read_nodes(select, nodes).values()):
                 return select
         return None
 
     found = False
     while (select := find()) is not None:
-        found = True
         outer = hoist(select, nodes, span_of(select, place) or place, select is query)
+        if outer is None:
+            left.append(select)
+            continue
+        found = True
         if select is query:
             query = outer
         else:

@@ -15,7 +15,15 @@ from cepsql.language.tokens import DIALECT
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, refuse_hidden, version_condition, versions_of
-from cepsql.plan.join_condition import JoinCondition, only_side, split_condition
+from cepsql.plan.join_condition import (
+    KINDS,
+    JoinCondition,
+    meeting_keys,
+    only_side,
+    split_condition,
+    true_if,
+    without_parts,
+)
 from cepsql.plan.join_order import relations, streams_first
 from cepsql.plan.markers import join_kind
 from cepsql.plan.nodes import LATER, AsOfJoin, IntervalJoin, Node, Sql, StreamJoin, missing_time
@@ -26,11 +34,6 @@ from cepsql.plan.semi_joins import with_semi_joins
 from cepsql.plan.time_bound import time_limits
 from cepsql.plan.window_bounds import with_window_bounds
 
-_KINDS = {
-    "INNER": JoinKind.INNER, "CROSS": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT,
-    "FULL": JoinKind.FULL, "SEMI": JoinKind.SEMI, "LEFT SEMI": JoinKind.SEMI, "ANTI": JoinKind.ANTI,
-    "LEFT ANTI": JoinKind.ANTI,
-}  # fmt: skip
 _KEEP_ROWS = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
 _NAME = "__join_"
 
@@ -160,14 +163,14 @@ class _Joining:
         items, joins = relations(self.select), self.select.args["joins"]
         joined, later = joins[0], joins[1:]
         place, spoken_kind = span_of(joined, self.place) or self.place, join_kind(joined)
-        if spoken_kind not in _KINDS:
+        if spoken_kind not in KINDS:
             raise NotSupportedError(f"{spoken_kind} JOIN of streams is not supported", place)
         parts = conjuncts(joined.args.get("on"))
         refuse_hidden(joined.args.get("on"), parts, place)
         if any(temporal_call(part) for part in parts):
             self._join_nearest(joined, later, place, given)
             return
-        kind, swapped = _KINDS[spoken_kind], spoken_kind == "RIGHT"
+        kind, swapped = KINDS[spoken_kind], spoken_kind == "RIGHT"
         first, second = (self._side(item, joined, place) for item in items[:2])
         left, right = (second, first) if swapped else (first, second)
         on = conjuncts(joined.args.get("on"))
@@ -179,7 +182,7 @@ class _Joining:
             # Rows without a partner fail the condition on both times.
             kind = JoinKind.INNER
         asked = on + pushed if kind == JoinKind.INNER else on
-        rest = _without(where, asked)
+        rest = without_parts(where, asked)
         left, right, condition = self._timed(left, right, asked, place)
         keys, pairs = list(condition.keys), condition.further
         if kind == JoinKind.INNER:
@@ -188,9 +191,9 @@ class _Joining:
         else:
             kept = [part for part in rest if plain_later and only_side(part, [left.alias]) is not None]
             if kind != JoinKind.FULL:
-                left, rest = left.where(kept), _without(rest, kept)
+                left, rest = left.where(kept), without_parts(rest, kept)
                 right = right.where(condition.own[1])
-            keys += _meeting(condition, kind)
+            keys += meeting_keys(condition.own, kind)
         conditions = tuple(_of_pair(part, left.alias, right.alias) for part in pairs)
         for part in conditions:
             check_pair_condition(part, place)
@@ -220,10 +223,10 @@ class _Joining:
         where = conjuncts(self.select.args["where"].this) if self.select.args.get("where") else []
         plain_later = all(join_kind(join) in _KEEP_ROWS for join in later)
         kept = [part for part in where if plain_later and only_side(part, [left.alias]) is not None]
-        rest = [*_without(where, kept), *condition.after]
+        rest = [*without_parts(where, kept), *condition.after]
         keys = list(condition.keys)
         if kind == "LEFT":
-            keys += [(_if(condition.own[0]), exp.true())] if condition.own[0] else []
+            keys += [(true_if(condition.own[0]), exp.true())] if condition.own[0] else []
         else:
             kept += condition.own[0]
         left = left.followed_by(condition.times[0]).where(kept)
@@ -368,11 +371,6 @@ class _Joining:
         return True
 
 
-def _without(parts: Iterable[exp.Expr], taken: Collection[exp.Expr]) -> list[exp.Expr]:
-    """Return the conditions that are not among those taken; equal ones are told apart."""
-    return [part for part in parts if not any(part is other for other in taken)]
-
-
 def _refuse_others(on: Iterable[exp.Expr], sides: set[str], place: Span) -> None:
     """Refuse an ON that reads a relation which is joined later, as a name without its table may after USING."""
     for part in on:
@@ -383,20 +381,6 @@ def _refuse_others(on: Iterable[exp.Expr], sides: set[str], place: Span) -> None
                 place,
                 "write the table before the name of each column",
             )
-
-
-def _meeting(condition: JoinCondition, kind: JoinKind) -> list[tuple[exp.Expr, exp.Expr]]:
-    """Return keys that are NULL, so that they meet nobody, in rows that fail what ON asks of their side alone."""
-    keys: list[tuple[exp.Expr, exp.Expr]] = []
-    if condition.own[0]:
-        keys.append((_if(condition.own[0]), exp.true()))
-    if condition.own[1] and kind == JoinKind.FULL:
-        keys.append((exp.true(), _if(condition.own[1])))
-    return keys
-
-
-def _if(conditions: Iterable[exp.Expr]) -> exp.Case:
-    return exp.case().when(exp.and_(*(part.copy() for part in conditions)), exp.true())
 
 
 def _check_times(left: _Side, right: _Side, place: Span) -> None:

@@ -11,9 +11,9 @@ from cepsql.analysis.plain_sql import conjuncts, spoken_type, sql_of, without_ta
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
-from cepsql.analysis.running_calls import running_call, with_plain_argument
+from cepsql.analysis.running_calls import running_aggregate
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import NotSupportedError, Span
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
@@ -21,7 +21,7 @@ from cepsql.operators.retracting_groups import GroupCall
 from cepsql.ordered.operator import Change
 from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.changelogs import is_changelog
-from cepsql.plan.join_condition import equal_sides, only_side
+from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.join_order import relations, streams_first
 from cepsql.plan.markers import inline_ctes, join_kind
 from cepsql.plan.nodes import LabelledChanges, Node, RetractingGroups, Sql, TableJoin, Upserts, reads
@@ -32,11 +32,6 @@ from cepsql.plan.semi_joins import with_semi_joins
 from cepsql.plan.window_groups import aggregates_of, over_groups, window_call
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
-_KINDS = {
-    "INNER": JoinKind.INNER, "CROSS": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT,
-    "FULL": JoinKind.FULL, "SEMI": JoinKind.SEMI, "LEFT SEMI": JoinKind.SEMI, "ANTI": JoinKind.ANTI,
-    "LEFT ANTI": JoinKind.ANTI,
-}  # fmt: skip
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
 _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
 """Joins that give each row of a table that changes by itself: where it stands before tables at rest, and after them."""
@@ -187,7 +182,7 @@ class _TableChanges:
         """Put an operator in place of the first two relations, which both change."""
         joined = select.args["joins"][0]
         kind, (left, right) = join_kind(joined), relations(select)[:2]
-        if kind not in _KINDS or joined.args.get("using") or joined.args.get("method"):
+        if kind not in KINDS or joined.args.get("using") or joined.args.get("method"):
             raise self._refused(joined, f"{' '.join(filter(None, (joined.method, kind)))} JOIN")
         swapped = kind == "RIGHT"
         if swapped:
@@ -195,8 +190,8 @@ class _TableChanges:
         on = conjuncts(joined.args.get("on"))
         where = conjuncts(select.args["where"].this) if select.args.get("where") else []
         plain = all(join_kind(join) in _WITH_TABLES for join in select.args["joins"][1:])
-        asked = [*on, *where] if _KINDS[kind] == JoinKind.INNER and plain else on
-        rest = [part for part in where if not any(part is one for one in asked)]
+        asked = [*on, *where] if KINDS[kind] == JoinKind.INNER and plain else on
+        rest = without_parts(where, asked)
         aliases = left.alias_or_name.lower(), right.alias_or_name.lower()
         keys, own, further = self._split(asked, aliases)
         if not keys:
@@ -205,7 +200,7 @@ class _TableChanges:
                 span_of(joined, self.place),
                 f"ON {aliases[0]}.key = {aliases[1]}.key",
             )
-        if _KINDS[kind] == JoinKind.INNER:
+        if KINDS[kind] == JoinKind.INNER:
             rest += further
         elif further:
             raise NotSupportedError(
@@ -214,17 +209,15 @@ class _TableChanges:
                 "an inner JOIN takes further conditions",
             )
         filters: list[list[exp.Expr]] = [[], []]
-        inner = _KINDS[kind] == JoinKind.INNER
+        inner = KINDS[kind] == JoinKind.INNER
         filters[0] += own[0] if inner else []
-        filters[1] += own[1] if _KINDS[kind] != JoinKind.FULL else []
-        if own[0] and not inner:
-            keys.append((_if(own[0]), exp.true()))
-        if own[1] and _KINDS[kind] == JoinKind.FULL:
-            keys.append((exp.true(), _if(own[1])))
+        filters[1] += own[1] if KINDS[kind] != JoinKind.FULL else []
+        if not inner:
+            keys += meeting_keys(own, KINDS[kind])
         select = select.copy()
         select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
         del select.args["joins"][0]
-        return self._over_join(select, (left, right), keys, filters, _KINDS[kind])
+        return self._over_join(select, (left, right), keys, filters, KINDS[kind])
 
     def _over_join(
         self,
@@ -280,13 +273,7 @@ class _TableChanges:
     def _changing(self, select: exp.Select) -> Sql:
         """Return a SELECT over one relation that changes, with its hidden columns."""
         copy = select.copy()
-        item = next((item for item in relations(copy) if self._reads_stream(item)), None)
-        if item is None:
-            raise NotSupportedError(
-                "UNION ALL of a table that changes with rows that never do is not supported",
-                span_of(select, self.place),
-                "give both a PRIMARY KEY",
-            )
+        item = next(item for item in relations(copy) if self._reads_stream(item))
         self._check_uses(copy, item)
         alias = item.alias_or_name
         needed = {c.name.lower() for c in copy.find_all(exp.Column) if c.table.lower() == alias.lower()}
@@ -347,11 +334,7 @@ class _TableChanges:
         if distinct:
             inner = next(plain.find_all(exp.Distinct))
             inner.replace(inner.expressions[0])
-        try:
-            window = with_plain_argument(exp.Window(this=plain), columns.take, place)
-            found = running_call(name, window, lambda column: column)
-        except Error:
-            found = None
+        found = running_aggregate(name, plain, columns.take, place)
         if found is None or found.function not in _FUNCTIONS or found.column is None:
             raise NotSupportedError(
                 f"{sql_of(without_tables(call))} of groups of a table that changes is not supported",
@@ -412,7 +395,3 @@ def _named_branch(query: exp.Query) -> exp.Query:
     assert isinstance(query, exp.Select)
     query.set("expressions", [exp.alias_(e.unalias().copy(), f"__{i}") for i, e in enumerate(query.expressions)])
     return query
-
-
-def _if(conditions: Iterable[exp.Expr]) -> exp.Case:
-    return exp.case().when(exp.and_(*(part.copy() for part in conditions)), exp.true())

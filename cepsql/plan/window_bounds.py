@@ -2,9 +2,8 @@
 
 from sqlglot import exp
 
+from cepsql.analysis.window_calls import is_window_call
 from cepsql.plan.join_order import relations
-
-_WINDOWS = ("WINDOW", "SESSION_WINDOW")
 
 
 def with_window_bounds(select: exp.Select) -> exp.Select:
@@ -21,7 +20,7 @@ def with_window_bounds(select: exp.Select) -> exp.Select:
 
 
 def _give_bounds(select: exp.Select, inner: exp.Select, alias: str) -> None:
-    windows = {item.alias_or_name.lower(): _window(item, inner) for item in inner.expressions}
+    windows = {item.alias_or_name.lower(): _window(item) for item in inner.expressions}
     added: dict[str, exp.Expr] = {}
     for dot in list(select.find_all(exp.Dot)):
         column, bound = dot.this, dot.expression.name.lower()
@@ -40,19 +39,7 @@ def _give_bounds(select: exp.Select, inner: exp.Select, alias: str) -> None:
     inner.set("expressions", [*given, *inner.expressions])
 
 
-def _window(item: exp.Expr, inner: exp.Select) -> exp.Expr | None:
+def _window(item: exp.Expr) -> exp.Expr | None:
     """Return the call of the window that an item of a SELECT is, None for other items."""
     value = item.unalias().unnest()
-    if _is_call(value):
-        return value
-    if isinstance(value, exp.Column) and not value.table and value.name.upper() in _WINDOWS:
-        keys = [key.unnest() for key in inner.args["group"].expressions]
-        call = next((key for key in keys if _is_call(key) and key.name.upper() == value.name.upper()), None)
-        if call is not None:
-            value.replace(call.copy())
-        return call
-    return None
-
-
-def _is_call(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.upper() in _WINDOWS
+    return value if is_window_call(value) else None

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-_WINDOWS = ("window", "session_window")
+from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
 
 
 def with_window_column(query: exp.Query) -> exp.Query:
@@ -13,10 +13,10 @@ def with_window_column(query: exp.Query) -> exp.Query:
     copy = query.copy()
     for select in list(copy.find_all(exp.Select)):
         group = select.args.get("group")
-        calls = {call.name.lower(): call for call in (group.expressions if group is not None else ()) if _is_call(call)}
         # A column of that name in GROUP BY is one of the rows.
         if group is None or any(map(_is_window_column, group.expressions)):
             continue
+        calls = {call.name.lower(): call for call in group.expressions if is_window_call(call)}
         parts = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
         for column in [column for part in parts for column in part.find_all(exp.Column)]:
             if not (_is_window_column(column) and column.name.lower() in calls and column.parent_select is select):
@@ -29,8 +29,4 @@ def with_window_column(query: exp.Query) -> exp.Query:
 
 
 def _is_window_column(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column) and not node.table and node.name.lower() in _WINDOWS
-
-
-def _is_call(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() in _WINDOWS
+    return isinstance(node, exp.Column) and not node.table and node.name.lower() in WINDOW_CALLS

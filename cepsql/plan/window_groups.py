@@ -14,6 +14,7 @@ from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.plain_sql import spoken_type
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, flatten_names
+from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.analysis.window_groups import GivenWindow, Instants, Window, plan_window, plan_window_groups
 from cepsql.analysis.window_sql import windowed_query
 from cepsql.catalog import ColumnDefinition
@@ -34,7 +35,6 @@ from cepsql.plan.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
 from cepsql.plan.stream_join import joins_streams
 
-_WINDOWS = ("WINDOW", "SESSION_WINDOW")
 _BOUNDS = (START, END, TIME)
 _ASSIGNED = "__assigned"
 """The table of the bounds of a window that WINDOW (...) gave, where the operator tells it."""
@@ -86,11 +86,21 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
         call = _window_key(select)
         if call is None:
             return _is_windowed(checked, select, nodes)
-        if calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None:
-            return True
-        return not _is_below_join(select, nodes) and _is_made(checked, select, nodes, place)
+        return calendar(call) or not _is_below_join(select, nodes)
 
-    return hoist_selects(below, wanted, partial(_hoisted, END, checked), place)
+    def calendar(call: exp.Anonymous) -> bool:
+        return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None
+
+    def hoist(select: exp.Select, nodes: dict[str, Node], where: Span, whole: bool) -> exp.Select | None:
+        call = _window_key(select)
+        try:
+            return _hoisted(END, checked, select, nodes, where, whole)
+        except NotSupportedError:
+            if call is None or calendar(call):
+                raise
+            return None
+
+    return hoist_selects(below, wanted, hoist, place)
 
 
 def _is_below_join(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
@@ -99,15 +109,6 @@ def _is_below_join(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
     while around is not None and not joins_streams(around, streams):
         around = around.parent_select
     return around is not None
-
-
-def _is_made(checked: Checked, select: exp.Select, nodes: Mapping[str, Node], place: Span) -> bool:
-    """Tell whether an operator makes the groups of a SELECT."""
-    try:
-        _hoisted(END, checked, select, dict(nodes), place, whole=False)
-    except NotSupportedError:
-        return False
-    return True
 
 
 def _in_views(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
@@ -192,7 +193,7 @@ def window_call(node: exp.Expr) -> exp.Anonymous | None:
     node = node.unnest()
     if isinstance(node, exp.Dot):
         node = node.this.unnest()
-    if isinstance(node, exp.Anonymous) and node.name.upper() in _WINDOWS and len(node.expressions) > 1:
+    if is_window_call(node) and len(node.expressions) > 1:
         return node
     return None
 
@@ -201,7 +202,7 @@ def _is_bound(node: exp.Expr) -> bool:
     """Tell whether an expression is a bound of the window in GROUP BY, such as window.end."""
     if not isinstance(node, exp.Column):
         return False
-    return node.table == _ASSIGNED or (node.table.upper() in _WINDOWS and node.name.lower() in ("start", "end"))
+    return node.table == _ASSIGNED or (node.table.lower() in WINDOW_CALLS and node.name.lower() in ("start", "end"))
 
 
 def _hoisted(

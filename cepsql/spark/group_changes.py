@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ByteType, StructField, StructType
 
 from cepsql.analysis.canonical import digest
@@ -11,10 +10,9 @@ from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.group_changes import GroupChanges
 from cepsql.operators.changing_groups import EVER, ChangingGroups
 from cepsql.operators.changing_windows import CHANGE
-from cepsql.ordered.columns import plain_schema
 from cepsql.plan.identity import describe_group_changes
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.over import running_type
+from cepsql.spark.over import running_fields
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.source import quoted
 from cepsql.spark.stage import Feed, run_stage, stage_rows
@@ -28,9 +26,9 @@ def group_changes(feeds: Sequence[Feed], groups: GroupChanges, observation: str,
     """Return what groups of streams were and are, with each micro-batch that changes them."""
     frame = feeds[0].frame
     rows = frame.selectExpr(*layout_columns(frame, groups.layout))
-    given = [StructField(call.name, running_type(call, rows)) for _, call in groups.calls]
-    types = plain_schema(to_arrow_schema(StructType(given), timezone="UTC")).types
-    operator = ChangingGroups(groups.layout, tuple(call for _, call in groups.calls), tuple(types))
+    calls = tuple(call for _, call in groups.calls)
+    given, types = running_fields(calls, rows)
+    operator = ChangingGroups(groups.layout, calls, types)
     identity = digest([STATE_VERSION, describe_group_changes(groups)])[:16]
     stage = run_stage(operator, feeds, identity, observation, buckets, EVER)
     keys = [field for field in rows.schema.fields if field.name.startswith("k")]

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
 from cepsql.catalog import Relation, Source
 from cepsql.errors import OperationalError
-from cepsql.ordered.columns import plain_batch, stack
+from cepsql.ordered.columns import marked, plain_batch, stack
 from cepsql.ordered.late_file import late_rows, write_file
 from cepsql.ordered.rejected import set_aside
 from cepsql.spark.checkpoint_files import last_committed
@@ -120,7 +119,7 @@ def _divert(files: LateFiles, marks: tuple[str, ...], batches: Iterator[pa.Recor
         write_rejected(files, rejected, f"partition-{_task().partitionId()}-{pieces}")
 
     for batch in batches:
-        malformed, ahead = (_flags(batch, mark) for mark in (MALFORMED, AHEAD))
+        malformed, ahead = (marked(batch, mark) for mark in (MALFORMED, AHEAD))
         dropped = malformed | ahead
         if dropped.any():
             wrong = plain_batch(batch.select([WHOLE]).filter(pa.array(dropped)))
@@ -132,9 +131,3 @@ def _divert(files: LateFiles, marks: tuple[str, ...], batches: Iterator[pa.Recor
             found, pieces = [], pieces + 1
     if found:
         write()
-
-
-def _flags(batch: pa.RecordBatch, mark: str) -> np.ndarray:
-    if mark not in batch.schema.names:
-        return np.zeros(batch.num_rows, bool)
-    return batch[mark].fill_null(False).to_numpy(zero_copy_only=False)

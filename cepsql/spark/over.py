@@ -6,9 +6,9 @@ together with the rows of its frame, so that here each frame lies in one micro-b
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, NumericType, StructField, StructType
 from sqlglot import exp
 
@@ -20,6 +20,7 @@ from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
 from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.columns import plain_schema
 from cepsql.plan.identity import describe_frames
+from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.rows import incomparable, layout_columns
@@ -64,9 +65,8 @@ def _running(
     """Return the rows with what an operator computes that goes on from batch to batch."""
     frame, calls = feeds[0].frame, frames.running_calls
     rows = frame.selectExpr(*layout_columns(frame, frames.layout))
-    given = [StructField(call.name, running_type(call, rows)) for call in calls]
-    types = plain_schema(to_arrow_schema(StructType(given), timezone="UTC")).types
-    operator = Running(frames.layout, calls, tuple(types))
+    given, types = running_fields(calls, rows)
+    operator = Running(frames.layout, calls, types)
     identity = digest([STATE_VERSION, describe_frames(frames)])[:16]
     stage = run_stage(operator, feeds, identity, observation, buckets)
     plain = [StructField(field.name, field.dataType) for field in rows.schema.fields]
@@ -74,6 +74,15 @@ def _running(
     found = unpack_bounded(stage, schema, operator.hold) if markers else stage_rows(stage, schema)
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
     return found.selectExpr(*values, *(quoted(call.name) for call in calls), *([BOUND] if markers else []))
+
+
+def running_fields(calls: Sequence[RunningCall], rows: DataFrame) -> tuple[list[StructField], tuple[pa.DataType, ...]]:
+    """Return what calls give over the rows of a layout, as Spark has it, and their types in a stage.
+
+    Raises what `running_type` raises.
+    """
+    given = [StructField(call.name, running_type(call, rows)) for call in calls]
+    return given, tuple(plain_schema(arrow_schema(StructType(given))).types)
 
 
 def running_type(call: RunningCall, rows: DataFrame) -> DataType:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ByteType, StringType, StructField, StructType
 
 from cepsql.analysis.canonical import digest
-from cepsql.analysis.emission import DELETE, INSERT, OPERATION, UPDATE_AFTER, UPDATE_BEFORE
+from cepsql.analysis.emission import OPERATION, OPERATIONS
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.operators import change_rows
 from cepsql.operators.change_rows import KIND, labelled, net_rows, signs
@@ -30,7 +30,7 @@ from cepsql.spark.buckets import Buckets
 from cepsql.spark.join_rows import key_types
 from cepsql.spark.names import ARRIVAL, DELETED, quoted
 from cepsql.spark.over import running_type
-from cepsql.spark.rows import incomparable, layout_columns
+from cepsql.spark.rows import column_type, incomparable, layout_columns
 from cepsql.spark.source import MALFORMED, REACHED
 from cepsql.spark.stage import CHANGE as STAGE_CHANGE
 from cepsql.spark.stage import PLACE, Feed, run_stage, stage_rows
@@ -41,13 +41,7 @@ STATE_VERSION = 1
 
 _AT_ONCE = Column("t", "CAST(0 AS BIGINT)")
 _HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), Column(KIND, CHANGE))
-_SPOKEN = {
-    Change.INSERT: INSERT,
-    Change.DELETE: DELETE,
-    Change.UPDATE_BEFORE: UPDATE_BEFORE,
-    Change.UPDATE_AFTER: UPDATE_AFTER,
-}
-_OPERATIONS = pa.array([_SPOKEN[change] for change in Change])
+_SPOKEN = pa.array([OPERATIONS[change] for change in Change])
 
 
 def upserts(node: Upserts, feed: Feed, observation: str, buckets: Buckets | None) -> DataFrame:
@@ -151,13 +145,9 @@ def _order(frame: DataFrame, gone: str, columns: Sequence[str]) -> tuple[OrderCo
     """Return what orders the rows of a key and a time: how they came, or, where nobody knows that, what they say."""
     if ARRIVAL in frame.columns:
         return (OrderColumn("o0", ARRIVAL), OrderColumn(PLACE, "CAST(0 AS BIGINT)"))
-    plain = [name for name in columns if not incomparable(frame.schema[_place(frame, name)].dataType)]
+    plain = [name for name in columns if not incomparable(column_type(frame, name))]
     said = [(gone, True), *((quoted(name), False) for name in plain)]
     return tuple(OrderColumn(f"o{i}", sql, descending) for i, (sql, descending) in enumerate(said))
-
-
-def _place(frame: DataFrame, name: str) -> int:
-    return [column.lower() for column in frame.columns].index(name.lower())
 
 
 def _stage(
@@ -213,5 +203,5 @@ def _labelled(rows: pa.Table, owner: np.ndarray) -> Iterator[pa.RecordBatch]:
     first, total, _ = net_rows([pa.array(owner), *columns], signs(rows[CHANGE].chunk(0)))
     first, total = first[total != 0], total[total != 0]
     places, changes = labelled(owner[first], total)
-    made = shown.take(pa.array(first[places])).append_column(OPERATION, _OPERATIONS.take(changes))
+    made = shown.take(pa.array(first[places])).append_column(OPERATION, _SPOKEN.take(changes))
     yield from made.combine_chunks().to_batches()

@@ -5,7 +5,7 @@ from pyspark.sql.types import TimestampType
 
 from cepsql.catalog import Watermark
 from cepsql.spark.names import ARRIVAL, DELETED, quoted
-from cepsql.spark.rows import event_time
+from cepsql.spark.rows import column_type, event_time
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 
 
@@ -43,6 +43,6 @@ def with_time_marks(frame: DataFrame, mark: Watermark) -> DataFrame:
 
 def _reference(frame: DataFrame, mark: Watermark) -> str:
     """Return the SQL of what an event time may be so far ahead of, in microseconds; it is never NULL."""
-    zoned = isinstance(frame.schema[mark.column].dataType, TimestampType)
+    zoned = isinstance(column_type(frame, mark.column), TimestampType)
     now = event_time(frame, "current_timestamp()" if zoned else "localtimestamp()")
     return now if mark.reference is None else f"coalesce({event_time(frame, mark.reference)}, {now})"

@@ -8,26 +8,23 @@ functions over the rows of the group, one of which is kept.
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, ByteType, LongType, StructField, StructType
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call, spread_distinct
 from cepsql.analysis.canonical import digest
-from cepsql.analysis.emission import DELETE, INSERT, ON_CLOSE, OPERATION, UPDATE_AFTER, UPDATE_BEFORE
+from cepsql.analysis.emission import ON_CLOSE, OPERATION, OPERATIONS
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.analysis.window_totals import Totals, totals
 from cepsql.operators.changing_windows import CHANGE, ChangingWindows, Fixed, Gaps, Given, Windows
 from cepsql.operators.window_totals import WindowTotals
 from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
-from cepsql.ordered.columns import plain_schema
-from cepsql.ordered.operator import Change
 from cepsql.plan.identity import describe_window_groups
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.conditions import is_ansi
-from cepsql.spark.over import running_type
+from cepsql.spark.over import running_fields
 from cepsql.spark.rows import column_type, layout_columns, timestamp_of
 from cepsql.spark.source import quoted
 from cepsql.spark.stage import Feed, run_stage, stage_rows
@@ -55,9 +52,7 @@ def window_aggregates(
     lateness = groups.emission.lateness if groups.emission != ON_CLOSE else None
     stage = run_stage(operator, feeds, identity, observation, buckets, lateness)
     frame = feeds[0].frame
-    schema = _schema(frame, groups)
-    hold = groups.watermark.delay if groups.watermark is not None else 0
-    found = unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
+    found = _given(stage, _schema(frame, groups), groups, markers)
     bounded = enumerate(groups.columns)
     columns = [f"v{i} AS {quoted(column.name)}" for i, column in bounded if column.name not in (START, END, TIME)]
     bounds = _bounds(frame, groups)
@@ -80,20 +75,22 @@ def _totaled(
     """Return the groups with the aggregates of an operator that keeps no rows of theirs."""
     frame, calls = feeds[0].frame, summed.calls
     rows = frame.selectExpr(*layout_columns(frame, summed.layout))
-    given = [StructField(call.name, running_type(call, rows)) for call in calls]
-    types = plain_schema(to_arrow_schema(StructType(given), timezone="UTC")).types
+    given, types = running_fields(calls, rows)
     windows = _windows(groups, {name: f"k{i}" for i, name in enumerate(groups.spread)})
-    operator = WindowTotals(summed.layout, windows, calls, tuple(types), not is_ansi(frame.sparkSession))
+    operator = WindowTotals(summed.layout, windows, calls, types, not is_ansi(frame.sparkSession))
     identity = digest([STATE_VERSION, describe_window_groups(groups)])[:16]
     stage = run_stage(operator, feeds, identity, observation, buckets)
     keys = [StructField(f.name, f.dataType) for f in rows.schema.fields if f.name.startswith("k")]
     bounds = [StructField(START, LongType()), StructField(END, LongType())]
-    schema = StructType([*keys, *bounds, *given])
-    hold = groups.watermark.delay if groups.watermark is not None else 0
-    found = unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
+    found = _given(stage, StructType([*keys, *bounds, *given]), groups, markers)
     named = [f"k{i} AS {quoted(key)}" for i, key in enumerate(groups.keys)]
     aggregates = [quoted(call.name) for call in calls]
     return found.selectExpr(*named, *_bounds(frame, groups), *aggregates, *([BOUND] if markers else []))
+
+
+def _given(stage: DataFrame, schema: StructType, groups: WindowGroups, markers: bool) -> DataFrame:
+    hold = groups.watermark.delay if groups.watermark is not None else 0
+    return unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
 
 
 def _bounds(frame: DataFrame, groups: WindowGroups) -> list[str]:
@@ -105,10 +102,8 @@ def _bounds(frame: DataFrame, groups: WindowGroups) -> list[str]:
 
 def operation_of(change: str) -> str:
     """Return the SQL of the value of OPERATION for a column with a `Change`."""
-    return (
-        f"CASE {change} WHEN {Change.INSERT:d} THEN '{INSERT}' WHEN {Change.DELETE:d} THEN '{DELETE}' "
-        f"WHEN {Change.UPDATE_BEFORE:d} THEN '{UPDATE_BEFORE}' ELSE '{UPDATE_AFTER}' END"
-    )
+    cases = " ".join(f"WHEN {kind:d} THEN '{said}'" for kind, said in OPERATIONS.items())
+    return f"CASE {change} {cases} END"
 
 
 def _operator(groups: WindowGroups) -> FixedWindows | Sessions | GivenWindows | ChangingWindows:

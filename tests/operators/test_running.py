@@ -124,8 +124,8 @@ def test_running_values_are_those_of_a_loop(batches, delay, asked, data):
     for row in (row for tasks in batches for task in tasks for row in task):
         row["x"], row["d"] = data.draw(NUMBERS), data.draw(DECIMALS)
     used = sorted(used_rows(batches, delay), key=lambda row: (*place(row), shown(row["x"]), shown(row["d"])))
-    # Which of two rows that tie comes first is the stage's to say.
-    assume(len({(shown(key_of(row)), place(row)) for row in used}) == len(used))
+    # Which of two rows that tie, but for what stands behind x and d in the layout, comes first is the stage's to say.
+    assume(len({(shown(key_of(row)), place(row)[:-1]) for row in used}) == len(used))
     functions = [call for call, _ in asked]
     expected = Counter(
         (shown(key_of(row)), place(row), *(shown(by_hand(rows, call, i)) for call in functions))
