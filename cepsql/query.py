@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.query import StandingQuery
+    from cepsql.spark.runs import Run
     from cepsql.spark.sink import BatchSink
 
 
@@ -62,6 +63,7 @@ class Query:
         self._engine, self.plan = engine, plan
         self._frame: DataFrame | None = None
         self._ran: DataFrame | None = None
+        self._now: Run | None = None
 
     def __repr__(self) -> str:
         return f"<cepsql query, {'streaming' if self.streaming else 'bounded'}>\n{explain_logical(self.plan)}"
@@ -173,6 +175,12 @@ class Query:
 
         return 0 if self._ran is None else observed_sum(self._ran, "malformed")
 
+    @property
+    def tasks(self) -> tuple[int, int] | None:
+        """How many of Spark's tasks are done for `pieces`, and how many there are; None if that is not known."""
+        run = self._now
+        return None if run is None else run.tasks()
+
     def arrow(self) -> "pa.Table":
         """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
         from cepsql.spark.arrow import to_arrow
@@ -208,11 +216,12 @@ class Query:
         from cepsql.spark.runs import running
 
         with translated_failures(self.plan.query.sql), running(self._engine.spark) as run:
+            self._now = run
             found = RowPieces(self.df if limit is None else self.df.limit(limit), run)
             try:
                 yield from found
             finally:
-                self._ran = found.executed
+                self._ran, self._now = found.executed, None
 
     def start(
         self,
@@ -395,7 +404,7 @@ class Query:
         Raises InterfaceError where matplotlib is not installed or there is no such column, NotSupportedError for
         another number of MATCH_RECOGNIZE than one, and what running the query would raise.
         """
-        from cepsql.plot import MATCH, VARIABLE, draw_matches
+        from cepsql.plots.matches import MATCH, VARIABLE, draw_matches
 
         series, keys = matched_series(self.plan.query, VARIABLE, MATCH)
         query = Query(self._engine, self._engine.plan(series))
