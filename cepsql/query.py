@@ -25,6 +25,7 @@ from cepsql.plan.matched_series import matched_series
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.scans import choose_scans, scanned, stage_obstacle
+from cepsql.plan.start import started_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +60,9 @@ class Host(Protocol):
 class Query:
     """A query that has not run: a streaming or batch DataFrame on demand, its rows, or a standing query."""
 
-    def __init__(self, engine: Host, plan: Plan):
-        self._engine, self.plan = engine, plan
+    def __init__(self, engine: Host, plan: Plan, begins: str | None = None):
+        """Make the query of a plan; `begins`: where its first start begins to read Kafka, as in `started_at`."""
+        self._engine, self.plan, self._begins = engine, plan, begins
         self._frame: DataFrame | None = None
         self._ran: DataFrame | None = None
         self._now: Run | None = None
@@ -131,7 +133,7 @@ class Query:
         with translated_failures(self.plan.query.sql):
             return build(
                 self._engine.spark,
-                self._valued,
+                started_at(self._valued, self._begins),
                 control,
                 buckets or self._buckets(),
                 replaced,
