@@ -112,9 +112,7 @@ def test_where_a_new_checkpoint_begins(engine):
     # The option is no part of what the query means: it may be left out, or changed, when a checkpoint is there.
     begun(engine)
     assert explained(engine, f"AS {FIRST}")["effect"].startswith("the plan is the same")
-    with pytest.raises(
-        NotSupportedError, match="ticks is not read from Kafka, so that it has no"
-    ):
+    with pytest.raises(NotSupportedError, match="ticks is not read from Kafka, so that it has no"):
         engine.sql(f"CREATE OR REPLACE QUERY q WITH NEW CHECKPOINT FROM LATEST AS {FIRST}")
     with pytest.raises(ProgrammingError, match="FROM and the option start both say where to start"):
         engine.sql(f"CREATE OR REPLACE QUERY q OPTIONS (start 'latest') WITH NEW CHECKPOINT FROM EARLIEST {text}")
