@@ -15,7 +15,7 @@ from cepsql.catalog.states import RUNNING
 from cepsql.errors import Error, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.plan.planner import Plan
-from cepsql.standing.definitions import altered_options, defined_query, defined_sink
+from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
 from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, shown_time
 from cepsql.standing.report import listed as listed_queries
@@ -177,6 +177,7 @@ def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery,
     check_columns(sink, plan, create.query.span)
     query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
     assert isinstance(query, RegisteredQuery)
+    check_start(query, plan, create.start.span if create.start else create.name.span)
     return query, plan
 
 
