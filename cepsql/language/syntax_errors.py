@@ -109,6 +109,8 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
             return "MATCH_RECOGNIZE is one word"
     if words[index] == "EMIT" or (words[index] in ("CHANGES", "FINAL") and "EMIT" in words):
         return "at the end of a query: EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY INTERVAL '1' MINUTE"
+    if words[index] == "WITHIN" and "JOIN" in words[:index]:
+        return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
         return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
     for word in reversed(words[max(0, index - 2) : index + 1]):

@@ -28,6 +28,12 @@ _EXAMPLES = {
     "session": "SESSION (GAP 30 MINUTES)",
 }
 
+_OTHERS = {
+    "GRACE": "WATERMARK FOR says how late rows may come, EMIT ... ALLOWED LATENESS how long windows are kept for them",
+    "RETENTION": "what a window needs is kept until the watermark has passed its end",
+}
+"""Words of ksqlDB, and what takes their place."""
+
 
 def written_windows(text: Text, tree: Tree, name: str, source: exp.Query) -> WindowClause:
     """Read a WINDOW clause over `source`.
@@ -44,6 +50,8 @@ def written_windows(text: Text, tree: Tree, name: str, source: exp.Query) -> Win
             time = _column(text, _slice(text, island))
         elif part.data == "window_length":
             words = " ".join(str(word).upper() for word in part.children[:-1])
+            if not words:
+                _refuse_other(text, _begin(island), (*_LENGTHS[kind], _OFFSET))
             _add_length(text, lengths, words or _LENGTHS[kind][0], _slice(text, island), (*_LENGTHS[kind], _OFFSET))
     missing = next((word for word in _LENGTHS[kind] if word not in lengths), None)
     if missing is not None:
@@ -178,6 +186,13 @@ def _add_length(
     if word in lengths:
         raise text.error(f"{word} stands here for the second time", place - len(word.split()), place)
     lengths[word] = _interval(text, tokens)
+
+
+def _refuse_other(text: Text, at: int, known: tuple[str, ...]) -> None:
+    """Raise ProgrammingError for what other engines let stand among the lengths of windows."""
+    if text.word(at) in _OTHERS:
+        hint = f"it has {', '.join(known)}; {_OTHERS[text.word(at)]}"
+        raise text.error(f"windows have no {text.word(at)}", at, hint=hint)
 
 
 def _interval(text: Text, tokens: list[SqlToken]) -> exp.Expr:
