@@ -15,6 +15,7 @@ from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.query import Query
+from cepsql.spark.names import ARRIVAL, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -164,31 +165,32 @@ def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dic
 
 def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     """Return the stream of the batches in a folder, where every value is text, with the source's columns and types."""
-    from cepsql.spark.names import ARRIVAL
     from cepsql.spark.replay import replay_source
     from cepsql.spark.source import MALFORMED, whole_row
 
     read = [column for column in source.columns if column.expression is None]
-    frame = replay_source(spark, folder, ", ".join(f"`{column.name}` STRING" for column in read))
+    frame = replay_source(spark, folder, ", ".join(f"{quoted(column.name)} STRING" for column in read))
     parsed = {c.name: _parsed(c.name, c.type) for c in read}
-    wrong = " OR ".join(f"(`{c.name}` IS NOT NULL AND {parsed[c.name]} IS NULL)" for c in read)
-    record = f"if({wrong}, concat_ws(',', {', '.join(f'`{c.name}`' for c in read)}), NULL)"
+    wrong = " OR ".join(f"({quoted(c.name)} IS NOT NULL AND {parsed[c.name]} IS NULL)" for c in read)
+    record = f"if({wrong}, concat_ws(',', {', '.join(quoted(c.name) for c in read)}), NULL)"
     marks = [f"({wrong}) AS {MALFORMED}", f"{record} AS __record"]
     arrival = [ARRIVAL] if source.key else []
     marks += [f"'' AS {ARRIVAL}"] if source.key else []
-    typed = frame.selectExpr(*(f"{sql} AS `{name}`" for name, sql in parsed.items()), *marks)
-    columns = [f"`{c.name}`" if c.expression is None else f"({c.expression}) AS `{c.name}`" for c in source.columns]
+    typed = frame.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in parsed.items()), *marks)
+    columns = [
+        quoted(c.name) if c.expression is None else f"({c.expression}) AS {quoted(c.name)}" for c in source.columns
+    ]
     if source.late_rows is None:
         return typed.selectExpr(*columns, MALFORMED, *arrival)
     return typed.selectExpr(*columns, MALFORMED, *arrival, "__record").selectExpr(
-        *(f"`{column.name}`" for column in source.columns), MALFORMED, *arrival, whole_row(source, "__record")
+        *(quoted(column.name) for column in source.columns), MALFORMED, *arrival, whole_row(source, "__record")
     )
 
 
 def _parsed(name: str, kind: str) -> str:
     if kind.lower().startswith(("array", "map", "struct")):
-        return f"from_json(`{name}`, '{kind}')"
-    return f"try_cast(`{name}` AS {kind})"
+        return f"from_json({quoted(name)}, '{kind}')"
+    return f"try_cast({quoted(name)} AS {kind})"
 
 
 def _texts(source: Source, batch: Batch) -> pa.Table:

@@ -292,7 +292,7 @@ def _with_ctes(clause: Clause, query: Query) -> exp.Query:
     """Return the clause's input with the CTEs that are visible where the clause stands."""
     copy = clause.input.copy()
     for cte in _ctes_at(clause.name, query):
-        copy = copy.with_(cte.alias, as_=cte.this.copy(), copy=False)
+        copy = copy.with_(cte.args["alias"].copy(), as_=cte.this.copy(), copy=False)
     return copy
 
 

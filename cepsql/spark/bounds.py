@@ -53,7 +53,7 @@ def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
     bound = f"timestamp_micros(least({BOUND}, {_LAST_MICROS}L) + {event_time.delay}L)"
     others = [quoted(name) for name in frame.columns]
     timed = [f"coalesce({column}, {bound}) AS {column}" if name == column else name for name in others]
-    watched = frame.selectExpr(*timed).withWatermark(event_time.column, f"{delay} milliseconds")
+    watched = frame.selectExpr(*timed).withWatermark(column, f"{delay} milliseconds")
     # No marker has so early a time, but the optimizer does not know it: a condition on the event time stays here, too.
     no_marker = f"({BOUND} IS NULL OR {column} < TIMESTAMP '0001-01-01')"
     return watched.where(f"{no_marker} AND {ABOVE_WATERMARK}").drop(BOUND)

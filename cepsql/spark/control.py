@@ -12,6 +12,7 @@ from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
 from cepsql.ordered.packet import heartbeat_time
 from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.spark.names import quoted
 from cepsql.spark.rows import column_type
 from cepsql.spark.spark_plan import analyzed, is_match, nodes
 
@@ -91,11 +92,11 @@ def with_watermark(frame: DataFrame, watermark: Watermark, control: str | None =
 
     So windows and joins of Spark's give out what they hold when the query that reads the folder `control` is drained.
     """
-    delay = f"{watermark.delay} microseconds"
+    column, delay = quoted(watermark.column), f"{watermark.delay} microseconds"
     if control is None:
-        return frame.withWatermark(watermark.column, delay)
+        return frame.withWatermark(column, delay)
     last = F.lit(_LAST_DAY.isoformat()).cast(column_type(frame, watermark.column))
     end = frame.sparkSession.readStream.text(control).where(_SAYS_END).select(last.alias(watermark.column))
-    ended = frame.unionByName(end, allowMissingColumns=True).withWatermark(watermark.column, delay)
+    ended = frame.unionByName(end, allowMissingColumns=True).withWatermark(column, delay)
     # A condition on the event time stays above the watermark, so that the row moves it before it is dropped.
-    return ended.where(~F.col(watermark.column).eqNullSafe(last)).where(ABOVE_WATERMARK)
+    return ended.where(~F.col(column).eqNullSafe(last)).where(ABOVE_WATERMARK)

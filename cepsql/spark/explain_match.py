@@ -28,6 +28,7 @@ from cepsql.spark.build import match_feeds
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
+from cepsql.spark.names import quoted
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings
@@ -158,7 +159,7 @@ class _Partition:
         """Evaluate the constants as values of the key's types."""
         pairs = enumerate(zip(constants, typed, strict=True))
         wrong = [f"({constant}) IS NOT NULL AND {value} IS NULL AS wrong{i}" for i, (constant, value) in pairs]
-        columns = [f"{value} AS `{name}`" for value, name in zip(typed, self.names, strict=True)]
+        columns = [f"{value} AS {quoted(name)}" for value, name in zip(typed, self.names, strict=True)]
         row = to_arrow(self.frame.sparkSession.range(1).selectExpr(*columns, *wrong))
         for i, kind in enumerate(kinds):
             if row[f"wrong{i}"][0].as_py():
@@ -170,7 +171,7 @@ class _Partition:
 
     def keys(self) -> list[str]:
         """Return the SQL of the key columns."""
-        return [f"({column.sql}) AS `{column.name}`" for column in self.match.program.keys]
+        return [f"({column.sql}) AS {quoted(column.name)}" for column in self.match.program.keys]
 
     def asked(self) -> str:
         """Return the key as text."""

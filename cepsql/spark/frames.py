@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType
 from cepsql.catalog import ColumnDefinition, Registered, Watermark
 from cepsql.errors import InterfaceError, ProgrammingError
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.names import quoted
 from cepsql.spark.spark_plan import analyzed, children, column_ids, items
 
 _DELAY = "spark.watermarkDelayMs"
@@ -65,7 +66,7 @@ def alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
 
     Raises ProgrammingError if a column has types that do not go together.
     """
-    plain = [frame.select(*(f"`{name}`" for name in frame.columns if not name.startswith("__"))) for frame in frames]
+    plain = [frame.select(*(quoted(name) for name in frame.columns if not name.startswith("__"))) for frame in frames]
     try:
         types = {field.name: field.dataType for field in reduce(DataFrame.union, plain).schema.fields}
     except AnalysisException as failure:
@@ -74,7 +75,7 @@ def alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
 
 
 def _typed(frame: DataFrame, name: str, kind: DataType | None) -> Column:
-    column = frame[f"`{name}`"]
+    column = frame[quoted(name)]
     return column if kind in (None, frame.schema[name].dataType) else column.cast(kind).alias(name)
 
 

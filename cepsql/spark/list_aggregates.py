@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from cepsql.analysis.list_aggregates import ELEMENT, ListAggregate
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.names import quoted
 from cepsql.spark.spark_plan import jvm
 
 _ROW, _PLACE = "__cepsql_row", "__place"
@@ -37,7 +38,7 @@ def without_lists(found: DataFrame, aggregates: Sequence[ListAggregate]) -> Data
     given = set(found.columns)
     return found.selectExpr(
         *(
-            f"`{f.name}`" if f.name in given else f"CAST(NULL AS {f.dataType.simpleString()}) AS `{f.name}`"
+            quoted(f.name) if f.name in given else f"CAST(NULL AS {f.dataType.simpleString()}) AS {quoted(f.name)}"
             for f in schema.fields
         )
     )
@@ -74,7 +75,7 @@ def _read(aggregate: ListAggregate) -> tuple[str, ...]:
 
 def _spread_and_aggregate(frame: DataFrame, group: list[ListAggregate]) -> DataFrame:
     """Add the columns of aggregates over lists of the same rows."""
-    given = [f"`{name}`" for name in frame.columns]
+    given = [quoted(name) for name in frame.columns]
     first = f"coalesce({_PLACE}, 0) = 0"
     # The other columns stand in the first row of a match only: they may be long lists themselves.
     once = [name if name == f"`{_ROW}`" else f"CASE WHEN {first} THEN {name} END AS {name}" for name in given]

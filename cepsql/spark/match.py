@@ -14,6 +14,7 @@ from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
 from cepsql.spark.bounds import unpack_bounded
 from cepsql.spark.buckets import Buckets
+from cepsql.spark.names import quoted
 from cepsql.spark.rows import incomparable, layout_columns, match_schema
 from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import Feed, run_stage, stage_rows
@@ -56,7 +57,7 @@ def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> Da
 
 def sorted_rows(frame: DataFrame, layout: RowLayout, order: list[str], more: Sequence[RowColumn] = ()) -> DataFrame:
     """Return the columns of a layout, and `more` columns behind them, sorted by partition and in it by `order`."""
-    columns = [*layout_columns(frame, layout), *(f"({column.sql}) AS `{column.name}`" for column in more)]
+    columns = [*layout_columns(frame, layout), *(f"({column.sql}) AS {quoted(column.name)}" for column in more)]
     ordering = [_order_key(sql, f"__order{i}") for i, sql in enumerate(order)]
     rows = frame.select(*map(F.expr, columns), *(value for value, _ in ordering))
     keys = layout.key_names

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Source
-from cepsql.spark.names import ARRIVAL, DELETED
+from cepsql.spark.names import ARRIVAL, DELETED, quoted
 from cepsql.spark.source import MALFORMED, WHOLE, is_kafka, malformed_known, read_at_rest, read_source
 
 _SHOWN = "malformed"
@@ -28,4 +28,4 @@ def peeked(spark: SparkSession, source: Source) -> DataFrame | None:
     if MALFORMED not in frame.columns:
         return frame.drop(WHOLE, ARRIVAL, DELETED)
     text = F.when(F.col(MALFORMED), F.coalesce(F.col(f"{WHOLE}.record"), F.lit("yes"))).alias(_SHOWN)
-    return frame.select(*(f"`{column.name}`" for column in source.columns), text)
+    return frame.select(*(quoted(column.name) for column in source.columns), text)

@@ -85,7 +85,7 @@ def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> Dat
         name = RECORD_COLUMNS[_metadata(column)] if column.metadata else by_name.get(column.name.lower(), column.name)
         read = F.col(quoted(name)).cast(column.type)
         if records.schema[name].dataType.typeName() == "binary" and column.type.strip().upper() != "BINARY":
-            valid = F.is_valid_utf8(F.col(name).cast("string"))
+            valid = F.is_valid_utf8(F.col(quoted(name)).cast("string"))
             wrong = wrong | F.coalesce(~valid, F.lit(False))
         selected.append(read.alias(column.name))
     hidden = [F.col(ARRIVAL)] if ARRIVAL in records.columns else []

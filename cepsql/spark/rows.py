@@ -31,6 +31,7 @@ from cepsql.pattern.program import (
     Navigation,
     RowValue,
 )
+from cepsql.spark.names import quoted
 
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 
@@ -143,4 +144,4 @@ def _mask(predicates: tuple[str, ...]) -> str:
 
 
 def _aliased(sql: str, name: str) -> str:
-    return f"({sql}) AS `{name}`"
+    return f"({sql}) AS {quoted(name)}"

@@ -21,6 +21,7 @@ from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
+from cepsql.spark.names import quoted
 from cepsql.spark.progress import INPUT_COUNTS, STANDING
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
@@ -110,13 +111,13 @@ def run_stage(
     stage = Stage(operator, inputs, identity, lateness)
     late = tuple(feed.late for feed in feeds)
     names = observed_counts(stage, Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0)))
-    ddl = ", ".join(f"`{name}` BIGINT" for name in (*names, *STANDING)) + ", bound BIGINT, output BINARY"
+    ddl = ", ".join(f"{quoted(name)} BIGINT" for name in (*names, *STANDING)) + ", bound BIGINT, output BINARY"
     batches = united.groupBy("bucket").applyInPandasWithState(
         partial(_advance, stage, late), ddl, "state BINARY", "append", GroupStateTimeout.NoTimeout
     )
-    counted = [F.sum(F.col(f"`{name}`")).alias(name) for name in names]
+    counted = [F.sum(F.col(quoted(name))).alias(name) for name in names]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
-    held = [F.sum(F.col(f"`{name}`")).alias(name) for name in STANDING[1:]]
+    held = [F.sum(F.col(quoted(name))).alias(name) for name in STANDING[1:]]
     held = [F.min("deadline").alias("deadline"), *held]
     observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"), *held)
     return observed.select("bound", "output")

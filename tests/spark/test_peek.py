@@ -51,3 +51,9 @@ def test_functions_by_pattern(engine):
     assert name == "date_add"
     assert meaning.startswith("date_add(start_date, num_days) - Returns the date that is")
     assert len(engine.sql("SHOW FUNCTIONS").rows) > 300
+
+
+def test_names_may_need_quotes(engine):
+    engine.sql("CREATE STREAM odd (`event.time` TIMESTAMP, `a``b` INT, WATERMARK FOR `event.time` AS `event.time`) "
+               "USING csv OPTIONS (path 'in', header 'true')")  # fmt: skip
+    assert engine.sql("PRINT odd").arrow().column_names == ["event.time", "a`b", "malformed"]
