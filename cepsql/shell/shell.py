@@ -1,14 +1,15 @@
 """Read, execute, print, again."""
 
+import math
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.utils import is_dumb_terminal
 
 from cepsql import __version__
 from cepsql.configuration import config_folder
@@ -21,7 +22,7 @@ from cepsql.runner.settings import Settings
 from cepsql.shell.commands import Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import VERTICAL, WORDS, announce, edited, prompt_session
+from cepsql.shell.prompt import VERTICAL, WORDS, announce, edited, prompt_session, question
 from cepsql.shell.query_watch import QueryWatch
 from cepsql.shell.top import top
 
@@ -45,7 +46,7 @@ def run(
         **_editor(values or {}), completer=completer, help=lambda: console.say(help_text())
     )
     console.say(f"cepsql {__version__} · \\? help")
-    pager = tuple(pager_command()) if (values or {}).get("pager", True) else ()
+    pager = tuple(pager_command()) if (values or {}).get("pager", True) and not is_dumb_terminal() else ()
     shell = _Shell(engine, replace(settings, footer=True, pager=pager), console, verbose, editor)
     shell.execute_init(config_folder() / "init.sql")
     return shell.run()
@@ -101,9 +102,8 @@ class _Shell:
             return True
         one = len(names) == 1
         asked = f"{_listed(names)} {'runs' if one else 'run'} in this shell and {'ends' if one else 'end'} with it."
-        question: PromptSession[str] = PromptSession(input=self._session.input, output=self._session.output)
         try:
-            answer = question.prompt(f"{asked} Leave? [y/N] ")
+            answer = question(self._session).prompt(f"{asked} Leave? [y/N] ")
         except EOFError:
             return True
         except KeyboardInterrupt:
@@ -126,7 +126,7 @@ class _Shell:
         if change.edit:
             self._next = edited(self._last, self._console)
         if change.watch is not None:
-            self._repeat(change.watch)
+            self._repeat(change.watch, change.times)
         if change.top:
             self._top()
         if change.file is not None:
@@ -163,14 +163,22 @@ class _Shell:
         except Error as error:
             report(error, self._console, self._verbose)
 
-    def _repeat(self, seconds: float) -> None:
+    def _repeat(self, seconds: float, times: int | None) -> None:
+        """Execute the last statement until it fails, Ctrl-C is pressed, or it was executed so many times."""
         if not self._last:
             self._console.say("there is no statement to execute again")
             return
-        with suppress(KeyboardInterrupt):
-            while self._execute(self._last, self._settings):
-                self._console.say(f"again in {seconds:g} s; Ctrl-C ends it")
-                time.sleep(seconds)
+        left = math.inf if times is None else times
+        try:
+            while left > 0 and self._execute(self._last, self._settings):
+                left -= 1
+                if left > 0:
+                    self._console.status(f"again in {seconds:g} s; Ctrl-C ends it")
+                    time.sleep(seconds)
+                    self._console.clear()
+        except KeyboardInterrupt:
+            self._console.clear()
+            self._console.echoed()
 
     def _execute(self, text: str, settings: Settings, file: str | None = None) -> bool:
         """Execute statements; tell whether they came to their end."""

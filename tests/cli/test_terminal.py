@@ -25,6 +25,7 @@ def test_a_session(tmp_path):
     ) as shell:
         shell.expect("cepsql>")
         bounded_queries_are_stopped(shell)
+        a_statement_is_executed_again_and_again(shell)
         millions_of_rows_are_cut_and_can_be_stopped(shell)
         a_stream_is_stopped(shell)
         many_lines_are_pasted(shell)
@@ -54,6 +55,16 @@ def bounded_queries_are_stopped(shell) -> None:
     time.sleep(3)
     shell.type(CTRL_C)
     shell.expect(r"stopped: 0 rows, \d+ s")
+    shell.expect("cepsql>")
+
+
+def a_statement_is_executed_again_and_again(shell) -> None:
+    say(shell, "SELECT 6 * 7 AS watched;")
+    say(shell, "\\watch 0.5")
+    for _ in range(3):
+        shell.expect(r" watched\s+-+\s+42\s")
+    shell.expect("again in 0.5 s")
+    shell.type(CTRL_C)
     shell.expect("cepsql>")
 
 
