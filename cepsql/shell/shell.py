@@ -47,7 +47,8 @@ def run(
     )
     console.say(f"cepsql {__version__} · \\? help")
     pager = tuple(pager_command()) if (values or {}).get("pager", True) and not is_dumb_terminal() else ()
-    shell = _Shell(engine, replace(settings, footer=True, pager=pager), console, verbose, editor)
+    confirm = (values or {}).get("confirm") is not False
+    shell = _Shell(engine, replace(settings, footer=True, pager=pager), console, verbose, editor, confirm)
     shell.execute_init(config_folder() / "init.sql")
     return shell.run()
 
@@ -56,13 +57,23 @@ class _Shell:
     """What the shell remembers from one statement to the next."""
 
     def __init__(
-        self, engine: OpeningEngine, settings: Settings, console: Console, verbose: bool, session: PromptSession
+        self,
+        engine: OpeningEngine,
+        settings: Settings,
+        console: Console,
+        verbose: bool,
+        session: PromptSession,
+        confirm: bool,
     ):
         self._engine, self._console, self._session = engine, console, session
         self._settings, self._verbose = settings, verbose
         self._last, self._next = "", ""
         self._error: Exception | None = None
-        self._watch = QueryWatch(engine, lambda text: announce(session, text, console), self._show_toolbar)
+        self._asking: PromptSession[str] | None = None
+        self._confirm = confirm
+        self._watch = QueryWatch(
+            engine, lambda text: announce(self._asking or session, text, console), self._show_toolbar
+        )
 
     def execute_init(self, file: Path) -> None:
         """Execute the user's statements for the beginning of each session, if there are some."""
@@ -102,13 +113,23 @@ class _Shell:
             return True
         one = len(names) == 1
         asked = f"{_listed(names)} {'runs' if one else 'run'} in this shell and {'ends' if one else 'end'} with it."
+        return self._agrees(f"{asked} Leave? [y/N] ", at_end=True)
+
+    def _may_drop(self, loss: str) -> bool:
+        """Ask the user whether what cannot be had again may go; called by the thread that executes statements."""
+        return self._agrees(f"drop {loss}? [y/N] ", at_end=False)
+
+    def _agrees(self, asked: str, at_end: bool) -> bool:
+        """Ask the user something; `at_end` is what Ctrl-D answers."""
+        self._asking = question(self._session)
         try:
-            answer = question(self._session).prompt(f"{asked} Leave? [y/N] ")
+            return self._asking.prompt(asked).strip().lower() in ("y", "yes")
         except EOFError:
-            return True
+            return at_end
         except KeyboardInterrupt:
             return False
-        return answer.strip().lower() in ("y", "yes")
+        finally:
+            self._asking = None
 
     def _apply(self, change: Change) -> None:
         """Do what a command asks for."""
@@ -189,7 +210,9 @@ class _Shell:
             engine = self._engine.get()
             from cepsql.runner.statements import execute
 
-            execute(engine, text, settings, self._console, stop)
+            # What a file says was not typed just now.
+            asks = self._confirm and file is None
+            execute(engine, text, settings, self._console, stop, self._may_drop if asks else lambda loss: True)
 
         try:
             stopped = interruptible(work, self._engine.cancel, self._console.paging)

@@ -76,6 +76,10 @@ class FakeQuery:
     failure: Exception | None = None
     started: list = field(default_factory=list)
     origins: list = field(default_factory=list)
+    starts: list = field(default_factory=list)
+
+    def reading_starts(self, checkpoint):
+        return self.starts
 
     def pieces(self, limit=None):
         for batch in self.batches:
@@ -109,6 +113,9 @@ class FakeEngine:
 
     def notices(self, query):
         return ()
+
+    def loss(self, text):
+        return text.partition(" ")[2] if text.startswith("DROP") else None
 
     def warm(self):
         pass

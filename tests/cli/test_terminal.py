@@ -132,6 +132,12 @@ def a_query_in_the_background_fails(shell) -> None:
     say(shell, "ile it failed' AS done;")
     shell.expect(r"done\s+-+\s+typed while it failed")
     say(shell, "STOP QUERY failing; DROP QUERY failing;")
+    shell.expect(r"query failing stopped(?s:.*)drop query failing \(.*\)\? \[y/N\]")
+    say(shell, "n")
+    shell.expect("not dropped")
+    say(shell, "DROP QUERY failing;")
+    shell.expect(r"drop query failing \(.*\)\? \[y/N\]")
+    say(shell, "y")
     shell.expect("query failing dropped")
 
 
