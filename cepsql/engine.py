@@ -519,7 +519,7 @@ class Engine:
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
         tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
         with lent_settings(self.spark, settings):
-            return Query(tuned, self.plan(statement)).start(
+            return Query(tuned, self.plan(statement), options.get("start")).start(
                 sink=sink or Sink("nothing", (), "noop"),
                 name=definition.name,
                 epoch=lease.epoch,

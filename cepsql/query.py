@@ -24,6 +24,7 @@ from cepsql.plan.matched_series import matched_series
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
 from cepsql.plan.scans import choose_scans, scanned, stage_obstacle
+from cepsql.plan.start import started_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.query import StandingQuery
     from cepsql.spark.reading_start import ReadingStart
+    from cepsql.spark.runs import Run
     from cepsql.spark.sink import BatchSink
 
 
@@ -58,10 +60,12 @@ class Host(Protocol):
 class Query:
     """A query that has not run: a streaming or batch DataFrame on demand, its rows, or a standing query."""
 
-    def __init__(self, engine: Host, plan: Plan):
-        self._engine, self.plan = engine, plan
+    def __init__(self, engine: Host, plan: Plan, begins: str | None = None):
+        """Make the query of a plan; `begins`: where its first start begins to read Kafka, as in `started_at`."""
+        self._engine, self.plan, self._begins = engine, plan, begins
         self._frame: DataFrame | None = None
         self._ran: DataFrame | None = None
+        self._now: Run | None = None
 
     def __repr__(self) -> str:
         return f"<cepsql query, {'streaming' if self.streaming else 'bounded'}>\n{explain_logical(self.plan)}"
@@ -95,7 +99,7 @@ class Query:
         """Return where each stream is read from, or where the checkpoint in a folder is gone on from."""
         from cepsql.spark.reading_start import reading_starts
 
-        return reading_starts(self.origins, checkpoint)
+        return reading_starts(started_at(self.plan, self._begins).origins, checkpoint)
 
     @property
     def patterns(self) -> str:
@@ -134,7 +138,7 @@ class Query:
         with translated_failures(self.plan.query.sql):
             return build(
                 self._engine.spark,
-                self._valued,
+                started_at(self._valued, self._begins),
                 control,
                 buckets or self._buckets(),
                 replaced,
@@ -178,6 +182,12 @@ class Query:
 
         return 0 if self._ran is None else observed_sum(self._ran, "malformed")
 
+    @property
+    def tasks(self) -> tuple[int, int] | None:
+        """How many of Spark's tasks are done for `pieces`, and how many there are; None if that is not known."""
+        run = self._now
+        return None if run is None else run.tasks()
+
     def arrow(self) -> "pa.Table":
         """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
         from cepsql.spark.arrow import to_arrow
@@ -213,11 +223,12 @@ class Query:
         from cepsql.spark.runs import running
 
         with translated_failures(self.plan.query.sql), running(self._engine.spark) as run:
+            self._now = run
             found = RowPieces(self.df if limit is None else self.df.limit(limit), run)
             try:
                 yield from found
             finally:
-                self._ran = found.executed
+                self._ran, self._now = found.executed, None
 
     def start(
         self,
@@ -400,7 +411,7 @@ class Query:
         Raises InterfaceError where matplotlib is not installed or there is no such column, NotSupportedError for
         another number of MATCH_RECOGNIZE than one, and what running the query would raise.
         """
-        from cepsql.plot import MATCH, VARIABLE, draw_matches
+        from cepsql.plots.matches import MATCH, VARIABLE, draw_matches
 
         series, keys = matched_series(self.plan.query, VARIABLE, MATCH)
         query = Query(self._engine, self._engine.plan(series))

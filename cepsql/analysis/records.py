@@ -36,7 +36,7 @@ _CSV_OPTIONS = (
 _VALUE_OPTIONS = {
     "json": _JSON_OPTIONS, "csv": _CSV_OPTIONS, "avro": ("schema", "schema_id"), "debezium": _JSON_OPTIONS,
 }  # fmt: skip
-_START_OPTIONS = (
+START_OPTIONS = (
     "startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp", "startingoffsetsbytimestampstrategy",
 )  # fmt: skip
 
@@ -85,16 +85,20 @@ def defined_options(create: CreateSource) -> tuple[tuple[str, str], ...]:
         raise NotSupportedError(
             f"FROM {start.position.upper()} is for Kafka, and {create.name.text} is read as {create.format}", start.span
         )
-    given = next((name for name, _ in create.options if name.lower() in _START_OPTIONS), None)
+    given = next((name for name, _ in create.options if name.lower() in START_OPTIONS), None)
     if given is not None:
         raise ProgrammingError(f"FROM and the option {given} both say where to start", start.span)
     if start.position == "latest" and not create.streaming:
         raise ProgrammingError(
             "a bounded table FROM LATEST would have no rows", start.span, "a table ends at the latest records"
         )
-    if start.time is not None:
-        return (*create.options, ("startingtimestamp", start.time))
-    return (*create.options, ("startingoffsets", start.position))
+    return (*create.options, start_option(start.time or start.position))
+
+
+def start_option(start: str) -> tuple[str, str]:
+    """Return the option that begins reading at `start`: earliest, latest, or a time as text."""
+    offsets = start.lower() in ("earliest", "latest")
+    return ("startingoffsets", start.lower()) if offsets else ("startingtimestamp", start)
 
 
 def operation_column(create: CreateSource) -> str | None:

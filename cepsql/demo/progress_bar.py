@@ -3,7 +3,7 @@
 import sys
 import time
 
-_WIDTH = 30
+from cepsql.render.bar import bar
 
 
 class ProgressBar:
@@ -17,8 +17,7 @@ class ProgressBar:
         done = min(read / self._total, 1.0) if self._total else 1.0
         text = f"{read:>6,} of {self._total:,} rows, {found} found, {time.monotonic() - self._begin:.0f} s"
         if sys.stdout.isatty():
-            filled = round(_WIDTH * done)
-            print(f"\r   [{'#' * filled}{'.' * (_WIDTH - filled)}] {text}\x1b[K", end="", flush=True)
+            print(f"\r   {bar(done)} {text}\x1b[K", end="", flush=True)
         elif int(4 * done) > self._quarters:
             self._quarters = int(4 * done)
             print(f"   {text}", flush=True)

@@ -6,12 +6,14 @@ a keyword or a name, and where an island of plain SQL begins, so no word but MAT
 
 import hashlib
 import os
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedToken
+from lark.parsers.lalr_interactive_parser import InteractiveParser
 from sqlglot.tokens import TokenType
 
 from cepsql.errors import Error
@@ -19,7 +21,7 @@ from cepsql.language.syntax_errors import unexpected
 from cepsql.language.tokens import DIALECT, Text
 
 _PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
-_ISLANDS = (
+ISLANDS = (
     "TABLE_ALIAS",
     "RELATION",
     "EXPRESSION",
@@ -103,17 +105,28 @@ def parse(text: Text) -> Tree:
     text.closing  # noqa: B018 (brackets are checked first: their errors are clearer than the grammar's)
     parser = _lark().parse_interactive()
     at = 0
-    while at < len(text):
-        kind, end = _classify(text, at, _choices(parser))
-        try:
-            parser.feed_token(Token(kind, text.slice(at, end), start_pos=at, end_pos=end))
-        except UnexpectedToken:
-            raise unexpected(text, at, parser.accepts()) from None
-        at = end
     try:
+        for _, tokens in steps(text, parser):
+            at = tokens.stop
         return parser.feed_eof()
     except UnexpectedToken:
         raise unexpected(text, at, parser.accepts()) from None
+
+
+def steps(text: Text, parser: InteractiveParser | None = None) -> Iterator[tuple[str, range]]:
+    """Yield the terminals of a text with their tokens, as the grammar takes them; the end may be within the last.
+
+    parser: what takes them, a new one by default.
+    Raises lark's UnexpectedToken where the text is wrong, ProgrammingError where no terminal can be made.
+    """
+    parser = parser or _lark().parse_interactive()
+    at = 0
+    while at < len(text):
+        kind, end = _classify(text, at, _choices(parser))
+        end = min(end, len(text))
+        parser.feed_token(Token(kind, text.slice(at, end), start_pos=at, end_pos=end))
+        yield kind, range(at, end)
+        at = end
 
 
 def split(text: str) -> list[tuple[int, str]]:
@@ -152,12 +165,8 @@ def expected(text: str) -> set[str]:
     try:
         whole = Text(text, unfinished=True)
         parser = _lark().parse_interactive()
-        at = 0
-        while at < len(whole):
-            kind, at_end = _classify(whole, at, _choices(parser))
-            at_end = min(at_end, len(whole))
-            parser.feed_token(Token(kind, whole.slice(at, at_end), start_pos=at, end_pos=at_end))
-            at = at_end
+        for _ in steps(whole, parser):
+            pass
     except (Error, UnexpectedToken):
         return set()
     return parser.accepts()
@@ -167,7 +176,7 @@ def expected(text: str) -> set[str]:
 def keywords() -> frozenset[str]:
     """Return all keywords: those of the grammar and those of plain SQL, upper case."""
     own = {part.name for rule in _lark().rules for part in rule.expansion if part.is_term}
-    own -= set(_ISLANDS) | set(_PUNCTUATION.values())
+    own -= set(ISLANDS) | set(_PUNCTUATION.values())
     plain = {word for words in DIALECT.tokenizer_class.KEYWORDS for word in words.split() if word.isalpha()}
     return frozenset(own - {"PARTITION_BY", "ORDER_BY"} | plain)
 
@@ -189,7 +198,7 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
         return word.replace(" ", "_"), at + 1
     if _begins_operator(text, at):
         raise text.error(f"{word} must follow a table in FROM or JOIN", at)
-    for island in _ISLANDS:
+    for island in ISLANDS:
         if island == "RELATION" and "SQL" in choices and not _begins_operator(text, _relation_end(text, at)):
             # A bracket after FROM holds a query, or a relation with an operator of its own.
             continue

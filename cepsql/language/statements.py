@@ -277,7 +277,7 @@ class CreateSink:
 class CreateQuery:
     """CREATE QUERY name INTO sink OPTIONS (...) FROM SAVEPOINT 'name' AS query; `sql` is the query's text.
 
-    new_checkpoint: WITH NEW CHECKPOINT, where another query is replaced.
+    new_checkpoint: WITH NEW CHECKPOINT, where another query is replaced; start: the FROM behind it.
     """
 
     name: Name
@@ -289,6 +289,7 @@ class CreateQuery:
     replace: bool
     if_not_exists: bool
     new_checkpoint: bool = False
+    start: StartClause | None = None
 
 
 @dataclass(frozen=True)

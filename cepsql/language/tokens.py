@@ -96,7 +96,7 @@ def _tokenize(sql: str) -> list[Token]:
         with guarded():
             return _tokenizer().tokenize(sql)
     except ProgrammingError as error:
-        start = _unclosed(sql)
+        start = unclosed(sql)
         raise ProgrammingError(
             "a quoted text or comment is not closed" if start is not None else "the text cannot be read as SQL",
             Span(start or 0, (start or 0) + 1),
@@ -118,7 +118,8 @@ def _tokenizer():
 _QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``)*`""", re.S)
 
 
-def _unclosed(sql: str) -> int | None:
+def unclosed(sql: str) -> int | None:
+    """Return where a quote or comment begins that never ends, None if there is none."""
     rest = _QUOTED.sub(lambda found: " " * len(found.group()), sql)
     found = re.search(r"""['"`]|/\*""", rest)
     return found.start() if found else None

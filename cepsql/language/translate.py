@@ -286,7 +286,7 @@ class _Translator:
     def create_query(self, tree: Tree) -> CreateQuery:
         query = self.query(_needed(tree, "query"))
         into, savepoint = _subtree(tree, "into"), _subtree(tree, "from_savepoint")
-        options = _subtree(tree, "options")
+        options, fresh = _subtree(tree, "options"), _subtree(tree, "new_checkpoint")
         return CreateQuery(
             self._qualified(_needed(tree, "qualified_name")),
             self._qualified(_needed(into, "qualified_name")) if into is not None else None,
@@ -295,7 +295,8 @@ class _Translator:
             query,
             self.text.sql[query.span.start : query.span.end],
             *self._replace_or_keep(tree),
-            _subtree(tree, "new_checkpoint") is not None,
+            fresh is not None,
+            self._start_clause(_subtree(fresh, "start")) if fresh is not None else None,
         )
 
     def drop(self, tree: Tree) -> Drop:

@@ -14,7 +14,7 @@ from cepsql.runner.console import Console
 from cepsql.runner.counted import counted
 from cepsql.runner.pager import paged
 from cepsql.runner.settings import Settings
-from cepsql.runner.working import working
+from cepsql.runner.working import share_of, working
 
 _WRITTEN_AT_ONCE = 1000
 _FOOTER = 3
@@ -36,7 +36,10 @@ def write_bounded(query: Query, zone: str, settings: Settings, console: Console,
     lines = _Lines(settings, console, held=cut or most is not None)
     try:
         # One row more tells whether there are more.
-        with closing(query.pieces(most + cut if most is not None else None)) as pieces, working(console):
+        with (
+            closing(query.pieces(most + cut if most is not None else None)) as pieces,
+            working(console, lambda: f"working{share_of(query.tasks)}"),
+        ):
             for rows in _chunks(pieces):
                 if stop.is_set() or console.closed.is_set():
                     break

@@ -28,6 +28,8 @@ def standing(progress: "Progress", zone: str) -> str:
     parts += [f"{name} {number}" for name, number in left_out.items() if number]
     if progress.rows_waiting:
         parts.append(f"waiting {progress.rows_waiting}")
+    if progress.records_behind:
+        parts.append(f"behind {progress.records_behind}")
     parts.append(f"watermark {shown_time(progress.watermark, zone) or 'none yet'}")
     if progress.open:
         until = shown_time(progress.deadline, zone)

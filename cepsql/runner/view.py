@@ -12,6 +12,7 @@ from cepsql.runner.counted import counted
 from cepsql.runner.settings import Settings
 from cepsql.runner.silence import reason, standing
 from cepsql.runner.stream_rows import StreamRows, stream_rows
+from cepsql.runner.working import share_of
 
 if TYPE_CHECKING:
     from cepsql.engine import Query
@@ -128,7 +129,8 @@ class _Silence:
         silent = now - self._rows.last
         if _SIGN <= silent < SILENCE and now - self._told >= 1.0 and self._console.live:
             self._told = now
-            self._rows.note(f"running {now - self._begin:.0f} s · {standing(self._running.progress, self._zone)}")
+            work = share_of(self._running.tasks) if draining else ""
+            self._rows.note(f"running {now - self._begin:.0f} s{work} · {standing(self._running.progress, self._zone)}")
         if silent < SILENCE or now - self._spoken < (1.0 if self._console.live else SILENCE):
             return
         self._spoken = now
@@ -139,7 +141,8 @@ class _Silence:
             self._said = kind
             end = "" if draining else "; Ctrl-C stops, and \\drain runs it to the end of its input"
             self._console.say(f"no rows for {silent:.0f} s: {why}{end}")
-        self._rows.note(f"{silent:.0f} s no rows · {standing(progress, self._zone)}")
+        work = share_of(self._running.tasks) if draining else ""
+        self._rows.note(f"{silent:.0f} s no rows{work} · {standing(progress, self._zone)}")
 
 
 def summary(progress: "Progress") -> str:

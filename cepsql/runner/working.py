@@ -5,9 +5,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from cepsql.render.bar import bar
 from cepsql.runner.console import Console
 
 _FIRST, _EVERY = 1.0, 1.0
+_MANY_TASKS = 4
+
+
+def share_of(tasks: tuple[int, int] | None) -> str:
+    """Draw how many of Spark's tasks are done; nothing where few numbers would tell it.
+
+    >>> share_of((5, 20))
+    ' [#####...............] 5 of 20 tasks'
+    """
+    if tasks is None or tasks[1] < _MANY_TASKS:
+        return ""
+    done, known = tasks
+    return f" {bar(done / known)} {done} of {known} tasks"
 
 
 @contextmanager

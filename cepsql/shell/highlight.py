@@ -1,6 +1,5 @@
 """Colours for SQL as it is typed."""
 
-import re
 from collections.abc import Callable
 
 from prompt_toolkit.document import Document
@@ -13,6 +12,8 @@ from cepsql.shell.language import language
 STYLE = Style.from_dict(
     {
         "keyword": "bold ansiblue",
+        "function": "ansiblue",
+        "variable": "ansiyellow",
         "string": "ansigreen",
         "number": "ansicyan",
         "comment": "italic ansibrightblack",
@@ -20,35 +21,21 @@ STYLE = Style.from_dict(
     }
 )
 
-_TOKEN = re.compile(
-    r"""
-      (?P<comment> --[^\n]* | /\*.*?(?:\*/|\Z) )
-    | (?P<string> '(?:[^'\\]|\\.|'')*(?:'|\\?\Z) | "(?:[^"\\]|\\.|"")*(?:"|\\?\Z) )
-    | (?P<quoted> `(?:[^`]|``)*(?:`|\Z) )
-    | (?P<parameter> (?<!:):[^\W\d]\w* )
-    | (?P<number> (?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?!\w) )
-    | (?P<word> [^\W\d]\w* )
-    | (?P<other> . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
 
 def highlight(text: str) -> StyleAndTextTuples:
     """Split SQL, finished or not, into (style, text) pairs whose texts joined are the text."""
     if text.lstrip().startswith("\\"):
         return [("", text)]
-    return [(_style(found), found[0]) for found in _TOKEN.finditer(text)]
+    language()
+    from cepsql.language.lexemes import lexemes
 
-
-def _style(found: re.Match) -> str:
-    match found.lastgroup:
-        case "word":
-            return "class:keyword" if found[0].upper() in language().keywords() else ""
-        case "other" | "quoted":
-            return ""
-        case kind:
-            return f"class:{kind}"
+    pieces: StyleAndTextTuples = []
+    end = 0
+    for lexeme in lexemes(text):
+        start, after = lexeme.span.start, lexeme.span.end
+        pieces += [("", text[end:start]), (f"class:{lexeme.kind}", text[start:after])]
+        end = after
+    return [*pieces, ("", text[end:])]
 
 
 class SqlLexer(Lexer):

@@ -54,11 +54,14 @@ def last_planned(spark: Path) -> int | None:
 def drop_planned(spark: Path, *begun: int | None) -> None:
     """Forget a batch that was planned, and not one of those that may have been begun, which are given.
 
-    It was never handed over, so that another one may have its number.
+    It was never handed over, so that another one may have its number. What Spark's planning wrote about the state goes
+    with the first batch: Spark refuses to begin where there is some.
     """
     committed, planned = last_committed(spark), _last(spark / "offsets")
     at = max((number for number in (*begun, committed) if number is not None), default=-1)
     if planned is not None and int(planned.name) > at == (-1 if committed is None else committed):
+        if committed is None:
+            shutil.rmtree(spark / "state", ignore_errors=True)
         planned.unlink()
         (planned.parent / f".{planned.name}.crc").unlink(missing_ok=True)
 

@@ -5,8 +5,9 @@ import threading
 import time
 import traceback
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError, OperationalError
+from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed, last_planned
 from cepsql.spark.control import end_input, give_heartbeat
@@ -31,12 +33,17 @@ from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, 
 from cepsql.spark.sink import BatchSink
 from cepsql.spark.spark_plan import drops_rows, has_windows
 from cepsql.spark.table_refresh import TableRefresh
+from cepsql.spark.tasks import Tasks, grouped_tasks
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from cepsql.explain.match_explanation import MatchExplanation
 
 
 _START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
+_MOMENTS = 1000
+"""How many batches are remembered for a drawing."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,7 @@ class StandingQuery:
         self._found_planned = last_planned(Path(checkpoint.spark))
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
+        self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
 
     def __enter__(self) -> "StandingQuery":
         return self
@@ -146,6 +154,18 @@ class StandingQuery:
             waiting=sink.waiting,
             refresh_failures=0 if refresh is None else refresh.failures,
         )
+
+    @property
+    def tasks(self) -> Tasks | None:
+        """How many of Spark's tasks are done for the batch that runs now, and how many there are; None between two."""
+        return grouped_tasks(self._frame.sparkSession, str(self._query.runId))
+
+    def plot(self) -> "Figure":
+        """Draw its rate, its lag and what it holds over the last thousand batches.
+
+        Raises InterfaceError where matplotlib is not installed.
+        """
+        return draw_progress(list(self._moments))
 
     def rows(self, timeout: float | None = None) -> Iterator[pa.Table]:
         """Yield the rows of each batch that has some, until the query has ended or none came for `timeout` seconds.
@@ -305,11 +325,13 @@ class StandingQuery:
         # The first batch may be here before the call that started it has returned.
         self._started.wait(_START_SECONDS)
         totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch)
+        totals = replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows)
+        self._moments.append(Moment.of(time.time(), asdict(totals)))
         if self._checkpoint.rebuilds and batch == 0:
             remove_batch(self._options.late_folders, self._checkpoint.spark, batch)
         if self._checkpoint.lock is not None:
             with self._checkpoint.lock.held():
-                self._kept.keep(batch, replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows))
+                self._kept.keep(batch, totals)
         self._prepare_batch(batch)
         if self._options.refresh is not None:
             self._options.refresh.batch_done()

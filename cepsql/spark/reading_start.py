@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cepsql.catalog import Registered, Source
+from cepsql.plan.start import FROM_NOW
 from cepsql.spark.checkpoint_files import last_committed, last_planned
 
 _FILES = {"avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml"}
-_NOW = {"rate", "socket"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _place(stream: Source) -> ReadingStart | None:
         if options.get("latestfirst", "").lower() == "true":
             return ReadingStart("from its latest files back to the earliest", chosen=True)
         return ReadingStart("from its earliest file on")
-    return ReadingStart("from now on") if kind in _NOW else None
+    return ReadingStart("from now on") if kind in FROM_NOW else None
 
 
 def _kafka_place(options: dict[str, str]) -> str:

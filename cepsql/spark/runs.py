@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from cepsql.errors import OperationalError
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.run_once import cancel_runs
+from cepsql.spark.tasks import Tasks, tagged_tasks
 
 _AGAIN_SECONDS = 0.2
 
@@ -37,6 +38,10 @@ class Run:
             # Java may have died.
             with suppress(PySparkException, Py4JError, OSError):
                 remove(self._tag)
+
+    def tasks(self) -> Tasks | None:
+        """Return how many tasks of its jobs are done, and how many there are; None if that is not known."""
+        return tagged_tasks(self.spark, self._tag)
 
     def cancel(self) -> None:
         """Cancel its jobs, now and until it is over, for Spark may be between two of them; wait for nothing."""

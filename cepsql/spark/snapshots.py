@@ -5,6 +5,7 @@ tasks of a micro-batch read the same one, and so does a micro-batch that is done
 """
 
 import re
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,12 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from cepsql.catalog import Source
+from cepsql.errors import OperationalError
 from cepsql.spark.kept_rows import keep_rows, kept_rows
 from cepsql.spark.names import quoted
 from cepsql.spark.source import read_source, without_marks
+from cepsql.spark.table_files import FileState, local_files
 from cepsql.spark.worker import settle
 
 _SUFFIX = ".arrow"
+_READINGS, _REST_SECONDS = 5, 0.2
 _BROADCAST_BYTES = 64 * 2**20
 """A larger table is not sent to every task whole; Spark does not know how large a snapshot is."""
 
@@ -42,12 +46,25 @@ def snapshot_rows(spark: SparkSession, checkpoint: str | Path, source: Source) -
 def take_snapshot(spark: SparkSession, checkpoint: str | Path, source: Source, clock: int) -> None:
     """Read a table now, and keep its rows as the snapshot of `clock`, milliseconds since the epoch.
 
-    Raises what reading the source raises.
+    Spark reads a file that is replaced meanwhile to the length that the earlier one had: then the table is read again.
+    Raises what reading the source raises, OperationalError if its files never rest.
     """
     types = StructType.fromDDL(_schema(source))
     assert isinstance(types, StructType)
-    rows = without_marks(read_source(spark, source)).to(types)
-    keep_rows(rows, _file(snapshot_folder(checkpoint, source), clock))
+    folder = snapshot_folder(checkpoint, source)
+    begun = folder / f".reading{_SUFFIX}"
+    for _ in range(_READINGS):
+        files = local_files(source)
+        keep_rows(without_marks(read_source(spark, source)).to(types), begun)
+        now = local_files(source)
+        if all(now.get(file) == state for file, state in files.items()):
+            break
+        time.sleep(_REST_SECONDS)
+    else:
+        if not all(file in now and _is_longer(state, now[file]) for file, state in files.items()):
+            begun.unlink()
+            raise OperationalError(f"the files of the table {source.name} change all the time while they are read")
+    begun.replace(_file(folder, clock))
 
 
 def snapshots(folder: Path) -> list[int]:
@@ -60,6 +77,11 @@ def drop_snapshots(folder: Path, clock: int) -> None:
     before = [taken for taken in snapshots(folder) if taken <= clock]
     for taken in before[:-1]:
         _file(folder, taken).unlink(missing_ok=True)
+
+
+def _is_longer(before: FileState, after: FileState) -> bool:
+    """Tell whether a file is as it was but for what may have been added at its end."""
+    return before.inode == after.inode and before.size <= after.size
 
 
 def _file(folder: Path, clock: int) -> Path:

@@ -5,6 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from urllib.parse import urlparse
 
 from cepsql.catalog import Source
@@ -20,7 +21,7 @@ class TableFiles:
     """The local files of tables without REFRESH EVERY, as they were when a query was started."""
 
     def __init__(self, tables: Iterable[Source]):
-        self._known = [(table, _files(table)) for table in tables if table.refresh is None]
+        self._known = [(table, local_files(table)) for table in tables if table.refresh is None]
         self._next = time.monotonic() + SECONDS
 
     def check(self) -> None:
@@ -28,7 +29,7 @@ class TableFiles:
         if not self._known or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + SECONDS
-        changed = [table for table, files in self._known if _files(table) != files]
+        changed = [table for table, files in self._known if local_files(table) != files]
         self._known = [(table, files) for table, files in self._known if table not in changed]
         for table in changed:
             LOGGER.warning(
@@ -38,12 +39,21 @@ class TableFiles:
             )
 
 
-def _files(table: Source) -> dict[str, tuple[int, int]]:
-    """Return the size and the time of the last change of each file."""
+@dataclass(frozen=True)
+class FileState:
+    """What a change of a file changes: `inode` differs if another file took its place, `changed` is in nanoseconds."""
+
+    inode: int
+    size: int
+    changed: int
+
+
+def local_files(table: Source) -> dict[str, FileState]:
+    """Return the states of the files of a table, by their paths; none if they are not on this machine."""
     path = next((value for name, value in table.options if name.lower() == "path"), None)
     if path is None or urlparse(path).scheme not in ("", "file"):
         return {}
-    found = {}
+    found: dict[str, FileState] = {}
     for place in glob.glob(local_path(path)):
         inside = (os.path.join(folder, file) for folder, _, files in os.walk(place) for file in files)
         for file in inside if os.path.isdir(place) else [place]:
@@ -52,5 +62,5 @@ def _files(table: Source) -> dict[str, tuple[int, int]]:
             except OSError:
                 continue
             if os.path.basename(file)[0] not in "._":
-                found[file] = status.st_size, status.st_mtime_ns
+                found[file] = FileState(status.st_ino, status.st_size, status.st_mtime_ns)
     return found

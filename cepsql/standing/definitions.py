@@ -11,9 +11,11 @@ from cepsql.catalog.references import has_references
 from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import AlterQuery, CreateQuery, CreateSink
 from cepsql.plan.planner import Plan
+from cepsql.plan.start import started_at
 
 OPTIONS = {
     "trigger": "time between micro-batches, such as '5 seconds'; as soon as there are rows by default",
+    "start": "where a new checkpoint begins to read Kafka: earliest, latest or a time; else where streams say",
     "checkpoint": "folder that holds the query's place in its input and its state; beside the catalog by default",
 }
 """Options of a query; settings such as cepsql.buckets and spark.sql.session.timeZone are options too."""
@@ -44,10 +46,27 @@ def defined_query(
         raise NotSupportedError("LIMIT in a query that stands is not supported", create.name.span)
     for name, value in create.options:
         _check_option(name, value, create.name.span, check)
-    options = dict(settings) | dict(create.options)
+    options = dict(settings) | dict(create.options) | _start(create)
     reads = tuple(sorted(plan.reads))
     id = uuid.uuid4().hex[:8]
     return RegisteredQuery(create.name.text, sink.name if sink else None, create.sql, tuple(options.items()), reads, id)
+
+
+def check_start(query: RegisteredQuery, plan: Plan, span: Span) -> None:
+    """Refuse a beginning, pointing at `span`, that the query's streams cannot have; raises NotSupportedError."""
+    try:
+        started_at(plan, dict(query.options).get("start"))
+    except NotSupportedError as error:
+        raise NotSupportedError(error.message, span, error.hint) from None
+
+
+def _start(create: CreateQuery) -> dict[str, str]:
+    """Return the option that says the same as WITH NEW CHECKPOINT FROM; raises ProgrammingError if both are there."""
+    if create.start is None:
+        return {}
+    if "start" in dict(create.options):
+        raise ProgrammingError("FROM and the option start both say where to start", create.start.span)
+    return {"start": create.start.time or create.start.position}
 
 
 def altered_options(query: RegisteredQuery, alter: AlterQuery, check: CheckSetting) -> tuple[tuple[str, str], ...]:

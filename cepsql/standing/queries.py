@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STOPPED, HistoryEntry, QueryState
 from cepsql.errors import OperationalError, ProgrammingError, Span
+from cepsql.standing.drawn_history import draw_history
 from cepsql.standing.reconciler import BATCH_SECONDS
 from cepsql.standing.savepoints import check_savepoint, make_savepoint
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from cepsql.standing.home import Home
 
 SERVER = "server"
@@ -88,6 +91,13 @@ class NamedQuery:
     def history(self) -> list[HistoryEntry]:
         """Its states and progress, the oldest first; a bounded number of them."""
         return self._states.history(self.name)
+
+    def plot(self) -> "Figure":
+        """Draw its rate, its lag and what it holds over the time that its history covers, with the changes of state.
+
+        Raises InterfaceError where matplotlib is not installed, or nothing is known of it yet.
+        """
+        return draw_history(self.name, self.history)
 
     def start(self) -> str:
         """Let it run: by the server of the catalog if there is one, else in this process; return which.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from cepsql.standing.home import Home
 
 _REPLAYED = "its next start reads again what it has read, writes no row of that, and goes on with the state it makes"
-_NEW = "a new checkpoint, which reads the input from where its streams begin"
 
 
 @dataclass(frozen=True)
@@ -68,29 +67,34 @@ def replaced_query(
 def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: Plan, new: bool) -> Effect:
     """Return what replacing `before` by `after`, whose plan is given, does; `new` as for `replaced_query`."""
     kept = replace(after, id=before.id)
-    place = home.checkpoint(kept)
+    place, fresh = home.checkpoint(kept), _fresh(after)
     if new:
-        return Effect(_NEW, False, "", home.checkpoint(after), after)
+        return Effect(fresh, False, "", home.checkpoint(after), after)
     known = kept_identity(home.checkpoint(before))
     if known is None:
         return Effect("it has no checkpoint here that would have to fit", False, "", place, kept)
     if place != home.checkpoint(before):
-        return Effect(_NEW, True, f"the folder was {home.checkpoint(before)} and is {place}", place, kept)
+        return Effect(fresh, True, f"the folder was {home.checkpoint(before)} and is {place}", place, kept)
     described = described_as(plan, known, kept)
     if described is None:
         said = "its next start tells whether its checkpoint fits, for a reference in its sources has no value here"
         return Effect(said, False, "", place, kept)
     found = upgrade(known, described)
     if found.kind == INCOMPATIBLE:
-        return Effect(f"incompatible: it needs {_NEW}", True, found.differences, place, kept)
+        return Effect(f"incompatible: it needs {fresh}", True, found.differences, place, kept)
     if found.kind == REPLAYABLE:
         obstacle = _rebuilding_obstacle(place)
         if obstacle is not None:
-            said = f"incompatible, for its state cannot be made anew: it needs {_NEW}"
+            said = f"incompatible, for its state cannot be made anew: it needs {fresh}"
             return Effect(said, True, f"{found.differences}; {obstacle}", place, kept)
         return Effect(f"replayable; {_REPLAYED}", False, found.differences, place, kept)
     said = "the plan is the same" if found.kind == SAME else "compatible"
     return Effect(f"{said}; it goes on from its checkpoint, with its state", False, found.differences, place, kept)
+
+
+def _fresh(query: RegisteredQuery) -> str:
+    start = dict(query.options).get("start")
+    return f"a new checkpoint, which reads the input from {start or 'where its streams begin'}"
 
 
 def kept_identity(checkpoint: str) -> dict | None:

@@ -17,7 +17,8 @@ from cepsql.errors import Error, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
-from cepsql.standing.definitions import altered_options, defined_query, defined_sink
+from cepsql.plan.start import started_at
+from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
 from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, shown_time
 from cepsql.standing.report import listed as listed_queries
@@ -179,6 +180,7 @@ def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery,
     check_columns(sink, plan, create.query.span)
     query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
     assert isinstance(query, RegisteredQuery)
+    check_start(query, plan, create.start.span if create.start else create.name.span)
     return query, plan
 
 
@@ -232,7 +234,8 @@ def _reading_starts(host: Host, query: "NamedQuery") -> str:
         if query.progress and not Path(checkpoint).expanduser().exists():
             # Another machine has it.
             return ""
-        starts = reading_starts(host.plan(statement).origins, checkpoint)
+        plan = started_at(host.plan(statement), dict(query.definition.options).get("start"))
+        starts = reading_starts(plan.origins, checkpoint)
     except Error:
         # The start tells what is wrong.
         return ""

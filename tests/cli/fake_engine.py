@@ -28,6 +28,7 @@ class Progress:
     rows_waiting: int = 0
     open: int = 0
     deadline: object = None
+    records_behind: int | None = None
 
 
 class FakeStanding:
@@ -37,6 +38,7 @@ class FakeStanding:
         self.progress = Progress()
         self.stopped = threading.Event()
         self._query, self._on_rows, self._drain = query, on_rows, drain
+        self.tasks = query.tasks
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -76,6 +78,7 @@ class FakeQuery:
     failure: Exception | None = None
     started: list = field(default_factory=list)
     origins: list = field(default_factory=list)
+    tasks: tuple[int, int] | None = None
     starts: list = field(default_factory=list)
 
     def reading_starts(self, checkpoint):

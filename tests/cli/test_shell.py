@@ -234,6 +234,22 @@ def test_when_enter_executes(text, finished):
         ("a :name a::int", ["parameter::name", "keyword:int"]),
         ("t MATCH_RECOGNIZE ( pattern (a+) define", ["keyword:MATCH_RECOGNIZE", "keyword:pattern", "keyword:define"]),
         ("\\d select", []),
+        (
+            "SELECT size, date, count(first) AS last FROM end",
+            ["keyword:SELECT", "function:count", "keyword:AS", "keyword:FROM"],
+        ),
+        (
+            "CREATE STREAM event (key DATE) USING csv; SELECT",
+            ["keyword:CREATE", "keyword:STREAM", "keyword:DATE", "keyword:USING", "keyword:SELECT"],
+        ),
+        (
+            "SELECT * FROM s MATCH_RECOGNIZE (MEASURES A.b AS c PATTERN (A B+) DEFINE B AS B.b > LAST(A.b",
+            [
+                *["keyword:SELECT", "keyword:FROM", "keyword:MATCH_RECOGNIZE", "keyword:MEASURES", "variable:A"],
+                *["keyword:AS", "keyword:PATTERN", "variable:A", "variable:B", "keyword:DEFINE", "variable:B"],
+                *["keyword:AS", "variable:B", "function:LAST", "variable:A"],
+            ],
+        ),
     ],
 )
 def test_colours(text, styled):

@@ -3,18 +3,21 @@
 import io
 import os
 import re
+import threading
 import time
 
 import pyarrow as pa
 import pytest
+from fake_engine import FakeQuery
 
 from cepsql.errors import InterfaceError
 from cepsql.runner import console as console_module
 from cepsql.runner import working as working_module
+from cepsql.runner.bounded import write_bounded
 from cepsql.runner.console import Console
 from cepsql.runner.settings import Settings
 from cepsql.runner.stream_rows import stream_rows
-from cepsql.runner.working import working
+from cepsql.runner.working import share_of, working
 
 COLUMNS = [("key", "string"), ("n", "int")]
 
@@ -110,6 +113,23 @@ def test_a_sign_of_life(screen, monkeypatch):
             time.sleep(0.01)
     assert "waiting for Spark · 0 s" in text.getvalue()
     assert text.getvalue().endswith("\x1b[J")
+
+
+def test_the_sign_says_how_much_is_done(screen, monkeypatch):
+    console, text = screen
+    monkeypatch.setattr(working_module, "_FIRST", 0.0)
+
+    def pieces():
+        end = time.monotonic() + 20
+        while " tasks" not in text.getvalue() and time.monotonic() < end:
+            time.sleep(0.01)
+        yield batch(("a", 1))
+
+    monkeypatch.setattr(console_module.os, "get_terminal_size", lambda _: os.terminal_size((80, 10)))
+    query = FakeQuery(COLUMNS, pieces(), streaming=False, tasks=(5, 20))
+    write_bounded(query, "UTC", Settings(), console, threading.Event())
+    assert "working [#####...............] 5 of 20 tasks · 0 s" in text.getvalue()
+    assert share_of((1, 2)) == share_of(None) == ""
 
 
 def test_no_sign_over_what_is_shown(screen, monkeypatch):

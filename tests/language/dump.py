@@ -152,6 +152,7 @@ def _registered(create: CreateQuery) -> list[str]:
     lines += [f"  {key} = {value!r}" for key, value in create.options]
     lines += [f"  from savepoint: {create.savepoint.text}"] if create.savepoint else []
     lines += ["  with a new checkpoint"] if create.new_checkpoint else []
+    lines += [f"  from: {create.start.time or create.start.position}"] if create.start else []
     return [*lines, f"  text: {' '.join(create.sql.split())}", *_query(create.query)]
 
 

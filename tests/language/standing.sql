@@ -171,6 +171,23 @@ create query fraud or replace
   text: WITH t AS (SELECT 1 AS a) SELECT a FROM t
 query: WITH t AS (SELECT 1 AS a) SELECT a FROM t
 ====
+CREATE OR REPLACE QUERY new WITH NEW CHECKPOINT FROM TIMESTAMP '2026-03-02' AS SELECT latest FROM start
+----
+create query new or replace
+  with a new checkpoint
+  from: 2026-03-02
+  text: SELECT latest FROM start
+query: SELECT latest FROM start
+====
+EXPLAIN REPLACE QUERY new WITH NEW CHECKPOINT FROM LATEST AS SELECT new FROM latest
+----
+explain
+create query new or replace
+  with a new checkpoint
+  from: latest
+  text: SELECT new FROM latest
+query: SELECT new FROM latest
+====
 EXPLAIN REPLACE QUERY new WITH NEW CHECKPOINT AS SELECT new, checkpoint FROM replace
 ----
 explain

@@ -42,6 +42,17 @@ def test_an_endless_result_comes_in_pieces_and_can_be_left(engine):
     assert not engine.spark.sparkContext.statusTracker().getActiveJobsIds()
 
 
+def test_how_much_is_done(engine):
+    query = engine.query("SELECT id FROM range(0, 400000, 1, 8)")
+    assert query.tasks is None
+    pieces = query.pieces()
+    next(pieces)
+    done, known = query.tasks
+    assert 0 <= done <= known and known == 8
+    pieces.close()
+    assert query.tasks is None
+
+
 def test_a_limit_reaches_spark(engine):
     (piece,) = engine.query("SELECT id FROM range(1000000000000)").pieces(limit=3)
     assert piece["id"].to_pylist() == [0, 1, 2]

@@ -72,6 +72,10 @@ def test_the_rows_of_a_stream_are_drawn(engine, tmp_path):
     query = engine.query(
         "SELECT * FROM ups MATCH_RECOGNIZE (ORDER BY ts MEASURES B.y AS y PATTERN (A B) DEFINE B AS B.y > A.y)"
     )
+    with query.start(drain=True) as standing:
+        assert len(list(standing.rows())) == 1
+    rate, _, _ = standing.plot().axes
+    assert len(rate.lines[0].get_ydata()) == standing.progress.batches - 1
     (axes,) = query.plot("ts", "y").axes
     assert [line.get_ydata().tolist() for line in axes.lines] == [[1, 2, 1], [1, 2]]
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from cepsql.engine import connect
-from cepsql.errors import ProgrammingError
+from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.plan.identity import describe_plan
+from cepsql.plan.start import started_at
 from cepsql.spark.checkpoint import FORMAT
 
 PATTERN = "ticks MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.n AS a PATTERN (A B) DEFINE B AS n > {})"
@@ -93,6 +94,28 @@ def test_other_operators_need_a_new_checkpoint(engine):
     assert said == "query q replaced: a new checkpoint, which reads the input from where its streams begin"
     assert new["effect"] in said
     assert engine.home.checkpoint(engine.catalog.query("q")) != str(folder)
+
+
+def test_where_a_new_checkpoint_begins(engine):
+    columns = "k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts"
+    engine.sql(f"CREATE STREAM records ({columns}) USING kafka OPTIONS (subscribe 'ticks', "
+               "'kafka.bootstrap.servers' = 'localhost:1', 'startingOffsets' = 'earliest') FORMAT json")  # fmt: skip
+    begun(engine)
+    text = f"AS SELECT k, a FROM {PATTERN.format('3').replace('ticks', 'records')}"
+    fresh = "WITH NEW CHECKPOINT FROM TIMESTAMP '2026-03-02 09:00:00'"
+    assert explained(engine, f"{fresh} {text}")["effect"].endswith("reads the input from 2026-03-02 09:00:00")
+    engine.sql(f"CREATE OR REPLACE QUERY q {fresh} {text}")
+    assert "start '2026-03-02 09:00:00'" in str(engine.sql("SHOW CREATE QUERY q").rows)
+    plan = started_at(engine.sql(text.removeprefix("AS ")).plan, "latest")
+    assert dict(plan.origins[0].options)["startingoffsets"] == "latest"
+    assert "startingOffsets" not in dict(plan.origins[0].options)
+    # The option is no part of what the query means: it may be left out, or changed, when a checkpoint is there.
+    begun(engine)
+    assert explained(engine, f"AS {FIRST}")["effect"].startswith("the plan is the same")
+    with pytest.raises(NotSupportedError, match="ticks is not read from Kafka, so that it has no"):
+        engine.sql(f"CREATE OR REPLACE QUERY q WITH NEW CHECKPOINT FROM LATEST AS {FIRST}")
+    with pytest.raises(ProgrammingError, match="FROM and the option start both say where to start"):
+        engine.sql(f"CREATE OR REPLACE QUERY q OPTIONS (start 'latest') WITH NEW CHECKPOINT FROM EARLIEST {text}")
 
 
 def test_a_stream_that_was_replaced_is_noticed(engine):

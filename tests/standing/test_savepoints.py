@@ -116,11 +116,13 @@ def test_a_batch_that_was_only_planned_is_forgotten(tmp_path, begun, committed, 
         (tmp_path / folder).mkdir()
         for number in range(1, last + 1) if last else [0] if last == 0 else []:
             (tmp_path / folder / str(number)).touch()
+    (tmp_path / "state" / "0").mkdir(parents=True)
     drop_planned(tmp_path, 3, begun)
     assert sorted(int(path.name) for path in (tmp_path / "offsets").iterdir()) == ([1, 2, 3] if committed else [0])
     drop_planned(tmp_path, begun)
     assert sorted(int(path.name) for path in (tmp_path / "offsets").iterdir()) == left
     assert is_between_batches(tmp_path) == (3 not in left)
+    assert (tmp_path / "state").exists() == bool(left)
 
 
 def test_a_batch_that_was_cut_short_is_no_savepoint(engine):

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 import cepsql
-from cepsql.catalog import Source
+from cepsql.catalog import ColumnDefinition, Source
+from cepsql.errors import OperationalError
+from cepsql.spark import snapshots as snapshots_module
 from cepsql.spark import table_files
-from cepsql.spark.snapshots import drop_snapshots, snapshots
+from cepsql.spark.kept_rows import keep_rows, kept_rows
+from cepsql.spark.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
 from cepsql.spark.table_files import TableFiles
 
 SECOND = "REFRESH EVERY INTERVAL '1' SECOND"
@@ -143,6 +146,27 @@ def test_files_that_change_unread_are_told(tmp_path, caplog, monkeypatch):
     assert [record.getMessage().split(",")[0] for record in caplog.records] == [
         "the files of the table places have changed since the query was started"
     ]
+
+
+def test_files_that_are_replaced_while_they_are_read(tmp_path, spark, monkeypatch):
+    place = ColumnDefinition("place", "STRING")
+    table = Source("places", (place,), "csv", (("path", str(tmp_path / "places")),), False, refresh=1)
+    put(tmp_path / "places", "1.csv", "hall")
+    waiting = ["a longer hall"]
+
+    def keep(frame, path):
+        keep_rows(frame, path)
+        if waiting:
+            put(tmp_path / "places", "1.csv", waiting.pop())
+
+    monkeypatch.setattr(snapshots_module, "keep_rows", keep)
+    take_snapshot(spark, tmp_path, table, 10)
+    (rows,) = kept_rows(snapshot_folder(tmp_path, table) / "10.arrow")
+    assert rows["place"].to_pylist() == ["a longer hall"]
+    waiting += [f"hall {number}" for number in range(20)]
+    with pytest.raises(OperationalError, match="the files of the table places change all the time"):
+        take_snapshot(spark, tmp_path, table, 20)
+    assert snapshots(snapshot_folder(tmp_path, table)) == [10]
 
 
 def test_snapshots_that_a_batch_may_still_read_stay(tmp_path):

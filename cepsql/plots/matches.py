@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cepsql.errors import InterfaceError
+from cepsql.plots.figures import stacked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ VARIABLE, MATCH = "cepsql_variable", "cepsql_match"
 """Columns of the variable of a row and of the number of its match in its partition, NULL outside matches."""
 
 _COLORS = ("#d1495b", "#00798c", "#edae49", "#66a182", "#8d5a97", "#2e4057", "#e07a5f", "#3d84a8")
-_HEIGHT, _WIDTH = 2.4, 10.0
+_HEIGHT = 2.4
 
 Partition = tuple[tuple, list[dict[str, Any]]]
 
@@ -27,16 +27,11 @@ def draw_matches(rows: pa.Table, x: str, y: str, keys: Sequence[str], most: int 
     most: how many partitions are drawn, those with the most matches.
     Raises InterfaceError where matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InterfaceError("matplotlib is not installed", hint="pip install 'cepsql[plot]'") from error
     partitions = _partitions(rows, x, keys)
     shown = sorted(partitions, key=_matches, reverse=True)[:most]
     variables = list(dict.fromkeys(row[VARIABLE] for _, found in shown for row in found if row[VARIABLE]))
     colors = {variable: _COLORS[i % len(_COLORS)] for i, variable in enumerate(variables)}
-    figure = Figure(figsize=(_WIDTH, max(1, len(shown)) * _HEIGHT + 0.8), layout="constrained")
-    plots = figure.subplots(max(1, len(shown)), 1, sharex=True, squeeze=False)[:, 0]
+    figure, plots = stacked(max(1, len(shown)), _HEIGHT)
     for axes, (key, found) in zip(plots, shown, strict=False):
         _draw(axes, found, x, y, colors)
         named = ", ".join(f"{name} = {value}" for name, value in zip(keys, key, strict=True))
@@ -78,4 +73,3 @@ def _draw(axes: "Axes", rows: list[dict[str, Any]], x: str, y: str, colors: dict
         places = [row[x] for row in marked], [row[y] for row in marked]
         axes.scatter(*places, color=color, s=26, zorder=3, label=variable)
     axes.set_ylabel(y)
-    axes.spines[["top", "right"]].set_visible(False)

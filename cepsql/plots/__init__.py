@@ -1,0 +1,1 @@
+"""Drawings where people would rather look than read, by matplotlib."""
