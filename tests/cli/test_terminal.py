@@ -91,6 +91,7 @@ def a_stream_is_stopped(shell) -> None:
     say(shell, BEATS)
     shell.expect("stream beats created")
     say(shell, "SELECT value FROM beats;")
+    shell.expect("notice: beats is read from now on\n")
     shell.expect(r"value\s+-+\s+\d+\s+\d+\s")
     shell.type(CTRL_C)
     shell.expect(r"stopped: \d+ rows, \d+ batch(es)?, \d+ s")
