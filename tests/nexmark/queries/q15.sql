@@ -1,5 +1,5 @@
 -- Bidding statistics of each day: bids, bidders and auctions, in three ranges of prices.
-SELECT DATE_FORMAT(window_start, 'yyyy-MM-dd') AS day, COUNT(*) AS total_bids,
+SELECT DATE_FORMAT(window_start, 'yyyy-MM-dd') AS bid_day, COUNT(*) AS total_bids,
   COUNT(*) FILTER (WHERE price < 10000) AS rank1_bids,
   COUNT(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_bids,
   COUNT(*) FILTER (WHERE price >= 1000000) AS rank3_bids,
