@@ -2,7 +2,9 @@
 
 A page's blocks share one engine, one namespace and one folder, from top to bottom. `sql` blocks are executed (streams
 are drained), `python` blocks run, `console` blocks are typed line by line: `cepsql` in this process, the rest by bash.
-A block after the line `<!-- not run: reason -->` is left out. `pytest --update` writes the text blocks anew.
+A `console` block with the shell's prompt in it is a session as the screen shows it, and typed again (`typed_shell`);
+all of a page have one engine, until a block begins with `$ cepsql`. A block after the line `<!-- not run: reason -->`
+is left out. `pytest --update` writes the text blocks and sessions anew.
 """
 
 import contextlib
@@ -10,18 +12,23 @@ import importlib.util
 import io
 import re
 import shlex
+import signal
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import mypy.api
 import pyarrow as pa
 import pytest
+from typed_shell import alike, typed_again
 
 import cepsql
 import cepsql.engine
 from cepsql import cli
 from cepsql.engine import Answer, connect
+from cepsql.options import parser
 from cepsql.render import renderer
+from cepsql.shell.prompt import PROMPT
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,26 +45,35 @@ def in_a_copy(tmp_path, monkeypatch, spark):
     for name in ("queries", "cepsql"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    def connected(*_, catalog=None, **__):
+        return connect(spark, catalog=catalog)
+
     for module in (cepsql, cepsql.engine):
-        monkeypatch.setattr(module, "connect", lambda *_, **__: connect(spark), raising=False)
+        monkeypatch.setattr(module, "connect", connected, raising=False)
     # The command line in this process must leave pytest's signal handlers alone.
-    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(cli, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=signal.SIGTERM))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page(page, in_a_copy, spark, update):
     text = page.read_text("utf-8")
-    run = {"sql": _sql(connect(spark)), "python": _python({}), "console": _console}
     parts, end = [], 0
-    for block in BLOCK.finditer(text):
-        if block["skip"]:
-            continue
-        printed = run[block["kind"]](block["code"])
-        if block["shown"] and not update:
-            assert printed == block["expected"], f"{page.name}: the output of\n{block['code']}"
-        if block["shown"]:
-            parts += [text[end : block.start("expected")], printed]
-            end = block.end("expected")
+    with _Shell(spark) as shell:
+        run = {"sql": _sql(connect(spark)), "python": _python({}), "console": _console, "shell": shell.type}
+        for block in BLOCK.finditer(text):
+            if block["skip"]:
+                continue
+            session = block["kind"] == "console" and PROMPT in block["code"]
+            printed = run["shell" if session else block["kind"]](block["code"])
+            shown = "code" if session else "expected"
+            if not (session or block["shown"]):
+                continue
+            same = alike(printed) == alike(block[shown]) if session else printed == block[shown]
+            assert same or update, f"{page.name}: the output of\n{block['code']}\nis\n{printed}"
+            parts += [text[end : block.start(shown)], block[shown] if same else printed]
+            end = block.end(shown)
     if update:
         page.write_text("".join([*parts, text[end:]]), "utf-8")
 
@@ -140,6 +156,28 @@ def _python(names: dict):
         return printed.getvalue()
 
     return run
+
+
+class _Shell:
+    """The shell of a page, on the tests' Spark session."""
+
+    def __init__(self, spark):
+        self._spark, self._engine = spark, connect(spark)
+
+    def __enter__(self) -> "_Shell":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._engine.close()
+
+    def type(self, code: str) -> str:
+        """Type a session again; its first two lines may be `$ cepsql ...` and what the shell then says."""
+        opened = re.match(r"\$ cepsql\b(.*)\n", code)
+        if opened:
+            self._engine.close()
+            self._engine = connect(self._spark, catalog=parser().parse_args(shlex.split(opened[1])).catalog)
+        greeting, screen = typed_again(self._engine, code)
+        return f"{opened[0]}{greeting}{screen}" if opened else screen
 
 
 def _console(code: str) -> str:

@@ -1,5 +1,6 @@
 """What sqlglot is asked of trees: their SQL text, their types, what their names mean."""
 
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeVar
@@ -16,6 +17,8 @@ from cepsql.language.guard import guarded, not_understood
 from cepsql.language.tokens import DIALECT
 
 T = TypeVar("T")
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
 def sql_of(expression: exp.Expr, comments: bool = True) -> str:
@@ -41,7 +44,7 @@ def qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
     Raises OptimizeError for names that mean nothing, ProgrammingError for what is not understood.
     """
     with guarded(span_of(query)):
-        return qualify(
+        found = qualify(
             query,
             schema=schema,
             dialect=DIALECT,
@@ -49,6 +52,11 @@ def qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
             quote_identifiers=False,
             identify=False,
         )
+    for identifier in found.find_all(exp.Identifier):
+        # The columns of a star come without the quotes that they need.
+        if not _PLAIN_NAME.fullmatch(identifier.name):
+            identifier.set("quoted", True)
+    return found
 
 
 def annotate(query: exp.Query, schema: MappingSchema) -> None:

@@ -14,7 +14,7 @@ from cepsql.demo import stories
 from cepsql.demo.progress_bar import ProgressBar
 from cepsql.demo.replay import Replay, lay_out
 from cepsql.engine import Engine, Query, connect
-from cepsql.errors import Error, ExitCode, OperationalError
+from cepsql.errors import Error, ExitCode, InterfaceError, OperationalError
 
 PATH_IN_SQL = "cepsql/demo/flights"
 """The folder that the SQL files name; the demo puts the replay's folder in its place."""
@@ -44,8 +44,14 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as leaving:
         return int(leaving.code or 0)
     try:
+        if options.data is not None:
+            _write_out(options.data, options)
+            return ExitCode.OK
         with tempfile.TemporaryDirectory(prefix="cepsql-demo-") as folder:
             _play(Path(folder), options)
+    except InterfaceError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return ExitCode.USAGE
     except Error as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return ExitCode.SESSION if isinstance(error, OperationalError) else ExitCode.QUERY
@@ -61,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rows", type=_count, metavar="N", help="play only the first N flights")
     parser.add_argument("--quick", action="store_true", help="play only the first 10,000 flights, in 3 files")
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="play nothing; write the flights as CSV files into a new folder"
+    )
     parser.add_argument("--all", action="store_true", help="tell of every match, not only of the first three")
     return parser
 
@@ -71,9 +80,29 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _play(folder: Path, options: argparse.Namespace) -> None:
+def _lay_out(folder: Path, options: argparse.Namespace) -> Replay:
     rows = 10_000 if options.quick and options.rows is None else options.rows
-    replay = lay_out(folder, 3 if options.quick else 5, rows)
+    return lay_out(folder, 3 if options.quick else 5, rows)
+
+
+def _write_out(folder: Path, options: argparse.Namespace) -> None:
+    """Write the flights for people to query them; raise InterfaceError if there is no room for them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise InterfaceError(f"{folder} is not empty", hint="name a folder that is not there yet")
+        replay = _lay_out(folder, options)
+    except OSError as error:
+        raise InterfaceError(f"{folder} cannot be written: {error.strerror}") from error
+    print(
+        f"{folder} has {replay.rows:,} real flights from New York in early 2013, in {replay.files} CSV files and in "
+        f"the order in which they\nleft. {replay.late:,} rows stand a file too late, {replay.malformed:,} are spoiled: "
+        f"their delay is no number. {replay.cancelled:,} flights were\ncancelled and have no departure time."
+    )
+
+
+def _play(folder: Path, options: argparse.Namespace) -> None:
+    replay = _lay_out(folder, options)
     print(
         f"{replay.rows:,} real flights from New York in early 2013, in the order in which they left.\n"
         f"The replay has {replay.files} files, each read as a batch of its own. It holds {replay.late:,} rows back "

@@ -79,6 +79,17 @@ def help_text() -> str:
     return "\n".join(["SQL statements end with ; and may have several lines.", *lines, KEYS])
 
 
+def statement_in(line: str) -> str | None:
+    """Return the statement that a command is given, None for a command without one.
+
+    >>> statement_in("\\\\drain SELECT 1;"), statement_in("\\\\drain on")
+    ('SELECT 1;', None)
+    """
+    name, _, argument = line.strip().partition(" ")
+    given = argument.strip()
+    return given if name == "\\drain" and given.rstrip("; ") not in ("", *_SWITCH) else None
+
+
 def _help(same: Change, argument: str, catalog: Catalog) -> Change:
     return replace(same, message=help_text())
 

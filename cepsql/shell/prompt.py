@@ -25,6 +25,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from cepsql.runner.console import Console
 from cepsql.secrets import without_secret_options
+from cepsql.shell.commands import statement_in
 from cepsql.shell.highlight import STYLE, SqlLexer
 from cepsql.shell.language import language
 
@@ -108,9 +109,10 @@ class _SecretFree(FileHistory):
 def is_finished(text: str) -> bool:
     """Tell whether Enter hands the text over: nothing, a command of the shell, or finished statements."""
     text = text.strip()
-    if not text or text.startswith("\\") or text.lower() in WORDS or text.endswith(VERTICAL):
+    if not text or text.lower() in WORDS or text.endswith(VERTICAL):
         return True
-    return language().is_complete(text)
+    statement = statement_in(text) if text.startswith("\\") else text
+    return statement is None or language().is_complete(statement)
 
 
 def edited(text: str, console: Console) -> str:

@@ -1,5 +1,6 @@
 """The control folder of a standing query: files written there end its input, or say that the clock goes on."""
 
+import datetime
 import os
 import re
 from pathlib import Path
@@ -18,8 +19,9 @@ _END = "end.txt"
 _HEARTBEATS = "heartbeat-*.txt"
 _KEPT_HEARTBEATS = 20
 _SAYS_END = "value = 'end'"
-_LAST_DAY = "2262-01-01"
+_LAST_DAY = datetime.date(2262, 1, 1)
 """Later than every row, and still a time that pandas can hold."""
+_LONGEST_DELAY = datetime.timedelta(days=366)
 
 ABOVE_WATERMARK = "spark_partition_id() >= 0"
 """A condition that always holds, but counts as not deterministic, so that the optimizer moves no other one below it.
@@ -31,6 +33,11 @@ Below a watermark the conditions of the user would drop the rows that are there 
 def end_input(control: str | Path) -> None:
     """Tell the query that reads this folder that no row follows; the file appears there whole or not at all."""
     _write(Path(control), _END, "end")
+
+
+def says_end(watermark: datetime.datetime) -> bool:
+    """Tell whether a watermark of Spark's is that of the row which ends the input, less the delay of a stream."""
+    return abs(_LAST_DAY - watermark.date()) <= _LONGEST_DELAY
 
 
 def give_heartbeat(control: str | Path, clock: int) -> None:
@@ -87,7 +94,7 @@ def with_watermark(frame: DataFrame, watermark: Watermark, control: str | None =
     delay = f"{watermark.delay} microseconds"
     if control is None:
         return frame.withWatermark(watermark.column, delay)
-    last = F.lit(_LAST_DAY).cast(column_type(frame, watermark.column))
+    last = F.lit(_LAST_DAY.isoformat()).cast(column_type(frame, watermark.column))
     end = frame.sparkSession.readStream.text(control).where(_SAYS_END).select(last.alias(watermark.column))
     ended = frame.unionByName(end, allowMissingColumns=True).withWatermark(watermark.column, delay)
     # A condition on the event time stays above the watermark, so that the row moves it before it is dropped.

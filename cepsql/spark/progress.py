@@ -26,6 +26,7 @@ from pyspark.sql.streaming.listener import (
 from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.spark.control import says_end
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
 from cepsql.spark.time_alerts import TimeAlerts
@@ -265,9 +266,11 @@ def add_batch(progress: Progress, event: StreamingQueryProgress) -> Progress:
         # Spark may have counted files instead.
         totals["rows_per_second"] = sum(values.get("read") or 0 for values in matched) * 1000 / event.batchDuration
     if not _stages(observed):
-        reached = (event.eventTime or {}).get("watermark")
-        micros = None if reached is None else _micros(datetime.datetime.fromisoformat(reached))
+        text = (event.eventTime or {}).get("watermark")
+        reached = None if text is None else datetime.datetime.fromisoformat(text)
+        totals["ended"] = reached is not None and says_end(reached)
         # Before it has one, Spark says that its watermark is the epoch.
+        micros = None if reached is None or totals["ended"] else _micros(reached)
         totals["bound"] = micros or progress.bound
         totals["state_rows"] = sum(operator.numRowsTotal for operator in event.stateOperators)
         totals["state_bytes"] = sum(operator.memoryUsedBytes for operator in event.stateOperators)

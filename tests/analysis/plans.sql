@@ -1134,3 +1134,23 @@ Query  stream  name string, most double, op string
         Table trades  parquet
 == pattern ==
 the query has no row pattern
+====
+SELECT id FROM (SELECT *, LAG(`odd name`) OVER (PARTITION BY id ORDER BY at) AS before FROM (SELECT id, at, total AS `odd name`, customer AS `größe` FROM orders)) WHERE before > 1
+----
+== rewritten ==
+__over_1 reads
+  SELECT _0.id AS id, _0.at AS at, _0.`odd name` AS `odd name`, `_0`.`odd name` AS __c3, `_0`.`größe` AS `größe` FROM (SELECT orders.id AS id, orders.at AS at, orders.total AS `odd name`, orders.customer AS `größe` FROM orders AS orders) AS _0
+SELECT _1.id AS id FROM (SELECT __over_1.id AS id, __over_1.at AS at, __over_1.__c3 AS `odd name`, __over_1.`größe` AS `größe`, __over_1.__w0 AS before FROM __over_1) AS _1 WHERE _1.before > 1
+== logical ==
+Query  stream  id bigint
+  Sql  SELECT _1.id AS id FROM (SELECT __over_1.id AS id, __over_1.at AS at, __over_1.__c3 AS `odd name`, __over_1.`größe` AS `größe`, __over_1.__w0 AS before FROM __over_1) AS _1 WHERE _1.before > 1
+    Over __over_1
+      __w0: LAG(`odd name`) OVER (PARTITION BY id ORDER BY at)
+      watermark: at - 0 seconds
+      state: rows not yet released by the watermark; the last row of every key
+      event time: at, given out as soon as the watermark reaches it
+      scan: Arrow (csv)
+      Sql  SELECT _0.id AS id, _0.at AS at, _0.`odd name` AS `odd name`, `_0`.`odd name` AS __c3, `_0`.`größe` AS `größe` FROM (SELECT orders.id AS id, orders.at AS at, orders.total AS `odd name`, orders.customer AS `größe` FROM orders AS orders) AS _0
+        Stream orders  csv  watermark at - 0 seconds
+== pattern ==
+the query has no row pattern

@@ -83,6 +83,7 @@ def type_in(keys: str, history=None, relations=(STREAM, VIEW), home=None):
         (f"exit{ENTER}select 1;{ENTER}", []),
         (f"QUIT;{ENTER}select 1;{ENTER}", []),
         (f"\\drain select 1;{ENTER}", ["select 1"]),
+        (f"\\drain select{ENTER}1;{ENTER}", ["select\n1"]),
         (f"\\i {SCRIPT}{ENTER}", ["select 1", "stream"]),
         (f"select 1\\G{ENTER}", ["select 1"]),
         (f"select 1;{ENTER}\\e{ENTER}{ENTER}", ["select 1", "select\n1"]),
@@ -218,6 +219,7 @@ def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path, monkeypatc
         ("", True), ("  \n", True), ("\\d", True), ("select 1;", True), ("select 1", False), ("select ';", False),
         ("select ';'", False), ("/* ;", False), ("-- ;", False), ("select 1; -- x", True), ("select 1; select", False),
         ("select (1;", False), ("select 1);", True), ("exit", True), ("?", True), ("helpme", False),
+        ("\\drain", True), ("\\drain off", True), ("\\drain select", False), ("\\drain select 1;", True),
     ],
 )  # fmt: skip
 def test_when_enter_executes(text, finished):

@@ -36,6 +36,26 @@ def test_replay_changes_nothing_else(replay):
     assert sorted(played, key=str) == sorted(original, key=str)
 
 
+def test_the_flights_can_be_had_as_files(replay, tmp_path, capsys):
+    folder = tmp_path / "mine" / "flights"
+    assert play.main(["--quick", "--data", str(folder)]) == 0
+    written, laid_out = ({file.name: file.read_text() for file in at.iterdir()} for at in (folder, replay.folder))
+    assert written == laid_out
+    said = capsys.readouterr().out
+    for number in ("10,000 real", f"{replay.late} rows", f"{replay.malformed} are", f"{replay.cancelled} flights"):
+        assert number in said
+
+
+def test_files_of_others_are_left_alone(tmp_path, capsys):
+    file = tmp_path / "000.csv"
+    file.write_text("mine")
+    assert play.main(["--data", str(tmp_path)]) == 2
+    assert play.main(["--data", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert "is not empty" in said and "cannot be written: " in said
+    assert file.read_text() == "mine"
+
+
 def test_demo_finds_what_loops_find(replay, spark, monkeypatch, capsys):
     monkeypatch.setattr(play, "connect", lambda **_: connect(spark))
     assert play.main(["--quick", "--all"]) == 0

@@ -172,6 +172,16 @@ def test_the_watermark_of_spark_counts_where_no_stage_has_one():
     assert watch.progress.watermark is None
     watch.add(event(1, watermark="2026-01-31T12:00:00.500Z", a={"read": 1}))
     assert watch.progress.watermark == datetime.datetime(2026, 1, 31, 12, 0, 0, 500_000, tzinfo=datetime.UTC)
+    assert not watch.progress.ended
+
+
+def test_the_end_of_the_input_is_no_watermark_of_spark(caplog):
+    watch = Watch()
+    for batch, watermark in enumerate(("2026-01-31T12:00:00.500Z", "2261-12-31T23:59:00.000Z")):
+        watch.add(event(batch, watermark=watermark, a={"read": 1}))
+    assert watch.progress.watermark == datetime.datetime(2026, 1, 31, 12, 0, 0, 500_000, tzinfo=datetime.UTC)
+    assert watch.progress.ended
+    assert caplog.records == []
 
 
 def test_what_waits_is_that_of_the_last_batch():
