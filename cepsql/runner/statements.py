@@ -26,17 +26,18 @@ def execute(
     settings: Settings,
     console: Console,
     stop: threading.Event,
-    may_drop: Callable[[str], bool] = lambda loss: True,
+    may_drop: Callable[[str], bool] | None = None,
 ) -> None:
     """Execute the statements of a text in order and write their results; return early once `stop` is set.
 
     may_drop: asked before a statement drops what cannot be had again, which it is told; if it says no, execution ends.
+              None: nobody is asked.
     Raises Error, its position in `text`, at the first statement that fails.
     """
     with noticed(console):
         for offset, statement in split(text):
             try:
-                if (loss := engine.loss(statement)) is not None and not may_drop(loss):
+                if may_drop is not None and (loss := engine.loss(statement)) is not None and not may_drop(loss):
                     console.say("not dropped")
                     return
                 items = engine.execute(statement, dict(settings.args))

@@ -212,7 +212,7 @@ class _Shell:
 
             # What a file says was not typed just now.
             asks = self._confirm and file is None
-            execute(engine, text, settings, self._console, stop, self._may_drop if asks else lambda loss: True)
+            execute(engine, text, settings, self._console, stop, self._may_drop if asks else None)
 
         try:
             stopped = interruptible(work, self._engine.cancel, self._console.paging)

@@ -18,7 +18,7 @@ from cepsql.shell.prompt import prompt_session
 from cepsql.shell.shell import run
 
 CLEAR_AND_LEAVE = "\x03\x04"
-_PATIENCE = 10.0
+_PATIENCE = 30.0
 """Seconds after which a test goes on, and then fails by what was not executed."""
 
 
