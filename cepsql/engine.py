@@ -326,6 +326,22 @@ class Engine:
             "1/0, overflows and casts that fail give NULL here; SET spark.sql.ansi.enabled = true makes them errors",
         )
 
+    def loss(self, text: str) -> str | None:
+        """Say what a statement would drop that cannot be had again, such as a query's state; None for nothing.
+
+        Nothing is executed, and what is wrong with the statement is left for its execution to say.
+        Raises OperationalError if the catalog cannot be reached.
+        """
+        if "drop" not in text.lower():
+            return None
+        from cepsql.standing.losses import loss
+
+        try:
+            (statement,) = statements(text)
+        except Error:
+            return None
+        return loss(self, statement)
+
     def keep(self, standing: "StandingQuery") -> None:
         """Remember a standing query, to stop it when the engine is closed."""
         self._standing = [known for known in self._standing if known.status == "running"]

@@ -15,7 +15,6 @@ from cepsql.errors import DataError, InterfaceError, NotSupportedError, suggesti
 from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
-from cepsql.kafka.notices import start_notice
 from cepsql.language import statements as st
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.query import StandingQuery
+    from cepsql.spark.reading_start import ReadingStart
     from cepsql.spark.runs import Run
     from cepsql.spark.sink import BatchSink
 
@@ -93,8 +93,13 @@ class Query:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know before the query runs for long."""
-        starts = [start_notice(origin) for origin in self.origins if isinstance(origin, Source)]
-        return (*filter(None, starts), *self.plan.notices)
+        return self.plan.notices
+
+    def reading_starts(self, checkpoint: str | None = None) -> "list[ReadingStart]":
+        """Return where each stream is read from, or where the checkpoint in a folder is gone on from."""
+        from cepsql.spark.reading_start import reading_starts
+
+        return reading_starts(started_at(self.plan, self._begins).origins, checkpoint)
 
     @property
     def patterns(self) -> str:

@@ -57,14 +57,36 @@ def totals(groups: WindowGroups) -> Totals | None:
 def _call(column: ColumnDefinition, call: exp.Expr, types: Mapping[str, str], take: Take) -> RunningCall | None:
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal) and not call.expressions:
         return RunningCall(column.name, "count")
-    found = running_aggregate(column.name, call.copy(), take, Span(0, 0))
-    return found if found is not None and _goes_on(found.function, _argument_type(call, types)) else None
+    plain, distinct = _without_distinct(call)
+    found = running_aggregate(column.name, plain, take, Span(0, 0))
+    if found is None:
+        return None
+    kind = _argument_type(plain, types)
+    if not distinct or found.function in ("min", "max"):
+        return found if _goes_on(found.function, kind) else None
+    known = found.function in ("count", "sum", "avg") and (kind in _COMPARED or is_decimal(kind))
+    return replace(found, distinct=True) if known and _goes_on(found.function, kind) else None
+
+
+def _without_distinct(call: exp.Expr) -> tuple[exp.Expr, bool]:
+    """Return an aggregate over all values, and whether it was one over distinct values, of one column."""
+    plain = call.copy()
+    distinct = plain.find(exp.Distinct)
+    if distinct is None or len(distinct.expressions) != 1 or distinct.parent is not _function(plain):
+        return plain, False
+    distinct.replace(distinct.expressions[0])
+    return plain, True
+
+
+def _function(call: exp.Expr) -> exp.Expr:
+    """Return the function of an aggregate, below what is said of its rows."""
+    while isinstance(call, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        call = call.this
+    return call
 
 
 def _argument_type(call: exp.Expr, types: Mapping[str, str]) -> Type:
-    while isinstance(call, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        call = call.this
-    argument = call.this
+    argument = _function(call).this
     return parse_type(types[argument.name] if isinstance(argument, exp.Column) else spoken_type(argument))
 
 

@@ -104,8 +104,12 @@ def _live(query: Query, most: int, zone: str, drain: bool):
     with suppress(ImportError):
         from ipywidgets import Button
 
+        def stop(button: Button) -> None:
+            button.disabled = True
+            standing.stop()
+
         button = Button(description="Stop")
-        button.on_click(lambda _: standing.stop())
+        button.on_click(stop)
         display(button)
     following = view.follow(standing)
     if drain:

@@ -33,6 +33,7 @@ class RunningCall:
     column:       the column that it reads; None for functions of rows, and for "count" of rows.
     rows:         the frame ends at the row itself; else at the last row that is equal to it in the order.
     ignore_nulls: `first` and `last` pass over NULL, as all others do anyway.
+    distinct:     "count", "sum" and "avg" take each value once; not for `Running`, and for all rows of a key alone.
     """
 
     name: str
@@ -40,6 +41,7 @@ class RunningCall:
     column: str | None = None
     rows: bool = False
     ignore_nulls: bool = False
+    distinct: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """Windows of event time whose aggregates go on from row to row, so that no row of a window is kept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.changing_windows import Gaps, Places, Windows
+from cepsql.operators.distinct_values import DistinctValues
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, RunningBatch, RunningCall, remembered_values
 from cepsql.operators.windows import END, START
@@ -23,7 +23,8 @@ _OPEN, _LAST, _OVER = "open", "last", "over"
 class WindowTotals(OneRelation):
     """Gives out the aggregates of the rows of a key and a window as soon as no row to come can belong to it.
 
-    It remembers for each key and window that is not over what each aggregate needs to go on.
+    It remembers for each key and window that is not over what each aggregate needs to go on, and the values of those
+    that are distinct.
 
     layout: the rows, with the arguments of aggregates as values.
     calls:  aggregates as of `cepsql.operators.running.Running`.
@@ -39,19 +40,28 @@ class WindowTotals(OneRelation):
     types: tuple[pa.DataType, ...]
     wraps: bool = False
 
-    sections: ClassVar[dict[str, int]] = {_OPEN: 1}
     hold = 0
+
+    @property
+    def sections(self) -> Mapping[str, int]:
+        return {_OPEN: 1} | {_once(column): 1 for column in self._distinct}
+
+    @property
+    def _distinct(self) -> list[str]:
+        """The columns of which aggregates take each value once."""
+        return list(dict.fromkeys(call.column for call in self.calls if call.distinct and call.column is not None))
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_OPEN)
         names = [*self.layout.key_names, START]
+        values = {column: DistinctValues(sections.get(_once(column)), names) for column in self._distinct}
         parts = []
         places = None if ordered is None else self.windows.of(ordered, np.arange(ordered.rows.num_rows))
         # Between windows that are shorter than the time from one to the next there are rows of none.
         if ordered is not None and places is not None and len(places.place):
             taken = self._grouped(ordered, places, stored)
             remembered = Remembered(stored, names, taken.keys, len(taken.end))
-            parts.append(self._totals(taken, remembered, names))
+            parts.append(self._totals(taken, remembered, names, values))
             stored = remembered.others()
         if stored is not None and stored.num_rows:
             parts.append(stored)
@@ -62,6 +72,10 @@ class WindowTotals(OneRelation):
         closed = np.flatnonzero(over <= new)
         left = every.filter(pa.array(over > new))
         kept = {_OPEN: compact(left)} if left.num_rows else {}
+        for column, distinct in values.items():
+            distinct.forget([one_chunk(every[name]).take(pa.array(closed)) for name in names], len(closed))
+            if distinct.kept is not None and distinct.kept.num_rows:
+                kept[_once(column)] = compact(distinct.kept)
         return Step(self._output(every, closed, over), [None], kept, deadlines=over[over > new])
 
     def _grouped(self, ordered: OrderedRows, found: Places, stored: pa.Table | None) -> "_Grouped":
@@ -100,10 +114,18 @@ class WindowTotals(OneRelation):
         found[opening[place[goes_on]]] = goes_on
         return np.where(found < 0, begins, first[found])
 
-    def _totals(self, taken: "_Grouped", before: Remembered, names: list[str]) -> pa.Table:
-        """Return what to remember of the groups."""
-        rows = OrderedRows(taken.values, taken.starts, taken.starts[:-1])
-        kept = RunningBatch(self.layout, self.calls, self.types, rows, before, self.wraps).remembered()
+    def _totals(
+        self, taken: "_Grouped", before: Remembered, names: list[str], values: Mapping[str, DistinctValues]
+    ) -> pa.Table:
+        """Return what to remember of the groups; their distinct values are added to `values`."""
+        group = np.repeat(np.arange(len(taken.end)), np.diff(taken.starts))
+        given = taken.values
+        for column, distinct in values.items():
+            once = distinct.take(one_chunk(given[column]), group, taken.keys)
+            given = given.append_column(_once(column), once)
+        calls = [replace(call, column=_once(call.column)) if call.distinct else call for call in self.calls]
+        rows = OrderedRows(given, taken.starts, taken.starts[:-1])
+        kept = RunningBatch(self.layout, calls, self.types, rows, before, self.wraps).remembered()
         columns = dict(zip(names, taken.keys, strict=True))
         columns |= {END: pa.array(taken.end), _OVER: pa.array(taken.over), _LAST: pa.array(taken.last)}
         return pa.table({**columns, **kept})
@@ -115,6 +137,11 @@ class WindowTotals(OneRelation):
         chosen = compact(groups.take(pa.array(closed[np.argsort(over[closed], kind="stable")])))
         columns = {name: chosen[name] for name in (*self.layout.key_names, START, END)}
         return pa.table(columns | remembered_values(self.calls, self.types, chosen))
+
+
+def _once(column: str | None) -> str:
+    """Return the name of a column without the values that its group had before, and of the section of its values."""
+    return f"once_{column}"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from cepsql.errors import NotSupportedError
 from cepsql.plan.nodes import Node, Read, Sql, transform
 from cepsql.plan.planner import Plan
 
-_FROM_NOW = ("rate", "rate-micro-batch", "socket")
+FROM_NOW = ("rate", "rate-micro-batch", "socket")
+"""Formats of streams in which there is nothing before a query begins to read."""
 
 
 def started_at(plan: Plan, start: str | None) -> Plan:
@@ -39,5 +40,5 @@ def started_at(plan: Plan, start: str | None) -> Plan:
 def _fixed(origins: Iterable[Source | Registered]) -> Source | Registered | None:
     """Return a stream whose beginning nothing can move."""
     streams = [origin for origin in origins if origin.streaming]
-    moved = ("kafka", *_FROM_NOW)
+    moved = ("kafka", *FROM_NOW)
     return next((one for one in streams if isinstance(one, Registered) or one.format.lower() not in moved), None)

@@ -1,7 +1,7 @@
 """Execute the statements of a text one after the other."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
@@ -20,14 +20,26 @@ from cepsql.runner.working import working
 from cepsql.runner.wrapped import wrapped
 
 
-def execute(engine: Engine, text: str, settings: Settings, console: Console, stop: threading.Event) -> None:
+def execute(
+    engine: Engine,
+    text: str,
+    settings: Settings,
+    console: Console,
+    stop: threading.Event,
+    may_drop: Callable[[str], bool] | None = None,
+) -> None:
     """Execute the statements of a text in order and write their results; return early once `stop` is set.
 
+    may_drop: asked before a statement drops what cannot be had again, which it is told; if it says no, execution ends.
+              None: nobody is asked.
     Raises Error, its position in `text`, at the first statement that fails.
     """
     with noticed(console):
         for offset, statement in split(text):
             try:
+                if may_drop is not None and (loss := engine.loss(statement)) is not None and not may_drop(loss):
+                    console.say("not dropped")
+                    return
                 items = engine.execute(statement, dict(settings.args))
                 while (item := _next(items, engine, console)) is not None:
                     _show(engine, item, settings, console, stop)

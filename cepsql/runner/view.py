@@ -31,6 +31,9 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     Raises Error if the query fails.
     """
     begin = time.monotonic()
+    starts = query.reading_starts(settings.checkpoint)
+    if said := "; ".join(start.said for start in starts if start.chosen or console.err.isatty()):
+        console.say(f"notice: {said}")
     shown = stream_rows(query.columns, zone, settings, console)
     rows = _Rows(shown, query.limit, settings, console)
     running = query.start(rows.write, drain=settings.drain, checkpoint=settings.checkpoint)

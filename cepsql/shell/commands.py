@@ -31,6 +31,7 @@ class Change:
     output: the file that rows go to from now on, "" for the screen.
     edit:   open the editor on the last statement.
     watch:  execute the last statement again and again, with so many seconds between.
+    times:  how often at most, None for no end.
     top:    show how the queries do, refreshing.
     details: show all that is known of the last error.
     """
@@ -45,6 +46,7 @@ class Change:
     output: str | None = None
     edit: bool = False
     watch: float | None = None
+    times: int | None = None
     top: bool = False
     details: bool = False
 
@@ -176,9 +178,10 @@ def _edit(same: Change, argument: str, catalog: Catalog) -> Change:
 
 
 def _watch(same: Change, argument: str, catalog: Catalog) -> Change:
-    if argument and not argument.replace(".", "", 1).isdecimal():
-        return replace(same, message="\\watch takes a number of seconds")
-    return replace(same, watch=float(argument or 2))
+    seconds, _, times = argument.partition(" ")
+    if (seconds and not seconds.replace(".", "", 1).isdecimal()) or (times and not times.strip().isdecimal()):
+        return replace(same, message="\\watch takes a number of seconds, and how often")
+    return replace(same, watch=float(seconds or 2), times=int(times) if times else None)
 
 
 def _statement(same: Change, argument: str, catalog: Catalog) -> Change:
@@ -248,7 +251,7 @@ COMMANDS = (
     Command("\\timeout", "[SECONDS|off]", "end streams after so long", _timeout),
     Command("\\timing", "[on|off]", "show numbers of rows and times, or not", _timing),
     Command("\\top", "", "how the queries that stand under names do, refreshing", _top),
-    Command("\\watch", "[SECONDS]", "execute the last statement again and again", _watch),
+    Command("\\watch", "[SECONDS [TIMES]]", "execute the last statement again and again", _watch),
     Command("\\x", "[on|off]", "write a line for each column, or a table again; also \\G in place of ;", _vertical),
     Command("\\?", "", "this help", _help),
     Command("\\q", "", "leave (also exit, quit, Ctrl-D)", _leave),

@@ -3,12 +3,14 @@
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app, run_in_terminal
+from prompt_toolkit.application import create_app_session, get_app, run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
@@ -18,6 +20,8 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import Output
+from prompt_toolkit.output.plain_text import PlainTextOutput
+from prompt_toolkit.utils import is_dumb_terminal
 
 from cepsql.runner.console import Console
 from cepsql.secrets import without_secret_options
@@ -48,23 +52,38 @@ def prompt_session(
     completer: what Tab asks.
     help:      what F1 calls; it may write.
     """
-    return PromptSession(
-        PROMPT,
-        multiline=True,
-        prompt_continuation=CONTINUATION,
-        lexer=SqlLexer(),
-        style=STYLE,
-        history=history or file_history(),
-        auto_suggest=AutoSuggestFromHistory(),
-        input_processors=[HighlightMatchingBracketProcessor(chars="()[]{}")],
-        key_bindings=_keys(help),
-        vi_mode=vi,
-        completer=completer,
-        complete_in_thread=True,
-        complete_while_typing=False,
-        input=input,
-        output=output,
-    )
+    with _screen():
+        return PromptSession(
+            PROMPT,
+            multiline=True,
+            prompt_continuation=CONTINUATION,
+            lexer=SqlLexer(),
+            style=STYLE,
+            history=history or file_history(),
+            auto_suggest=AutoSuggestFromHistory(),
+            input_processors=[HighlightMatchingBracketProcessor(chars="()[]{}")],
+            key_bindings=_keys(help),
+            vi_mode=vi,
+            completer=completer,
+            complete_in_thread=True,
+            complete_while_typing=False,
+            input=input,
+            output=output,
+        )
+
+
+def question(session: PromptSession) -> "PromptSession[str]":
+    """Make an editor of one line for an answer, where that of the shell is."""
+    with _screen():
+        # The output is named only where it draws: with one that is, a terminal that can do nothing is drawn on, too.
+        return PromptSession(input=session.input, output=None if is_dumb_terminal() else session.output)
+
+
+def _screen() -> AbstractContextManager:
+    """Let editors that are made in the block write nothing but text to a terminal that can do nothing."""
+    if is_dumb_terminal():
+        return create_app_session(output=PlainTextOutput(sys.stdout))
+    return nullcontext()
 
 
 def file_history() -> History:

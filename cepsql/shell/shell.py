@@ -1,14 +1,15 @@
 """Read, execute, print, again."""
 
+import math
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.utils import is_dumb_terminal
 
 from cepsql import __version__
 from cepsql.configuration import config_folder
@@ -21,7 +22,7 @@ from cepsql.runner.settings import Settings
 from cepsql.shell.commands import Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import VERTICAL, WORDS, announce, edited, prompt_session
+from cepsql.shell.prompt import VERTICAL, WORDS, announce, edited, prompt_session, question
 from cepsql.shell.query_watch import QueryWatch
 from cepsql.shell.top import top
 
@@ -45,8 +46,9 @@ def run(
         **_editor(values or {}), completer=completer, help=lambda: console.say(help_text())
     )
     console.say(f"cepsql {__version__} · \\? help")
-    pager = tuple(pager_command()) if (values or {}).get("pager", True) else ()
-    shell = _Shell(engine, replace(settings, footer=True, pager=pager), console, verbose, editor)
+    pager = tuple(pager_command()) if (values or {}).get("pager", True) and not is_dumb_terminal() else ()
+    confirm = (values or {}).get("confirm") is not False
+    shell = _Shell(engine, replace(settings, footer=True, pager=pager), console, verbose, editor, confirm)
     shell.execute_init(config_folder() / "init.sql")
     return shell.run()
 
@@ -55,13 +57,23 @@ class _Shell:
     """What the shell remembers from one statement to the next."""
 
     def __init__(
-        self, engine: OpeningEngine, settings: Settings, console: Console, verbose: bool, session: PromptSession
+        self,
+        engine: OpeningEngine,
+        settings: Settings,
+        console: Console,
+        verbose: bool,
+        session: PromptSession,
+        confirm: bool,
     ):
         self._engine, self._console, self._session = engine, console, session
         self._settings, self._verbose = settings, verbose
         self._last, self._next = "", ""
         self._error: Exception | None = None
-        self._watch = QueryWatch(engine, lambda text: announce(session, text, console), self._show_toolbar)
+        self._asking: PromptSession[str] | None = None
+        self._confirm = confirm
+        self._watch = QueryWatch(
+            engine, lambda text: announce(self._asking or session, text, console), self._show_toolbar
+        )
 
     def execute_init(self, file: Path) -> None:
         """Execute the user's statements for the beginning of each session, if there are some."""
@@ -101,14 +113,23 @@ class _Shell:
             return True
         one = len(names) == 1
         asked = f"{_listed(names)} {'runs' if one else 'run'} in this shell and {'ends' if one else 'end'} with it."
-        question: PromptSession[str] = PromptSession(input=self._session.input, output=self._session.output)
+        return self._agrees(f"{asked} Leave? [y/N] ", at_end=True)
+
+    def _may_drop(self, loss: str) -> bool:
+        """Ask the user whether what cannot be had again may go; called by the thread that executes statements."""
+        return self._agrees(f"drop {loss}? [y/N] ", at_end=False)
+
+    def _agrees(self, asked: str, at_end: bool) -> bool:
+        """Ask the user something; `at_end` is what Ctrl-D answers."""
+        self._asking = question(self._session)
         try:
-            answer = question.prompt(f"{asked} Leave? [y/N] ")
+            return self._asking.prompt(asked).strip().lower() in ("y", "yes")
         except EOFError:
-            return True
+            return at_end
         except KeyboardInterrupt:
             return False
-        return answer.strip().lower() in ("y", "yes")
+        finally:
+            self._asking = None
 
     def _apply(self, change: Change) -> None:
         """Do what a command asks for."""
@@ -126,7 +147,7 @@ class _Shell:
         if change.edit:
             self._next = edited(self._last, self._console)
         if change.watch is not None:
-            self._repeat(change.watch)
+            self._repeat(change.watch, change.times)
         if change.top:
             self._top()
         if change.file is not None:
@@ -163,14 +184,22 @@ class _Shell:
         except Error as error:
             report(error, self._console, self._verbose)
 
-    def _repeat(self, seconds: float) -> None:
+    def _repeat(self, seconds: float, times: int | None) -> None:
+        """Execute the last statement until it fails, Ctrl-C is pressed, or it was executed so many times."""
         if not self._last:
             self._console.say("there is no statement to execute again")
             return
-        with suppress(KeyboardInterrupt):
-            while self._execute(self._last, self._settings):
-                self._console.say(f"again in {seconds:g} s; Ctrl-C ends it")
-                time.sleep(seconds)
+        left = math.inf if times is None else times
+        try:
+            while left > 0 and self._execute(self._last, self._settings):
+                left -= 1
+                if left > 0:
+                    self._console.status(f"again in {seconds:g} s; Ctrl-C ends it")
+                    time.sleep(seconds)
+                    self._console.clear()
+        except KeyboardInterrupt:
+            self._console.clear()
+            self._console.echoed()
 
     def _execute(self, text: str, settings: Settings, file: str | None = None) -> bool:
         """Execute statements; tell whether they came to their end."""
@@ -181,7 +210,9 @@ class _Shell:
             engine = self._engine.get()
             from cepsql.runner.statements import execute
 
-            execute(engine, text, settings, self._console, stop)
+            # What a file says was not typed just now.
+            asks = self._confirm and file is None
+            execute(engine, text, settings, self._console, stop, self._may_drop if asks else None)
 
         try:
             stopped = interruptible(work, self._engine.cancel, self._console.paging)

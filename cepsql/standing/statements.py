@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.answer import Answer
@@ -14,7 +15,9 @@ from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
 from cepsql.errors import Error, ProgrammingError
 from cepsql.language import statements as st
+from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
+from cepsql.plan.start import started_at
 from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
 from cepsql.standing.replacement import effect, replaced_query
 from cepsql.standing.report import LISTED, REMEMBERED, described, remembered, shown_time
@@ -24,7 +27,7 @@ from cepsql.standing.sink_checks import check_columns, check_definition, forget
 
 if TYPE_CHECKING:
     from cepsql.standing.home import Home
-    from cepsql.standing.queries import Queries
+    from cepsql.standing.queries import NamedQuery, Queries
 
 QueryStatement = (
     st.CreateSink
@@ -210,10 +213,33 @@ def _control(host: Host, action: str, name: st.Name, savepoint: st.Name | None) 
                 made = f"; its savepoint is {savepoint.text}" if savepoint is not None else ""
                 return Answer(message=f"query {query.name} stopped{made}")
         run = {"start": query.start, "resume": query.resume, "restart": query.restart}
-        return Answer(message=f"query {query.name} runs in {run[action]()}")
+        begins = _reading_starts(host, query)
+        return Answer(message=f"query {query.name} runs in {run[action]()}{begins}")
     except ProgrammingError as error:
         error.span = error.span or (savepoint or name).span
         raise
+
+
+def _reading_starts(host: Host, query: "NamedQuery") -> str:
+    """Say where a query that is to run starts to read, in words to go on with; "" if that is not known here."""
+    from cepsql.spark.reading_start import reading_starts
+
+    if query.state.epoch is not None:
+        # It has not ended its batch.
+        return ""
+    try:
+        (statement,) = statements(query.definition.sql)
+        assert isinstance(statement, st.Query)
+        checkpoint = host.home.checkpoint(query.definition)
+        if query.progress and not Path(checkpoint).expanduser().exists():
+            # Another machine has it.
+            return ""
+        plan = started_at(host.plan(statement), dict(query.definition.options).get("start"))
+        starts = reading_starts(plan.origins, checkpoint)
+    except Error:
+        # The start tells what is wrong.
+        return ""
+    return "".join(f"; {start.said}" for start in starts)
 
 
 def _drop_savepoint(host: Host, drop: st.DropSavepoint) -> Answer:

@@ -726,7 +726,7 @@ Query  stream  sym string, n bigint
         __a0: COUNT(DISTINCT qty)
         __a1: MAX(price)
         watermark: ts - 10 seconds
-        state: rows not yet released by the watermark; rows of windows that are not over
+        state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
         emit: once, when a window is over
         event time: window_end, given out as soon as the watermark reaches it
         scan: Spark's: amount of type DECIMAL(10, 2)

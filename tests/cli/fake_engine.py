@@ -79,6 +79,10 @@ class FakeQuery:
     started: list = field(default_factory=list)
     origins: list = field(default_factory=list)
     tasks: tuple[int, int] | None = None
+    starts: list = field(default_factory=list)
+
+    def reading_starts(self, checkpoint):
+        return self.starts
 
     def pieces(self, limit=None):
         for batch in self.batches:
@@ -112,6 +116,9 @@ class FakeEngine:
 
     def notices(self, query):
         return ()
+
+    def loss(self, text):
+        return text.partition(" ")[2] if text.startswith("DROP") else None
 
     def warm(self):
         pass

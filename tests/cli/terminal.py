@@ -18,7 +18,10 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][0-9A-B]|\x1b[=>]|\r")
 
 
 class Terminal:
-    """A command in a terminal of so many rows and columns."""
+    """A command in a terminal of so many rows and columns.
+
+    written: all that the command wrote, with control sequences.
+    """
 
     def __init__(self, command: Sequence[str], rows: int = 40, columns: int = 120, env: dict[str, str] | None = None):
         self._master, slave = os.openpty()
@@ -30,6 +33,7 @@ class Terminal:
         )  # fmt: skip
         os.close(slave)
         self._text, self._read = "", 0
+        self.written = b""
         self._came = threading.Condition()
         threading.Thread(target=self._follow, daemon=True).start()
 
@@ -60,6 +64,13 @@ class Terminal:
                 assert left > 0, f"{pattern} was not shown in\n{self._text[self._read :][-3000:]}"
                 self._came.wait(left)
 
+    def expect_keys(self, seconds: float = 120) -> None:
+        """Wait until the command reads each key as it is typed; before that the terminal echoes it."""
+        deadline = time.monotonic() + seconds
+        while termios.tcgetattr(self._master)[3] & termios.ECHO:
+            assert time.monotonic() < deadline, "the command does not read keys"
+            time.sleep(0.01)
+
     @property
     def shown(self) -> str:
         """All that was shown so far, without control sequences."""
@@ -72,5 +83,6 @@ class Terminal:
             except OSError:
                 return
             with self._came:
+                self.written += data
                 self._text += _CONTROL.sub("", data.decode(errors="replace"))
                 self._came.notify_all()

@@ -53,6 +53,7 @@ def test_config_shows_values_and_origins_and_no_secret(file, capsys):
     lines = {line.split()[0]: line.split()[1:3] for line in out.splitlines()}
     assert lines["master"] == ["local[3]", str(file)]
     assert lines["format"] == ["table", "default"]
+    assert lines["confirm"] == ["true", "default"]
     assert "hush" not in out
 
 

@@ -17,6 +17,7 @@ from cepsql.runner.interrupt import interruptible
 from cepsql.runner.notices import noticed
 from cepsql.runner.settings import Settings
 from cepsql.runner.statements import execute
+from cepsql.spark.reading_start import ReadingStart
 
 
 def play(prepared, text, **settings):
@@ -176,6 +177,26 @@ def test_a_silent_stream_says_why_on_a_terminal(monkeypatch):
     said = console.err.getvalue()
     assert "s: no input has come yet; Ctrl-C stops, and \\drain runs it to the end of its input" in said
     assert "s no rows · read 0 · watermark none yet" in said
+
+
+@pytest.mark.parametrize(
+    ("err", "said"),
+    [
+        (Terminal(), "notice: a is read from its earliest file on; b is read from Kafka's t from now on\n"),
+        (io.StringIO(), "notice: b is read from Kafka's t from now on\n"),
+    ],
+)
+def test_where_reading_starts_is_said_first(monkeypatch, err, said):
+    monkeypatch.setenv("TERM", "dumb")
+    starts = [
+        ReadingStart("a is read from its earliest file on"),
+        ReadingStart("b is read from Kafka's t from now on", chosen=True),
+    ]
+    prepared = {"s": stream(numbers(1), starts=starts), "t": stream(numbers(1), starts=starts[:1])}
+    execute(FakeEngine(prepared), "s", Settings(drain=True), Console(io.StringIO(), err), threading.Event())
+    assert err.getvalue().startswith(f"{said}ended: 1 row")
+    if not err.isatty():
+        assert play(prepared, "t", drain=True)[1].startswith("ended: 1 row")
 
 
 def test_warnings_of_standing_queries_are_notices():

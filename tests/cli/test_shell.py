@@ -1,6 +1,5 @@
 """The shell, driven by typed keys, against an engine without Spark."""
 
-import io
 import os
 import re
 import signal
@@ -12,19 +11,15 @@ from types import SimpleNamespace
 import pytest
 from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
 from prompt_toolkit.history import FileHistory, InMemoryHistory
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
+from typed import type_to
 
 from cepsql.catalog import RegisteredQuery, Source, View
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.language.translate import statements
-from cepsql.runner.console import Console
 from cepsql.runner.settings import Settings
 from cepsql.shell.commands import command
 from cepsql.shell.highlight import highlight
-from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import file_history, is_finished, prompt_session
-from cepsql.shell.shell import run
+from cepsql.shell.prompt import file_history, is_finished
 from cepsql.shell.statement_help import HELP
 
 ENTER, FORCE, CTRL_C, CTRL_D, CTRL_R = "\r", "\x1b\r", "\x03", "\x04", "\x12"
@@ -66,12 +61,7 @@ def type_in(keys: str, history=None, relations=(STREAM, VIEW), home=None):
     engine.home = home
     for relation in relations:
         engine.catalog.add(relation)
-    console = Console(io.StringIO(), io.StringIO())
-    with create_pipe_input() as pipe:
-        pipe.send_text(keys)
-        session = prompt_session(pipe, DummyOutput(), history or InMemoryHistory())
-        code = run(OpeningEngine(lambda: engine), Settings(format="csv"), console, session=session)
-    return code, console.out.getvalue(), console.err.getvalue(), engine.seen
+    return *type_to(engine, keys, history or InMemoryHistory()), engine.seen
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def test_a_session(tmp_path):
     ) as shell:
         shell.expect("cepsql>")
         bounded_queries_are_stopped(shell)
+        a_statement_is_executed_again_and_again(shell)
         millions_of_rows_are_cut_and_can_be_stopped(shell)
         a_stream_is_stopped(shell)
         many_lines_are_pasted(shell)
@@ -57,6 +58,16 @@ def bounded_queries_are_stopped(shell) -> None:
     shell.expect("cepsql>")
 
 
+def a_statement_is_executed_again_and_again(shell) -> None:
+    say(shell, "SELECT 6 * 7 AS watched;")
+    say(shell, "\\watch 0.5")
+    for _ in range(3):
+        shell.expect(r" watched\s+-+\s+42\s")
+    shell.expect("again in 0.5 s")
+    shell.type(CTRL_C)
+    shell.expect("cepsql>")
+
+
 def millions_of_rows_are_cut_and_can_be_stopped(shell) -> None:
     say(shell, "SELECT id FROM range(1000000000);")
     # The pager shows the first page; Ctrl-C is the pager's, which for a moment forgets what is typed.
@@ -80,6 +91,7 @@ def a_stream_is_stopped(shell) -> None:
     say(shell, BEATS)
     shell.expect("stream beats created")
     say(shell, "SELECT value FROM beats;")
+    shell.expect("notice: beats is read from now on\n")
     shell.expect(r"value\s+-+\s+\d+\s+\d+\s")
     shell.type(CTRL_C)
     shell.expect(r"stopped: \d+ rows, \d+ batch(es)?, \d+ s")
@@ -121,6 +133,12 @@ def a_query_in_the_background_fails(shell) -> None:
     say(shell, "ile it failed' AS done;")
     shell.expect(r"done\s+-+\s+typed while it failed")
     say(shell, "STOP QUERY failing; DROP QUERY failing;")
+    shell.expect(r"query failing stopped(?s:.*)drop query failing \(.*\)\? \[y/N\]")
+    say(shell, "n")
+    shell.expect("not dropped")
+    say(shell, "DROP QUERY failing;")
+    shell.expect(r"drop query failing \(.*\)\? \[y/N\]")
+    say(shell, "y")
     shell.expect("query failing dropped")
 
 

@@ -222,24 +222,24 @@ def test_a_new_checkpoint_begins_where_it_is_told(spark, topics, tmp_path):
     with cepsql.connect(spark, catalog=str(tmp_path / "catalog.db")) as engine:
         define(engine, topics, topic)
         engine.sql("CREATE QUERY q AS SELECT id, price FROM ticks; START QUERY q")
-        read(engine, 30)
+        assert rows_read(engine, 30) == 30
         later = engine.sql("SELECT CAST(timestamp_millis(1770000020000) AS STRING) AS t").collect()[0].t
         fresh = f"WITH NEW CHECKPOINT FROM TIMESTAMP '{later}'"
         engine.sql(f"STOP QUERY q; CREATE OR REPLACE QUERY q {fresh} AS SELECT id FROM ticks; START QUERY q")
-        read(engine, 10)
+        assert rows_read(engine, 10) == 10
         # Its place in the topic is the checkpoint's from now on.
         engine.sql("STOP QUERY q; START QUERY q")
         topics.put(topic, *texts[:5])
-        read(engine, 15)
+        assert rows_read(engine, 15) == 15
         engine.sql("STOP QUERY q")
 
 
-def read(engine, rows):
-    """Wait until the query q has read so many rows."""
+def rows_read(engine, rows):
+    """Return how many rows the query q has read, once these are so many or a minute has passed."""
     end = time.monotonic() + 60
     while engine.queries["q"].progress.get("rows_read") != rows and time.monotonic() < end:
         time.sleep(0.2)
-    assert engine.queries["q"].progress["rows_read"] == rows
+    return engine.queries["q"].progress["rows_read"]
 
 
 def test_records_that_are_gone_are_an_error(engine, topics, tmp_path):

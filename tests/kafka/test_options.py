@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.kafka.notices import start_notice
 from cepsql.kafka.options import EARLIEST, LATEST, Start, kafka_options
 from cepsql.kafka.ranges import Range, limited, ranges_between, spread
 from cepsql.kafka.reader import PYTHON, SPARK, chosen_reader
@@ -72,16 +71,6 @@ def test_who_reads():
         reader(("kafka.ssl.truststore.location", "x.jks"), ("reader", "python"))
     with pytest.raises(ProgrammingError, match="python or spark"):
         reader(("reader", "java"))
-
-
-def test_the_start_is_said():
-    def notice(*options):
-        return start_notice(Source("s", (), "kafka", (SERVERS, ("subscribe", "t"), *options)))
-
-    assert notice() == "s is read from Kafka's t from now on; FROM EARLIEST reads what is there, too"
-    assert notice(("startingoffsets", "earliest")) == "s is read from Kafka's t from the earliest records on"
-    assert notice(("startingtimestamp", "2026-01-01")) == "s is read from Kafka's t from the records of 2026-01-01 on"
-    assert start_notice(Source("s", (), "json")) is None
 
 
 @given(offsets, offsets, st.integers(1, 20_000))

@@ -111,3 +111,24 @@ def test_the_magic(notebook, tmp_path):
     assert "stream lines" in html
     assert "finished: 2 rows, 1 batch" in html
     assert notebook.user_ns["standing"].status == "finished"
+
+
+def test_the_stop_button(notebook, tmp_path):
+    from IPython.utils.capture import capture_output
+
+    widgets = pytest.importorskip("ipywidgets")
+    made = []
+    widgets.Widget.on_widget_constructed(made.append)
+    (tmp_path / "1.csv").write_text("1\n2\n")
+    lines = f"CREATE OR REPLACE STREAM lines (n INT) USING csv OPTIONS (path '{tmp_path}'); SELECT n FROM lines"
+    try:
+        with capture_output() as captured:
+            notebook.run_cell_magic("cepsql", "--name standing", lines)
+    finally:
+        widgets.Widget.on_widget_constructed(None)
+    standing = notebook.user_ns["standing"]
+    (button,) = (widget for widget in made if isinstance(widget, widgets.Button))
+    assert button.model_id in str([output.data for output in captured.outputs])
+    assert (button.description, button.disabled, standing.status) == ("Stop", False, "running")
+    button.click()
+    assert (standing.status, button.disabled) == ("stopped", True)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import sqlite3
 import time
 
@@ -54,13 +55,15 @@ def until(condition, seconds=60):
 
 def test_start_pause_resume_stop(engine):
     rises = engine.queries["rises"]
-    assert engine.sql("START QUERY rises").message == "query rises runs in this process"
+    started = engine.sql("START QUERY rises").message
+    assert started == "query rises runs in this process; ticks is read from its earliest file on"
     until(lambda: rises.progress.get("matches") == 3)
     other = connect(catalog="catalog.db")
     other.sql("PAUSE QUERY rises")
     assert rises.status == "paused" and table("pairs") == [0, 2, 4]
     put(1)
-    engine.sql("RESUME QUERY rises")
+    resumed = engine.sql("RESUME QUERY rises").message
+    assert re.fullmatch(r"query rises runs in this process; it goes on after batch \d+ of its checkpoint", resumed)
     until(lambda: rises.progress["matches"] == 7)
     engine.sql("STOP QUERY rises")
     assert table("pairs") == [0, 2, 4, 6, 100, 102, 104]

@@ -79,6 +79,12 @@ QUERIES = {
     "tumbling": """SELECT k, window_start, COUNT(*) AS n, SUM(d) AS total, window_end, COUNT(DISTINCT s) AS texts
         FROM events AS e WINDOW TUMBLING (SIZE 4 SECONDS, OFFSET 1 SECOND) WHERE s <> 'b'
         GROUP BY e.k, window_start, window_end HAVING COUNT(*) > 1""",
+    "distinct values": """SELECT k, window_start, COUNT(DISTINCT x) AS xs, SUM(DISTINCT x) FILTER (WHERE x > 2) AS few,
+          AVG(DISTINCT d) AS mean, SUM(DISTINCT d) AS total, COUNT(DISTINCT s) FILTER (WHERE x > 1) AS texts,
+          COUNT(DISTINCT ts) AS times, COUNT(DISTINCT IF(x > 4, DOUBLE('NaN'), IF(x > 2, 0.0D, -0.0D))) AS floats,
+          COUNT(*) AS n, MAX(DISTINCT s) AS top, COUNT(DISTINCT x > 3) AS sides, COUNT(x) AS known
+        FROM TABLE(HOP(TABLE events, DESCRIPTOR(ts), INTERVAL '3' SECONDS, INTERVAL '9' SECONDS))
+        GROUP BY k, window_start, window_end""",
     "hopping, of the most": """SELECT window_end, k, n, RANK() OVER (
             PARTITION BY window_end, window_start ORDER BY n DESC, k) AS rank FROM (
           SELECT window_start, window_end, window_time, k, COUNT(*) AS n

@@ -1,0 +1,59 @@
+"""Which values of a group come for the first time, for aggregates of distinct values."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.ordered.columns import one_chunk, stack
+from cepsql.ordered.keys import find_keys, key_codes
+
+_VALUE = "value"
+
+
+class DistinctValues:
+    """The distinct values of groups in one column, as a table: the names of the group's keys, and the value.
+
+    stored: what `kept` gave before, None for nothing.
+    """
+
+    def __init__(self, stored: pa.Table | None, names: Sequence[str]):
+        self.kept, self._names = stored, list(names)
+
+    def take(self, values: pa.Array, group: np.ndarray, keys: Sequence[pa.Array]) -> pa.Array:
+        """Return the values with NULL in place of those that their group had before, and keep the others.
+
+        group: of each value; keys: of each group, in the order of the names.
+        """
+        owner, known = self._known(keys, values.type)
+        every = pa.concat_arrays([known, values])
+        groups = np.concatenate([owner, group])
+        codes, count = key_codes([pa.array(groups), every], len(every))
+        first = np.full(count, len(every))
+        np.minimum.at(first, codes, np.arange(len(every)))
+        new = np.zeros(len(every), bool)
+        new[first] = True
+        new = new[len(known) :] & values.is_valid().to_numpy(zero_copy_only=False)
+        chosen = pa.array(new)
+        added = {name: key.take(pa.array(group[new])) for name, key in zip(self._names, keys, strict=True)}
+        rows = pa.table(added | {_VALUE: values.filter(chosen)})
+        self.kept = rows if self.kept is None else stack([self.kept, rows])
+        return values.take(pa.array(np.arange(len(values)), mask=~new))
+
+    def forget(self, keys: Sequence[pa.Array], count: int) -> None:
+        """Let go of the values of so many groups."""
+        if self.kept is not None and self.kept.num_rows and count:
+            self.kept = self.kept.filter(pa.array(self._owners(keys, count) < 0))
+
+    def _known(self, keys: Sequence[pa.Array], kind: pa.DataType) -> tuple[np.ndarray, pa.Array]:
+        """Return the values that groups have, and the number of the group of each."""
+        if self.kept is None or not self.kept.num_rows:
+            return np.zeros(0, np.int64), pa.array([], kind)
+        owners = self._owners(keys, len(keys[0]))
+        there = np.flatnonzero(owners >= 0)
+        return owners[there], one_chunk(self.kept[_VALUE]).take(pa.array(there))
+
+    def _owners(self, keys: Sequence[pa.Array], count: int) -> np.ndarray:
+        assert self.kept is not None
+        held = [one_chunk(self.kept[name]) for name in self._names]
+        return find_keys(held, self.kept.num_rows, list(keys), count)

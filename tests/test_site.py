@@ -1,0 +1,43 @@
+"""The site of the documentation: its links lead somewhere, it needs no other server, and its search finds pages."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_LOADED = re.compile(r"""<(?:script|img|link|iframe|source)\b[^>]*?\b(?:src|href)=["']?(https?:)?//[^"' >]+""")
+_STYLED = re.compile(r"""url\(["']?(?:https?:)?//[^)]+\)|@import""")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    pytest.importorskip("mkdocs")
+    folder = tmp_path_factory.mktemp("site")
+    # Strict: a link that leads nowhere is an error.
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return folder
+
+
+def test_it_loads_nothing_from_elsewhere(site):
+    pages = {page.name: page.read_text("utf-8") for page in site.rglob("*.html")}
+    assert [found[0] for text in pages.values() for found in _LOADED.finditer(text)] == []
+    assert [found[0] for style in site.rglob("*.css") for found in _STYLED.finditer(style.read_text("utf-8"))] == []
+    # What is left as text would be drawn by a program that comes from elsewhere.
+    texts = [page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")]
+    diagrams = sum(text.count("```mermaid") for text in texts)
+    assert sum(text.count('<div class="diagram"><svg id="diagram-') for text in pages.values()) == diagrams > 0
+    assert [name for name, text in pages.items() if 'class="mermaid"' in text] == []
+
+
+def test_its_search_finds_pages(site):
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    found = {entry["location"].partition("#")[0] for entry in index["docs"] if "watermark" in entry["text"].lower()}
+    assert {"streams.html", "windows.html"} <= found
+    assert [place for place in found if not (site / place).exists()] == []
