@@ -44,7 +44,8 @@ class Pieces:
             with pa.ipc.open_stream(source) as reader:
                 for batch in reader:
                     if batch.num_rows:
-                        yield in_zone(pa.Table.from_batches([batch]), self._frame)
+                        rows = pa.Table.from_batches([batch]).rename_columns(self._frame.columns)
+                        yield in_zone(rows, self._frame)
 
 
 def collect_pieces(frame: DataFrame) -> Pieces:
@@ -56,7 +57,9 @@ def collect_pieces(frame: DataFrame) -> Pieces:
     try:
         hand = partial(_hand_over, None if folder is None else str(folder))
         ddl = "rows BIGINT, data BINARY, file STRING"
-        return Pieces(frame, arrow_columns(frame).mapInArrow(hand, ddl).toArrow(), folder)
+        # PySpark takes a point in a name for one between names.
+        numbered = arrow_columns(frame).toDF(*(f"c{i}" for i in range(len(frame.columns))))
+        return Pieces(frame, numbered.mapInArrow(hand, ddl).toArrow(), folder)
     except BaseException:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)

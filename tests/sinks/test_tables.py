@@ -41,6 +41,13 @@ def test_a_batch_is_written_once(spark, database):
     assert batches == [("checkpoint", 1, 2), ("other", 1, 0)]
 
 
+def test_names_of_columns_may_need_quotes(spark, database):
+    columns = (("a.b", "int"), ("c`d", "string"))
+    sink = opened(database.sink(create_table="true"), columns=columns)
+    assert sink.accept(rows(spark, (1, "a")).toDF("a.b", "c`d"), 0) == 1
+    assert database.run('SELECT "a.b", "c`d" FROM alerts') == [(1, "a")]
+
+
 def test_rows_of_one_key_are_updated(spark, database):
     sink = opened(database.sink(key="id", create_table="true"))
     sink.accept(rows(spark, (1, "a"), (2, "b")), 0)
