@@ -17,13 +17,14 @@ _ROWS, _PLACE, _NUMBER = "__rows", "__place", "__session"
 _FIRST_MONDAY = 4
 
 
-def windowed_query(rows: exp.Query, windows: AssignedWindows) -> exp.Query:
+def windowed_query(rows: exp.Query, windows: AssignedWindows, timeless: bool = False) -> exp.Query:
     """Return the query of rows with their windows: one row for each window that a row lies in.
 
-    Rows without a time are in none. Sessions are those of a table.
+    Rows without a time are in none; `timeless`: they come all the same, once, for an operator to count.
+    Sessions are those of a table.
     """
     time = sql_of(exp.column(exp.to_identifier(windows.time, quoted=True), table=exp.to_identifier(_ROWS)))
-    text = _sessions(windows) if windows.kind == SESSION else _assigned(windows, time)
+    text = _sessions(windows) if windows.kind == SESSION else _assigned(windows, time, timeless)
     query = parse_one(text, dialect=DIALECT)
     for table in [table for table in query.find_all(exp.Table) if table.name == _ROWS]:
         alias = exp.TableAlias(this=exp.to_identifier(_ROWS))
@@ -51,18 +52,16 @@ def window_times(windows: AssignedWindows, end: str) -> str:
     return f", {end} - INTERVAL '0.001' SECOND AS {TIME}" if windows.timed else ""
 
 
-def _assigned(windows: AssignedWindows, time: str) -> str:
+def _assigned(windows: AssignedWindows, time: str, timeless: bool) -> str:
     start, end, condition = _bounds(windows, time, f"{_PLACE}.i")
     kind = windows.time_type
     start, end = f"CAST({start} AS {kind})", f"CAST({end} AS {kind})"
-    join = ""
+    join, where = "", "" if timeless else f" WHERE {time} IS NOT NULL"
     if condition:
         most = _most(windows)
-        join = f" JOIN (SELECT EXPLODE(SEQUENCE(0, {most - 1})) AS i) AS {_PLACE} ON {condition}"
-    return (
-        f"SELECT {_ROWS}.*, {start} AS {START}, {end} AS {END}{window_times(windows, end)} "
-        f"FROM {_ROWS}{join} WHERE {time} IS NOT NULL"
-    )
+        where = f" WHERE {time} IS NULL OR {_PLACE}.i IS NOT NULL" if timeless else where
+        join = f"{' LEFT' if timeless else ''} JOIN (SELECT EXPLODE(SEQUENCE(0, {most - 1})) AS i) AS {_PLACE} ON {condition}"
+    return f"SELECT {_ROWS}.*, {start} AS {START}, {end} AS {END}{window_times(windows, end)} FROM {_ROWS}{join}{where}"
 
 
 def _most(windows: AssignedWindows) -> int:

@@ -263,8 +263,16 @@ def _rows_to_hold(windows: RowWindows) -> tuple[Sql, list[str], Window]:
         return Sql(query, rows.inputs), names, SessionWindow(assigned.size.count)
     if fixed := fixed_window(assigned):
         return rows, [assigned.time], fixed
-    longest = assigned.size.longest
-    return Sql(windowed_query(rows.query, assigned), rows.inputs), [assigned.time], GivenWindow(START, END, longest)
+    every = windowed_query(rows.query, assigned, timeless=True)
+    return Sql(every, rows.inputs), [assigned.time], GivenWindow(START, END, assigned.size.longest)
+
+
+def with_timeless_rows(node: Node) -> Node:
+    """Return rows with their windows, where a node gives them, and those without a time, which an operator counts."""
+    if not isinstance(node, Sql) or node.windows is None or node.windows.assigned.kind == SESSION:
+        return node
+    query = windowed_query(node.windows.rows.query, node.windows.assigned, timeless=True)
+    return Sql(query, node.windows.rows.inputs, windows=node.windows)
 
 
 def fixed_window(assigned: AssignedWindows) -> FixedWindow | None:

@@ -26,6 +26,7 @@ from cepsql.plan.assigned_windows import (
     read_windows,
     refuse_grouping_sets,
     traced_window,
+    with_timeless_rows,
 )
 from cepsql.plan.calendar_windows import calendar_windows
 from cepsql.plan.markers import inline_ctes
@@ -231,7 +232,8 @@ def _hoisted(
     name = f"__groups_{len(nodes)}"
     given_names = names | {one: column.name for one, (column, _) in zip(calls, aggregates, strict=True)}
     given_names |= {key: key.name.lower() for key in bounds}
-    rows = _rows_in_order(columns, time, select, nodes, checked, place)
+    counted = {name: with_timeless_rows(node) for name, node in nodes.items()} if bounds else nodes
+    rows = _rows_in_order(columns, time, select, counted, checked, place)
     known = rows.properties
     if known.watermark is None or known.watermark.column.lower() != time.name.lower():
         raise ProgrammingError(
@@ -251,7 +253,7 @@ def _hoisted(
         if calendar is None:
             window = plan_window(found.call, place)
         else:
-            rows = Sql(windowed_query(rows.query, calendar), rows.inputs)
+            rows = Sql(windowed_query(rows.query, calendar, timeless=True), rows.inputs)
             known, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
     assert known.watermark is not None and window is not None
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)

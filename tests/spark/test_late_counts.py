@@ -40,6 +40,9 @@ QUERIES = {
     "tumbling": "SELECT window(ts, '5 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1",
     "shifted": "SELECT window(ts, '5 minutes', '5 minutes', '4 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1",
     "overlapping": "SELECT window(ts, '4 minutes', '3 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1",
+    "days": "SELECT window(ts, '1 day') AS w, collect_list(x) AS xs FROM s GROUP BY 1",
+    "months": "SELECT window_end, collect_list(x) AS xs FROM s WINDOW TUMBLING (SIZE 1 MONTH) "
+    "GROUP BY window_start, window_end",
     "session": "SELECT k, session_window(ts, '3 minutes') AS w, collect_list(x) AS xs FROM s GROUP BY 1, 2",
     "session of each": "SELECT k, session_window(ts, if(x > 5, '1 minute', '4 minutes')) AS w, collect_list(x) AS xs "
     "FROM s GROUP BY 1, 2",
