@@ -60,7 +60,8 @@ def _assigned(windows: AssignedWindows, time: str, timeless: bool) -> str:
     if condition:
         most = _most(windows)
         where = f" WHERE {time} IS NULL OR {_PLACE}.i IS NOT NULL" if timeless else where
-        join = f"{' LEFT' if timeless else ''} JOIN (SELECT EXPLODE(SEQUENCE(0, {most - 1})) AS i) AS {_PLACE} ON {condition}"
+        numbers = f"(SELECT EXPLODE(SEQUENCE(0, {most - 1})) AS i) AS {_PLACE}"
+        join = f" {'LEFT JOIN' if timeless else 'JOIN'} {numbers} ON {condition}"
     return f"SELECT {_ROWS}.*, {start} AS {START}, {end} AS {END}{window_times(windows, end)} FROM {_ROWS}{join}{where}"
 
 
