@@ -25,13 +25,13 @@ def test_a_session(tmp_path):
     ) as shell:
         shell.expect("cepsql>")
         bounded_queries_are_stopped(shell)
+        a_query_in_the_background_fails(shell, tmp_path / "bad")
         a_statement_is_executed_again_and_again(shell)
         millions_of_rows_are_cut_and_can_be_stopped(shell)
         a_stream_is_stopped(shell)
         many_lines_are_pasted(shell)
         the_screen_becomes_narrow(shell)
         ten_thousand_rows_a_second_leave_the_prompt_whole(shell)
-        a_query_in_the_background_fails(shell)
         a_silent_stream_says_why(shell, tmp_path / "in")
         java_dies_and_starts_again(shell)
         say(shell, "exit")
@@ -124,11 +124,14 @@ def ten_thousand_rows_a_second_leave_the_prompt_whole(shell) -> None:
     shell.expect(r" answer\s+-+\s+42\s+1 row")
 
 
-def a_query_in_the_background_fails(shell) -> None:
-    say(shell, "CREATE QUERY failing AS SELECT raise_error('the ' || value || 'th') AS x FROM beats WHERE value = 50;")
+def a_query_in_the_background_fails(shell, folder: Path) -> None:
+    folder.mkdir()
+    say(shell, f"CREATE STREAM bad (n INT) USING json OPTIONS (path '{folder}');")
+    say(shell, "CREATE QUERY failing AS SELECT raise_error('the ' || n || 'th') AS x FROM bad;")
     say(shell, "START QUERY failing;")
     shell.expect("query failing runs in this process")
     shell.type("SELECT 'typed wh")
+    (folder / "1.json").write_text('{"n": 50}')
     shell.expect(r"query failing failed: .*the 50th.*\\errverbose shows the rest")
     say(shell, "ile it failed' AS done;")
     shell.expect(r"done\s+-+\s+typed while it failed")
