@@ -1,6 +1,6 @@
 """What stands under which name, and what reads what: one state of a catalog, without where it is kept."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink, Source, View
 from cepsql.errors import ProgrammingError, Span
@@ -141,8 +141,16 @@ def kind(definition: Definition) -> str:
 
 def listed(definitions: Iterable[Definition]) -> str:
     """Name definitions in a sentence: `view busy and query fraud`."""
-    names = [f"{kind(definition)} {definition.name}" for definition in definitions]
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return enumerated([f"{kind(definition)} {definition.name}" for definition in definitions])
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Name one thing or more in a sentence.
+
+    >>> enumerated(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def late_table(definition: Definition | None) -> Source | None:

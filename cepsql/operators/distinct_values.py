@@ -20,11 +20,14 @@ class DistinctValues:
     def __init__(self, stored: pa.Table | None, names: Sequence[str]):
         self.kept, self._names = stored, list(names)
 
-    def take(self, values: pa.Array, group: np.ndarray, keys: Sequence[pa.Array]) -> pa.Array:
+    def take(self, values: pa.Array, starts: np.ndarray, keys: Sequence[pa.Array]) -> pa.Array:
         """Return the values with NULL in place of those that their group had before, and keep the others.
 
-        group: of each value; keys: of each group, in the order of the names.
+        values: one group's after another's.
+        starts: where those of each group begin, and their number at the end.
+        keys:   of each group, in the order of the names.
         """
+        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         owner, known = self._known(keys, values.type)
         every = pa.concat_arrays([known, values])
         groups = np.concatenate([owner, group])
@@ -40,20 +43,20 @@ class DistinctValues:
         self.kept = rows if self.kept is None else stack([self.kept, rows])
         return values.take(pa.array(np.arange(len(values)), mask=~new))
 
-    def forget(self, keys: Sequence[pa.Array], count: int) -> None:
-        """Let go of the values of so many groups."""
-        if self.kept is not None and self.kept.num_rows and count:
-            self.kept = self.kept.filter(pa.array(self._owners(keys, count) < 0))
+    def forget(self, keys: Sequence[pa.Array]) -> None:
+        """Let go of the values of groups."""
+        if self.kept is not None and self.kept.num_rows:
+            self.kept = self.kept.filter(pa.array(self._owners(keys) < 0))
 
     def _known(self, keys: Sequence[pa.Array], kind: pa.DataType) -> tuple[np.ndarray, pa.Array]:
         """Return the values that groups have, and the number of the group of each."""
         if self.kept is None or not self.kept.num_rows:
             return np.zeros(0, np.int64), pa.array([], kind)
-        owners = self._owners(keys, len(keys[0]))
+        owners = self._owners(keys)
         there = np.flatnonzero(owners >= 0)
         return owners[there], one_chunk(self.kept[_VALUE]).take(pa.array(there))
 
-    def _owners(self, keys: Sequence[pa.Array], count: int) -> np.ndarray:
+    def _owners(self, keys: Sequence[pa.Array]) -> np.ndarray:
         assert self.kept is not None
         held = [one_chunk(self.kept[name]) for name in self._names]
-        return find_keys(held, self.kept.num_rows, list(keys), count)
+        return find_keys(held, self.kept.num_rows, list(keys), len(keys[0]))

@@ -72,8 +72,10 @@ class WindowTotals(OneRelation):
         closed = np.flatnonzero(over <= new)
         left = every.filter(pa.array(over > new))
         kept = {_OPEN: compact(left)} if left.num_rows else {}
+        ended = [one_chunk(every[name]).take(pa.array(closed)) for name in names] if values and len(closed) else []
         for column, distinct in values.items():
-            distinct.forget([one_chunk(every[name]).take(pa.array(closed)) for name in names], len(closed))
+            if ended:
+                distinct.forget(ended)
             if distinct.kept is not None and distinct.kept.num_rows:
                 kept[_once(column)] = compact(distinct.kept)
         return Step(self._output(every, closed, over), [None], kept, deadlines=over[over > new])
@@ -118,10 +120,9 @@ class WindowTotals(OneRelation):
         self, taken: "_Grouped", before: Remembered, names: list[str], values: Mapping[str, DistinctValues]
     ) -> pa.Table:
         """Return what to remember of the groups; their distinct values are added to `values`."""
-        group = np.repeat(np.arange(len(taken.end)), np.diff(taken.starts))
         given = taken.values
         for column, distinct in values.items():
-            once = distinct.take(one_chunk(given[column]), group, taken.keys)
+            once = distinct.take(one_chunk(given[column]), taken.starts, taken.keys)
             given = given.append_column(_once(column), once)
         calls = [replace(call, column=_once(call.column)) if call.distinct else call for call in self.calls]
         rows = OrderedRows(given, taken.starts, taken.starts[:-1])

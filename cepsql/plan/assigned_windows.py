@@ -263,16 +263,19 @@ def _rows_to_hold(windows: RowWindows) -> tuple[Sql, list[str], Window]:
         return Sql(query, rows.inputs), names, SessionWindow(assigned.size.count)
     if fixed := fixed_window(assigned):
         return rows, [assigned.time], fixed
-    every = windowed_query(rows.query, assigned, timeless=True)
-    return Sql(every, rows.inputs), [assigned.time], GivenWindow(START, END, assigned.size.longest)
+    return _counted_rows(windows), [assigned.time], GivenWindow(START, END, assigned.size.longest)
 
 
 def with_timeless_rows(node: Node) -> Node:
     """Return rows with their windows, where a node gives them, and those without a time, which an operator counts."""
     if not isinstance(node, Sql) or node.windows is None or node.windows.assigned.kind == SESSION:
         return node
-    query = windowed_query(node.windows.rows.query, node.windows.assigned, timeless=True)
-    return Sql(query, node.windows.rows.inputs, windows=node.windows)
+    return replace(_counted_rows(node.windows), windows=node.windows)
+
+
+def _counted_rows(windows: RowWindows) -> Sql:
+    """Return rows with their windows, and those without a time."""
+    return Sql(windowed_query(windows.rows.query, windows.assigned, timeless=True), windows.rows.inputs)
 
 
 def fixed_window(assigned: AssignedWindows) -> FixedWindow | None:

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 10.0
-"""Inches."""
+_WIDTH = 10.0
 
 
 def stacked(count: int, height: float) -> "tuple[Figure, list[Axes]]":
@@ -21,7 +20,7 @@ def stacked(count: int, height: float) -> "tuple[Figure, list[Axes]]":
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InterfaceError("matplotlib is not installed", hint="pip install 'cepsql[plot]'") from error
-    figure = Figure(figsize=(WIDTH, count * height + 0.8), layout="constrained")
+    figure = Figure(figsize=(_WIDTH, count * height + 0.8), layout="constrained")
     drawings = list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0])
     for axes in drawings:
         axes.spines[["top", "right"]].set_visible(False)

@@ -7,7 +7,7 @@ import traceback
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -326,7 +326,7 @@ class StandingQuery:
         self._started.wait(_START_SECONDS)
         totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch)
         totals = replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows)
-        self._moments.append(Moment.of(time.time(), asdict(totals)))
+        self._moments.append(Moment.of(time.time(), vars(totals)))
         if self._checkpoint.rebuilds and batch == 0:
             remove_batch(self._options.late_folders, self._checkpoint.spark, batch)
         if self._checkpoint.lock is not None:

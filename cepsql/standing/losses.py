@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Definition, RegisteredQuery
 from cepsql.catalog.catalog import Catalog
-from cepsql.catalog.names import kind
+from cepsql.catalog.names import enumerated, kind
 from cepsql.errors import Error
 from cepsql.language import statements as st
 from cepsql.standing.replacement import kept_identity
@@ -53,9 +53,7 @@ def _dropped(host: Host, drop: st.Drop) -> str | None:
     if not along and not note:
         return None
     first, *others = [f"{kind(gone)} {gone.name}{_state(host, gone)}" for gone in (found, *along)]
-    if not others:
-        return first
-    return f"{first}, and with it {' and '.join(filter(None, (', '.join(others[:-1]), others[-1])))}"
+    return f"{first}, and with it {enumerated(others)}" if others else first
 
 
 def _state(host: Host, gone: Definition) -> str:
