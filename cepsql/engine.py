@@ -125,6 +125,8 @@ class Engine:
         self.settings: dict[str, str] = {}
         self._spark_settings: dict[str, str] = {}
         self._home: Home | None = None
+        # A shell looks after its queries in a thread beside the one that executes statements.
+        self._home_lock = threading.RLock()
         self._inserting: StandingQuery | None = None
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
@@ -172,9 +174,8 @@ class Engine:
     @property
     def home(self) -> "Home":
         """What keeps the queries that stand under names, made when first asked for."""
-        if self._home is None:
-            return self.open_home()
-        return self._home
+        with self._home_lock:
+            return self._home or self.open_home()
 
     def open_home(self, adopts: Callable[[], bool] = lambda: False, lease: float | None = None) -> "Home":
         """Make `home`, in which this process takes over all queries of the catalog while `adopts` says so.
@@ -183,8 +184,9 @@ class Engine:
         """
         from cepsql.standing.home import LEASE_SECONDS, Home
 
-        self._home = Home(self.catalog, self._start_owned, adopts, lease or LEASE_SECONDS)
-        return self._home
+        with self._home_lock:
+            self._home = Home(self.catalog, self._start_owned, adopts, lease or LEASE_SECONDS)
+            return self._home
 
     def warm(self) -> None:
         """Start Spark and its Python workers now, so that the first query need not wait for them."""
@@ -361,9 +363,10 @@ class Engine:
 
         at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that.
         """
-        if self._home is not None:
-            self._home.close()
-            self._home = None
+        with self._home_lock:
+            home, self._home = self._home, None
+        if home is not None:
+            home.close()
         for standing in self._standing:
             standing.stop()
         self._standing.clear()
