@@ -12,11 +12,11 @@ from cepsql.catalog import Sink
 from cepsql.spark.query import StandingQuery
 from cepsql.spark.session import session
 
-STATUS_SECONDS, TRIGGER = 2.0, "3 seconds"
+STATUS_SECONDS, TRIGGER = 10.0, "3 seconds"
 STREAM = """
 CREATE STREAM {name} (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)
 USING csv OPTIONS (path '{folder}/{name}')
-LATE ROWS INTO late_{name} USING parquet OPTIONS (path '{folder}/late_{name}')
+LATE ROWS INTO late_{name} USING parquet OPTIONS (path '{folder}/late_{name}', keep '3 minutes')
 """
 QUERIES = {
     "match": """SELECT * FROM a MATCH_RECOGNIZE (
@@ -62,12 +62,12 @@ def main(folder: Path) -> None:
 
 
 def status(spark, running: list[StandingQuery]) -> dict[str, float]:
-    """Return what the queries hold and count, and the heap that Java could not give back at its last collection."""
+    """Return what the queries hold and count, and how much of Java's heap is in use after a collection."""
     progress = [query.progress for query in running]
-    pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
-    collected = [pool.getCollectionUsage() for pool in pools]
+    memory = spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
+    memory.gc()
     return {
-        "Java heap MiB": sum(usage.getUsed() for usage in collected if usage is not None) / 2**20,
+        "Java heap MiB": memory.getHeapMemoryUsage().getUsed() / 2**20,
         "state rows": sum(found.state_rows for found in progress),
         "batch seconds": max(found.batch_seconds for found in progress),
         "batches": sum(found.batches for found in progress),
