@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
+    from cepsql.spark.late_rows import LateFiles
     from cepsql.spark.query import StandingQuery
     from cepsql.spark.reading_start import ReadingStart
     from cepsql.spark.runs import Run
@@ -294,7 +295,8 @@ class Query:
         except BaseException:
             discard(folder)
             raise
-        remove_uncommitted(_late_folders(origins), folder.spark)
+        late = _late_files(origins)
+        remove_uncommitted([files.folder for files in late], folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
             return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark)
@@ -311,7 +313,8 @@ class Query:
             heartbeat=min(
                 filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
-            late_folders=tuple(_late_folders(origins)),
+            late_files=late,
+            file_age=_file_age(origins),
             refresh=refresh,
             late_shares={
                 origin.name: mark.late_alert
@@ -492,11 +495,18 @@ def _watermarks(origins: list[Source | Registered]) -> list[Watermark]:
     return [origin.watermark for origin in origins if origin.watermark is not None]
 
 
-def _late_folders(origins: list[Source | Registered]) -> list[str]:
-    """Return the folders to which streams send late rows."""
+def _late_files(origins: list[Source | Registered]) -> "tuple[LateFiles, ...]":
+    """Return where streams send late rows."""
     from cepsql.spark.late_rows import late_files
 
-    return [files.folder for files in map(late_files, origins) if files is not None]
+    return tuple(files for files in map(late_files, origins) if files is not None)
+
+
+def _file_age(origins: list[Source | Registered]) -> float | None:
+    """Return after how many seconds Spark forgets a file that it has read, None for never."""
+    from cepsql.spark.source_log import longest_file_age
+
+    return longest_file_age(one.options for one in origins if isinstance(one, Source) and one.streaming)
 
 
 def _check_replayable(origins: list[Source | Registered]) -> None:

@@ -13,6 +13,8 @@ STAGE_SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     # Any lower limit makes Spark add up the size of the batch anew for every row: a third of the time of a scan.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    # Only Spark itself reads the log of files that were read, and needs its last files.
+    "spark.sql.streaming.fileSource.log.cleanupDelay": "1min",
     # Where more than 32 files have come Spark lists them in a job of as many tasks, which takes longer than they do.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
 }
