@@ -188,3 +188,11 @@ def test_a_full_disk_ends_the_query_and_loses_nothing(spark, begun, copy, small_
     found = [row for table in tables for row in table.to_pylist()] + run(query(spark, begun), checkpoint)
     (begun / "in" / "8.csv").unlink()
     assert [(row["a"], row["b"]) for row in found] == [(2, 3), (4, 5)]
+
+
+def test_a_start_that_was_cut_short_before_anything_was_kept(spark, begun, tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    (checkpoint / "control").mkdir(parents=True)
+    for name in ("lock", "lock.turn", "plan.json.new"):
+        (checkpoint / name).write_text("{")
+    assert run(query(spark, begun), checkpoint)[:1] == [{"k": 1, "a": 0, "b": 1}]
