@@ -45,6 +45,7 @@ from cepsql.plan.nodes import (
     Node,
     Ordered,
     Over,
+    RankedRows,
     Read,
     RetractingGroups,
     SparkWatermark,
@@ -133,7 +134,7 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
                 "  state: for every key what each aggregate needs to go on, for ever",
                 f"  emit: groups whenever they change, with what each row does in {OPERATION}",
             ]
-        case Upserts() | RetractingGroups() | TableJoin():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows():
             lines = change_lines(node)
         case LabelledChanges():
             lines = [f"Changes  with what each does in {OPERATION}"]

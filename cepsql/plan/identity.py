@@ -25,6 +25,7 @@ from cepsql.plan.nodes import (
     Match,
     Node,
     Over,
+    RankedRows,
     Read,
     RetractingGroups,
     SparkWatermark,
@@ -127,6 +128,15 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                 "aggregates": list(spoken),
                 "group by": [column.name for column in keys],
             }
+        case RankedRows():
+            return {
+                "ranks": node.ranking,
+                "partition by": [name.lower() for name in node.keys],
+                "order by": [canonical_sql(item) for item in node.order],
+                "limit": node.limit,
+                "numbered": node.rank is not None,
+                "columns": [name.lower() for name in node.columns],
+            }
     assert isinstance(node, TableJoin)
     equal = [[canonical_sql(one), canonical_sql(other)] for one, other in node.keys]
     return {"join of tables": node.kind, "keys": equal, "columns": [list(names) for names in node.columns]}
@@ -181,7 +191,7 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case AsOfJoin(_, inputs):
             return describe_as_of_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
-        case Upserts() | RetractingGroups() | TableJoin():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows():
             return describe_change_operator(node) | {"inputs": [_describe(i, frame_identity) for i in node.inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)

@@ -22,6 +22,7 @@ from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import JoinKind, time_hold, time_holds
 from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.ranked_rows import Ranking
 from cepsql.operators.retracting_groups import GroupCall
 from cepsql.plan.after_match import check_after_matches
 from cepsql.plan.event_time import match_event_time, missing_event_time
@@ -312,6 +313,36 @@ class TableJoin(ChangeOperator):
         )
 
 
+@dataclass(frozen=True)
+class RankedRows(ChangeOperator):
+    """An ordered operator: the rows of a table with the first ranks of each key.
+
+    inputs:  changes of the table.
+    keys:    PARTITION BY: names of columns.
+    order:   ORDER BY: names of columns with their direction.
+    limit:   the last rank that comes out; None: all do.
+    rank:    the column with the rank, None if it does not come out.
+    columns: the columns that come out.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    keys: tuple[str, ...]
+    order: tuple[exp.Ordered, ...]
+    ranking: Ranking
+    limit: int | None
+    rank: str | None
+    columns: tuple[str, ...]
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        wanted = {name.lower() for name in self.columns}
+        given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
+        ranks = [] if self.rank is None else [ColumnDefinition(self.rank, "int")]
+        return self._changing([*given, *ranks])
+
+
 class StreamJoin(_Operator):
     """What joins of two streams have; see `IntervalJoin`."""
 
@@ -467,6 +498,7 @@ Ordered = (
     | Upserts
     | RetractingGroups
     | TableJoin
+    | RankedRows
 )
 Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges
 
@@ -526,6 +558,11 @@ def reads(node: Node) -> list[Source | Registered]:
     """Return the relations that are read below a node, each once."""
     found = {part.relation.name.lower(): part.relation for part in walk(node) if isinstance(part, Read)}
     return list(found.values())
+
+
+def takes_rows_away(node: Node) -> bool:
+    """Tell whether changes take rows away from a table; else they only add rows."""
+    return any(isinstance(below, ChangeOperator) for below in walk(node))
 
 
 def missing_time(node: Node, follower: str, place: Span | None) -> Error:
