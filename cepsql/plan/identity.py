@@ -67,6 +67,9 @@ def describe_join(join: IntervalJoin) -> dict:
     keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
     kind = "join" if join.kind == JoinKind.INNER else f"{join.kind.lower()} join"
     described = {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+    if any(join.limits):
+        said = [limit and {"time": canonical_sql(limit.time), "before": limit.before} for limit in join.limits]
+        described["until"] = said
     if join.conditions:
         described["on"] = [canonical_sql(condition) for condition in join.conditions]
     return described

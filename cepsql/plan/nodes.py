@@ -27,6 +27,7 @@ from cepsql.operators.retracting_groups import GroupCall
 from cepsql.plan.after_match import check_after_matches
 from cepsql.plan.event_time import match_event_time, missing_event_time
 from cepsql.plan.markers import BOUND, inline_ctes
+from cepsql.plan.time_bound import TimeUpTo
 
 
 @dataclass(frozen=True)
@@ -397,13 +398,14 @@ class IntervalJoin(StreamJoin):
     name:       what SQL over it calls it.
     inputs:     the streams, those of the left first.
     keys:       pairs of expressions over the columns of the left and of the right that must be equal.
-    low, high:  right time - left time lies between them, microseconds.
+    low, high:  right time - left time lies between them, microseconds; UNBOUNDED where `limits` alone say it.
     columns:    the columns of the left and of the right that come out; each is one of its columns, after LEFT or RIGHT.
     time:       which event time the rows are followed by: LEFT's, RIGHT's, or the later one, LATER.
     kind:       what comes out: pairs, rows without a partner.
     conditions: what must hold of a pair beside, with LEFT and RIGHT as tables of the columns.
     sides:      which side each input belongs to, 0 or 1.
     markers:    it gives markers beside its rows.
+    limits:     for each side up to which time rows of the other side meet a row of it, None if it does not say.
     """
 
     name: str
@@ -417,13 +419,15 @@ class IntervalJoin(StreamJoin):
     conditions: tuple[exp.Expr, ...] = ()
     sides: tuple[int, ...] = (0, 1)
     markers: bool = False
+    limits: tuple[TimeUpTo | None, TimeUpTo | None] = (None, None)
 
     @cached_property
     def properties(self) -> Properties:
-        """What is known of the rows; the event time is None if it is not among the columns."""
+        """What is known of the rows; the event time is None if it is not among the columns, or a row may come any time
+        after it."""
         held = time_holds(self.low, self.high)
         hold = {LEFT: held[0], RIGHT: held[1], LATER: time_hold(self.kind, self.low, self.high)}[self.time]
-        return Properties(self.name, self._given(), True, self._followed(hold), True)
+        return Properties(self.name, self._given(), True, None if hold is None else self._followed(hold), True)
 
 
 @dataclass(frozen=True)

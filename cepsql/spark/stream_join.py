@@ -5,12 +5,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import DateType, TimestampType
 from sqlglot import exp
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.pair_conditions import lower_pair_condition
 from cepsql.analysis.plain_sql import sql_of, without_tables
 from cepsql.analysis.positions import span_of
+from cepsql.errors import NotSupportedError
 from cepsql.operators.interval_join import IntervalJoin as JoinOperator
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
@@ -24,7 +26,10 @@ from cepsql.scalar.typing import typed
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.conditions import session_for, value_type
 from cepsql.spark.join_rows import alike_sides, join_rows, needed_columns
+from cepsql.spark.rows import column_type, event_time
 from cepsql.spark.stage import Feed, run_stage
+
+_LIMIT = "until"
 
 
 def join_stream(
@@ -41,11 +46,34 @@ def join_stream(
     feeds, taken = alike_sides(node, feeds), _Taken(node)
     condition = taken.lowered()
     names = needed_columns(node, 0), needed_columns(node, 1)
+    limits = [_limit(node, side, feeds, taken.values[side]) for side in range(2)]
     rows = join_rows(node, feeds, names, taken.values)
     found = None if condition is None else _computed(condition, rows.frames, rows.layouts)
-    operator = JoinOperator(*rows.layouts, node.low, node.high, node.kind, rows.columns, found)
+    operator = JoinOperator(*rows.layouts, node.low, node.high, node.kind, rows.columns, found, (limits[0], limits[1]))
     stage = run_stage(operator, feeds, digest([describe_join(node), rows.kinds]), observation, buckets)
     return rows.output(stage, single=node.kind in (JoinKind.SEMI, JoinKind.ANTI))
+
+
+def _limit(node: IntervalJoin, side: int, feeds: Sequence[Feed], values: dict[str, str]) -> str | None:
+    """Enter the time up to which rows of the other side meet a row among the values that travel; return its name, None
+    if the rows say no such time.
+
+    Raises NotSupportedError for a time of another type than the event times.
+    """
+    said = node.limits[side]
+    if said is None:
+        return None
+    frame, sql = feeds[node.sides.index(side)].frame, sql_of(said.time)
+    time = column_type(frame, node.side(side).properties.event_time.column)
+    kind = frame.selectExpr(f"({sql}) AS x").schema["x"].dataType
+    if kind != time and not (isinstance(kind, DateType) and isinstance(time, TimestampType)):
+        raise NotSupportedError(
+            f"a join of streams up to {sql}, which is {kind.simpleString().upper()}, is not supported",
+            hint=f"CAST it to {time.simpleString().upper()}",
+        )
+    micros = event_time(frame, f"CAST(({sql}) AS {time.simpleString()})")
+    values[_LIMIT] = f"{micros} - 1" if said.before else micros
+    return _LIMIT
 
 
 @dataclass
