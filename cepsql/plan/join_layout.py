@@ -15,6 +15,9 @@ from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.nodes import AsOfJoin, IntervalJoin, StreamJoin
 from cepsql.scalar.tree import Call, Expression
 
+UNTIL = "until"
+"""The BIGINT column of a row of a join within a time that says up to which time rows of the other side meet it."""
+
 DELETION = "o0"
 """The column of the right of an as-of join that tells whether a row deletes."""
 
@@ -33,15 +36,21 @@ class JoinLayout:
     condition: Expression | None = None
 
 
-def interval_join_layout(node: IntervalJoin, kinds: Sequence[str]) -> JoinLayout:
+def interval_join_layout(
+    node: IntervalJoin, kinds: Sequence[str], limits: tuple[str | None, str | None] = (None, None)
+) -> JoinLayout:
     """Return the layout of a join within a time.
 
-    kinds: the type in which each key is compared.
+    kinds:  the type in which each key is compared.
+    limits: for each side the Spark SQL of UNTIL, None where the rows say no such time.
     Raises NotSupportedError for a condition that cannot be computed on values of both sides.
     """
     names = _needed_columns(node, 0), _needed_columns(node, 1)
     taken = _Taken(node, names)
     condition = taken.lowered()
+    for values, limit in zip(taken.values, limits, strict=True):
+        if limit is not None:
+            values[UNTIL] = limit
     left, right = (_layout(node, side, kinds, names[side], taken.values[side]) for side in range(2))
     return JoinLayout(names, (left, right), condition)
 

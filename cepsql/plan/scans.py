@@ -98,6 +98,8 @@ def _layouts(stage: Ordered, session: Session) -> list[RowLayout]:
     """Return the layout of the rows of each input; raises Unlike for a join that Spark must see to know it."""
     match stage:
         case IntervalJoin():
+            if any(stage.limits):
+                raise Unlike("Spark computes up to which time a row can be met")
             layouts = interval_join_layout(stage, _key_types(stage, session)).layouts
         case AsOfJoin():
             kinds = {column.name.lower(): column.type for column in stage.side(1).properties.columns}

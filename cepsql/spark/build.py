@@ -30,6 +30,7 @@ from cepsql.plan.nodes import (
     Node,
     Ordered,
     Over,
+    RankedRows,
     Read,
     RetractingGroups,
     SparkWatermark,
@@ -59,6 +60,7 @@ from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, w
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.over import over_stream
 from cepsql.spark.progress import BELOW_MATCH
+from cepsql.spark.ranked_rows import ranked_rows
 from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain
 from cepsql.spark.snapshots import snapshot_rows
@@ -248,6 +250,8 @@ class _Builder:
                 return upserts(node, self.feeds(node, [keyed])[0], self._observation(), self.buckets)
             case RetractingGroups():
                 return retracting_groups(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case RankedRows():
+                return ranked_rows(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case TableJoin():
                 return table_join(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case LabelledChanges(_, below):

@@ -3,14 +3,17 @@
 from collections.abc import Hashable, Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import DateType, TimestampType
 
 from cepsql.analysis.canonical import digest
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.errors import NotSupportedError
 from cepsql.operators.interval_join import IntervalJoin as JoinOperator
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_join
-from cepsql.plan.join_layout import interval_join_layout
+from cepsql.plan.join_layout import UNTIL, interval_join_layout
 from cepsql.plan.nodes import IntervalJoin
 from cepsql.scalar.tree import Expression, Session
 from cepsql.scalar.types import Type
@@ -18,6 +21,7 @@ from cepsql.scalar.typing import typed
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.conditions import session_for, value_type
 from cepsql.spark.join_rows import JoinRows, alike_sides, key_types, side_frames
+from cepsql.spark.rows import column_type, event_time
 from cepsql.spark.stage import Feed, run_stage
 
 
@@ -35,12 +39,34 @@ def join_stream(
     feeds = alike_sides(node, feeds)
     frames = side_frames(node, feeds)
     kinds = key_types(node.keys, frames)
-    layout = interval_join_layout(node, kinds)
+    limits = _limit(node, 0, frames[0]), _limit(node, 1, frames[1])
+    layout = interval_join_layout(node, kinds, limits)
     rows = JoinRows(node, frames, layout)
     condition = None if layout.condition is None else _computed(layout.condition, frames, layout.layouts)
-    operator = JoinOperator(*layout.layouts, node.low, node.high, node.kind, rows.columns, condition)
+    until = UNTIL if limits[0] else None, UNTIL if limits[1] else None
+    operator = JoinOperator(*layout.layouts, node.low, node.high, node.kind, rows.columns, condition, until)
     stage = run_stage(operator, feeds, digest([describe_join(node), kinds]), observation, buckets)
     return rows.output(stage, single=node.kind in (JoinKind.SEMI, JoinKind.ANTI))
+
+
+def _limit(node: IntervalJoin, side: int, frame: DataFrame) -> str | None:
+    """Return the SQL of the time up to which rows of the other side meet a row, microseconds; None if the rows say no
+    such time.
+
+    Raises NotSupportedError for a time of another type than the event times.
+    """
+    said = node.limits[side]
+    if said is None:
+        return None
+    sql, time = sql_of(said.time), column_type(frame, node.side(side).properties.event_time.column)
+    kind = frame.selectExpr(f"({sql}) AS x").schema["x"].dataType
+    if kind != time and not (isinstance(kind, DateType) and isinstance(time, TimestampType)):
+        raise NotSupportedError(
+            f"a join of streams up to {sql}, which is {kind.simpleString().upper()}, is not supported",
+            hint=f"CAST it to {time.simpleString().upper()}",
+        )
+    micros = event_time(frame, f"CAST(({sql}) AS {time.simpleString()})")
+    return f"{micros} - 1" if said.before else micros
 
 
 def _computed(condition: Expression, frames: Sequence[DataFrame], layouts: Sequence[RowLayout]) -> PairCondition:
