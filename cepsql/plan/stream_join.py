@@ -1,6 +1,7 @@
 """SELECTs that join streams within a time become ordered operators, two streams at a time."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -70,10 +71,12 @@ def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span
 
 def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:
     """Return plain SQL over operators for its joins; their rows are followed by the event time `given`."""
-    inlined = {n: node if node.properties.ordered else inline_views(node) for n, node in below.inputs.items()}
+    plain = {n: node for n, node in below.inputs.items() if not node.properties.ordered}
+    # A condition on windows is one on time, for which the rows are held.
+    inlined = {**below.inputs, **{name: inline_views(node, windows=False) for name, node in plain.items()}}
     flat = replace(below, inputs=inlined)
     if not any(node.properties.ordered for node in inlined.values()):
-        views = inline_views(flat)
+        views = inline_views(flat, windows=False)
         assert isinstance(views, Sql)
         flat = views
     views_left = {name: node for name, node in flat.inputs.items() if isinstance(node, Sql)}
@@ -291,9 +294,11 @@ class _Joining:
             return _Side(item, timely)
         found: dict[str, Sql] = {}
         for name in self._compared(item):
-            asked = self._read(side, (name,), place)
-            if asked.properties.watermark is not None and _time(asked) == name:
-                found[name] = asked
+            # Rows that cannot be followed by this column may be by another one.
+            with suppress(Error):
+                asked = self._read(side, (name,), place)
+                if asked.properties.watermark is not None and _time(asked) == name:
+                    found[name] = asked
         if found:
             return _Side(item, found)
         checked = self._read(side, (), place)

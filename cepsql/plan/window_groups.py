@@ -85,9 +85,9 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
 
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
         call = _window_key(select)
-        if call is None:
-            return _is_windowed(checked, select, nodes)
-        return calendar(call) or not _is_below_join(select, nodes)
+        if call is not None and calendar(call):
+            return True
+        return (call is not None or _is_windowed(checked, select, nodes)) and not _is_below_join(select, nodes)
 
     def calendar(call: exp.Anonymous) -> bool:
         return calendar_windows(call, "", "timestamp", span_of(call, place) or place) is not None

@@ -86,6 +86,23 @@ QUERIES |= {
 }
 
 
+SAME = "l.window_start = r.window_start AND l.window_end = r.window_end"
+SIX = "TABLE(TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '6' SECONDS))"
+GAPS = "(SELECT * FROM {} WINDOW SESSION (GAP 2 SECONDS, ON ts, PARTITION BY k))"
+
+QUERIES |= {
+    "rows in the same windows": f"""SELECT l.k, l.x, r.x AS y, coalesce(l.window_end, r.window_end) AS at
+        FROM (SELECT * FROM {SIX.format("a")}) AS l FULL JOIN (SELECT * FROM {SIX.format("b")}) AS r
+        ON l.k = r.k AND {SAME} AND r.x > l.x""",
+    "rows in the same sessions": f"""SELECT l.* FROM {GAPS.format("a")} AS l
+        WHERE EXISTS (SELECT 1 FROM {GAPS.format("a")} AS r WHERE r.k = l.k AND {SAME} AND r.x > l.x)""",
+    "rows and the groups of their windows": """SELECT l.ts, l.x, r.n, r.window_start FROM
+          (SELECT * FROM a WINDOW TUMBLING (ON ts, SIZE 5 SECONDS)) AS l LEFT JOIN
+          (SELECT k, window_start, COUNT(*) AS n FROM b WINDOW TUMBLING (ON ts, SIZE 5 SECONDS)
+           GROUP BY k, window_start, window_end) AS r ON l.k = r.k AND l.window_start = r.window_start""",
+}
+
+
 @pytest.mark.parametrize("name", everyday(QUERIES))
 def test_stream_equals_table(name, spark):
     query, engine = QUERIES[name], cepsql.connect(spark)

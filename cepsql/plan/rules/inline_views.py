@@ -9,18 +9,20 @@ from cepsql.analysis.written import with_bodies
 from cepsql.plan.nodes import Node, Read, Sql, transform
 
 
-def inline_views(root: Node) -> Node:
+def inline_views(root: Node, windows: bool = True) -> Node:
     """Return the plan with every view over relations of the catalog in place of its name.
 
+    windows: rows with windows that are not yet held are views, too.
     Views over ordered operators stay nodes, and so does a view that reads a name which means a CTE where it is used.
     """
-    return transform(root, _inlined)
+    return transform(root, lambda node: _inlined(node, windows))
 
 
-def _inlined(node: Node) -> Node:
+def _inlined(node: Node, windows: bool) -> Node:
     if not isinstance(node, Sql):
         return node
-    views = {name: below for name, below in node.inputs.items() if isinstance(below, Sql) and _is_plain(below)}
+    plain = {name: below for name, below in node.inputs.items() if isinstance(below, Sql) and _is_plain(below)}
+    views = {name: below for name, below in plain.items() if windows or below.windows is None}
     query, kept = node.query, set(node.inputs)
     for name, view in views.items():
         if not _hides_names(query, name, view):
