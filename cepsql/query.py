@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
+    from cepsql.spark.late_rows import LateFiles
     from cepsql.spark.query import StandingQuery
     from cepsql.spark.reading_start import ReadingStart
     from cepsql.spark.runs import Run
@@ -121,7 +122,9 @@ class Query:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Names and Spark types of the columns. Starts Spark."""
-        return [(field.name, field.dataType.simpleString()) for field in self.df.schema.fields]
+        from cepsql.spark.column_types import column_types
+
+        return column_types(self.df)
 
     def build(
         self,
@@ -269,6 +272,7 @@ class Query:
                 hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
             )
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
+        from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
@@ -287,11 +291,12 @@ class Query:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets, checkpoint=folder.folder)
             if drain:
                 check_ended(frame, len(self.plan.stages))
-            target = self._target(on_rows, sink, name, folder)
+            target = self._target(on_rows, sink, name, folder, column_types(frame))
         except BaseException:
             discard(folder)
             raise
-        remove_uncommitted(_late_folders(origins), folder.spark)
+        late = _late_files(origins)
+        remove_uncommitted([files.folder for files in late], folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
             return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark)
@@ -308,7 +313,8 @@ class Query:
             heartbeat=min(
                 filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
-            late_folders=tuple(_late_folders(origins)),
+            late_files=late,
+            file_age=_file_age(origins),
             refresh=refresh,
             late_shares={
                 origin.name: mark.late_alert
@@ -326,8 +332,9 @@ class Query:
         sink: Sink | None,
         name: str | None,
         checkpoint: "Checkpoint",
+        columns: list[tuple[str, str]],
     ) -> "BatchSink":
-        """Return what takes the rows, checked."""
+        """Return what takes the rows, of these columns, checked."""
         from cepsql.sinks import WriterIdentity, open_sink
         from cepsql.spark.row_limit import RowLimit
         from cepsql.spark.row_queue import RowQueue
@@ -344,7 +351,7 @@ class Query:
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer, self.plan.changes)
-        target.check(self.columns)
+        target.check(columns)
         return target
 
     def write(self, sink: Sink) -> int:
@@ -488,11 +495,18 @@ def _watermarks(origins: list[Source | Registered]) -> list[Watermark]:
     return [origin.watermark for origin in origins if origin.watermark is not None]
 
 
-def _late_folders(origins: list[Source | Registered]) -> list[str]:
-    """Return the folders to which streams send late rows."""
+def _late_files(origins: list[Source | Registered]) -> "tuple[LateFiles, ...]":
+    """Return where streams send late rows."""
     from cepsql.spark.late_rows import late_files
 
-    return [files.folder for files in map(late_files, origins) if files is not None]
+    return tuple(files for files in map(late_files, origins) if files is not None)
+
+
+def _file_age(origins: list[Source | Registered]) -> float | None:
+    """Return after how many seconds Spark forgets a file that it has read, None for never."""
+    from cepsql.spark.source_log import longest_file_age
+
+    return longest_file_age(one.options for one in origins if isinstance(one, Source) and one.streaming)
 
 
 def _check_replayable(origins: list[Source | Registered]) -> None:

@@ -3,11 +3,15 @@
 import re
 from urllib.parse import urlparse
 
+from sqlglot import exp
+
+from cepsql.analysis.intervals import interval_micros
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.statements import CreateSource, LateRows
 from cepsql.ordered.late_file import FORMATS, LATE_COLUMNS
 
+_OPTIONS = ["path", "keep"]
 _UNWRITABLE = re.compile(r"\b(interval|variant|void)\b", re.IGNORECASE)
 _KEYED_BY_TEXT = re.compile(r"\bmap\s*<\s*(?!string\b|varchar\b|char\b)", re.IGNORECASE)
 
@@ -36,10 +40,15 @@ def defined_late_rows(create: CreateSource) -> Source | None:
 
 def _check_options(late: LateRows) -> None:
     for name, _ in late.options:
-        if name != "path":
+        if name not in _OPTIONS:
             raise ProgrammingError(
-                f"LATE ROWS INTO has no option {name}", late.span, suggestion(name, ["path"], "options")
+                f"LATE ROWS INTO has no option {name}", late.span, suggestion(name, _OPTIONS, "options")
             )
+    kept = dict(late.options).get("keep")
+    if kept is not None and not _is_time(kept):
+        raise ProgrammingError(
+            f"the option keep of LATE ROWS INTO is a time such as '30 days', not '{kept}'", late.span
+        )
     path = dict(late.options).get("path")
     if not path:
         raise ProgrammingError("LATE ROWS INTO needs a folder", late.span, "OPTIONS (path 'late/')")
@@ -47,6 +56,19 @@ def _check_options(late: LateRows) -> None:
         raise NotSupportedError(
             "LATE ROWS INTO takes a path of a local or mounted file system", late.span, "OPTIONS (path 'late/')"
         )
+
+
+def kept_seconds(table: Source) -> float | None:
+    """Return for how long a table of late rows keeps its files, None for ever."""
+    kept = dict(table.options).get("keep")
+    return None if kept is None else interval_micros(exp.Interval(this=exp.Literal.string(kept))) / 1_000_000
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return interval_micros(exp.Interval(this=exp.Literal.string(text))) > 0
+    except ProgrammingError:
+        return False
 
 
 def _check_columns(create: CreateSource, late: LateRows) -> None:

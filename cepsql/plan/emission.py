@@ -10,6 +10,7 @@ from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
 from cepsql.plan.changelogs import changelog_read
+from cepsql.plan.filtered_changes import with_whole_updates
 from cepsql.plan.group_changes import hoist_changing_groups
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Sql, WindowAggregate, walk
@@ -42,7 +43,8 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         if emission.lateness:
             hint = "rows of groups without a window may come at any time"
             raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
-        return hoist_changing_groups(root, clause.span, checked)
+        changing = hoist_changing_groups(root, clause.span, checked)
+        return changing if changing is root else with_whole_updates(changing)
     if not _has_window(root):
         hint = "GROUP BY k, window(ts, '1 minute'), or WINDOW TUMBLING (SIZE 1 MINUTE)"
         raise ProgrammingError(
@@ -54,7 +56,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     if emitted is root and (emission.changing or emission.lateness):
         hint = "the outermost SELECT is the one with the window in GROUP BY"
         raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
-    return emitted
+    return with_whole_updates(emitted) if emission.changing and emitted is not root else emitted
 
 
 def _changing(root: Sql) -> bool:

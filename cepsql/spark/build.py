@@ -303,7 +303,7 @@ class _Builder:
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns and self.write_late else None
-        reader = self._file_reader(node, below, control)
+        reader = self._file_reader(node, number, control)
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
@@ -320,11 +320,11 @@ class _Builder:
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _file_reader(self, node: Ordered, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
+    def _file_reader(self, node: Ordered, number: int, control: str | None) -> Callable[[int, int], DataFrame] | None:
         """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
-        choice = choose_scans(node, scan_session(self.spark))[node.inputs.index(below)]
+        choice = choose_scans(node, scan_session(self.spark))[number]
         assert choice is not None
         if choice.scan is None or choice.source is None:
             raise OperationalError(

@@ -28,6 +28,8 @@ ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 
 _WAY_OUT = "use another checkpoint folder, or remove this one to replay the input from its beginning"
 
+_FIRST_FILES = {"lock", ".lock", "lock.turn", "control", "plan.json.new"}
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -92,7 +94,7 @@ def open_checkpoint(
             raise NotSupportedError(f"checkpoint folder {folder} is not a path of a local or mounted file system")
         path = Path(folder).expanduser().absolute()
     checkpoint = Checkpoint(path, identity, temporary, scan, buckets, epoch=epoch or 1)
-    if not (path / "plan.json").exists() and path.is_dir() and any(path.iterdir()):
+    if not (path / "plan.json").exists() and path.is_dir() and not _is_barely_begun(path):
         raise OperationalError(f"{path} holds other files and no checkpoint of cepsql", hint="name a folder of its own")
     if not temporary:
         with _writing(path):
@@ -103,6 +105,12 @@ def open_checkpoint(
     except BaseException:
         discard(checkpoint)
         raise
+
+
+def _is_barely_begun(folder: Path) -> bool:
+    """Tell whether a folder has nothing, or no more than what a start writes before it says whose checkpoint it is."""
+    there = {path.name for path in folder.iterdir()}
+    return not there or ("lock.turn" in there and there <= _FIRST_FILES)
 
 
 def kept_identity(folder: str | Path) -> dict | None:

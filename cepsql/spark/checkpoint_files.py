@@ -21,8 +21,12 @@ def check_files(spark: Path) -> None:
     """Make sure that what Spark reads first when it goes on can be read; `spark` is its checkpoint location.
 
     A damaged record that the last batch is finished is removed: the batch is done again, and sinks know it.
+    What was left of planning the first batch is removed, too, for Spark refuses to begin where there is something.
     Raises OperationalError for what only Spark's other files could tell.
     """
+    if last_planned(spark) is None and last_committed(spark) is None:
+        for log in ("offsets", "commits", "state"):
+            shutil.rmtree(spark / log, ignore_errors=True)
     if (last := _last(spark / "commits")) is not None and not _is_log(last):
         LOGGER.warning("the checkpoint file %s is damaged: batch %s is done again", last, last.name)
         last.unlink()

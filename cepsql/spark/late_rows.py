@@ -4,6 +4,7 @@ A micro-batch that is done again, after a failure or by a second task, writes fi
 in place of the first ones. Files of a batch that was not committed before a restart are removed when the query goes on.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from cepsql.analysis.late_rows import kept_seconds
 from cepsql.catalog import Relation, Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import marked, plain_batch, stack
@@ -29,11 +31,18 @@ _PIECE_ROWS = 100_000
 
 @dataclass(frozen=True)
 class LateFiles:
-    """Where rows go: `folder` is absolute, `format` as in `cepsql.ordered.late_file`, `stream` is part of the names."""
+    """Where rows go.
+
+    folder: an absolute path.
+    format: as in `cepsql.ordered.late_file`.
+    stream: part of the names of files.
+    keep:   after how many seconds files are removed, None: never.
+    """
 
     folder: str
     format: str
     stream: str
+    keep: float | None = None
 
 
 def late_files(relation: Relation) -> LateFiles | None:
@@ -42,7 +51,7 @@ def late_files(relation: Relation) -> LateFiles | None:
         return None
     table = relation.late_rows
     stream = re.sub(r"\W", "_", relation.name.lower())
-    return LateFiles(local_path(dict(table.options)["path"]), table.format, stream)
+    return LateFiles(local_path(dict(table.options)["path"]), table.format, stream, kept_seconds(table))
 
 
 def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
@@ -66,6 +75,20 @@ def remove_batch(folders: Iterable[str], checkpoint: str, batch: int) -> None:
     for folder in folders:
         for path in Path(folder).glob(f"*{query}-{batch:09d}-*"):
             path.unlink(missing_ok=True)
+
+
+def remove_old(files: Iterable[LateFiles], now: float) -> None:
+    """Remove the files of all queries that a table of late rows does not keep any more; `now` is in seconds since 1970.
+
+    What cannot be removed stays until the next time.
+    """
+    for one in files:
+        if one.keep is None:
+            continue
+        for path in Path(one.folder).glob(f"{one.stream}-*.{one.format}"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < now - one.keep:
+                    path.unlink()
 
 
 def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:

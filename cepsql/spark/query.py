@@ -21,16 +21,18 @@ from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed, last_planned
+from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
-from cepsql.spark.late_rows import remove_batch
+from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old
 from cepsql.spark.observed import observed_in
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import BatchSink
+from cepsql.spark.source_log import forget_old_files
 from cepsql.spark.spark_plan import drops_rows, has_windows
 from cepsql.spark.table_refresh import TableRefresh
 from cepsql.spark.tasks import Tasks, grouped_tasks
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 
 _START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
+_TIDY_SECONDS = 60.0
 _MOMENTS = 1000
 """How many batches are remembered for a drawing."""
 
@@ -58,7 +61,8 @@ class StartOptions:
     patterns: the query's row patterns as text, for warnings.
     explain:  what `StandingQuery.explain_match` calls with a key.
     heartbeat: how often, in microseconds, the query is told what the clock shows; None: never.
-    late_folders: where rows go that are not used.
+    late_files: where rows go that are not used.
+    file_age: after how many seconds Spark forgets a file that it has read, None: never.
     refresh:  keeps the tables that are read again while the query runs.
     late_shares: above which share of late rows there is an alert, by the names of streams.
     """
@@ -71,7 +75,8 @@ class StartOptions:
     patterns: str = ""
     explain: "Callable[[object], MatchExplanation] | None" = None
     heartbeat: int | None = None
-    late_folders: tuple[str, ...] = ()
+    late_files: tuple[LateFiles, ...] = ()
+    file_age: float | None = None
     refresh: TableRefresh | None = None
     late_shares: Mapping[str, float] = field(default_factory=dict)
 
@@ -108,6 +113,7 @@ class StandingQuery:
         self._found_planned = last_planned(Path(checkpoint.spark))
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
+        self._tidied = float("-inf")
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
 
     def __enter__(self) -> "StandingQuery":
@@ -135,6 +141,11 @@ class StandingQuery:
     def id(self) -> str:
         """The identity that its checkpoint gives it, the same after every restart; late rows name it."""
         return str(self._query.id)
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Names and Spark types of the columns of its rows."""
+        return column_types(self._frame)
 
     @property
     def error(self) -> Error | None:
@@ -328,7 +339,7 @@ class StandingQuery:
         totals = replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows)
         self._moments.append(Moment.of(time.time(), vars(totals)))
         if self._checkpoint.rebuilds and batch == 0:
-            remove_batch(self._options.late_folders, self._checkpoint.spark, batch)
+            remove_batch([files.folder for files in self._options.late_files], self._checkpoint.spark, batch)
         if self._checkpoint.lock is not None:
             with self._checkpoint.lock.held():
                 self._kept.keep(batch, totals)
@@ -336,6 +347,17 @@ class StandingQuery:
         if self._options.refresh is not None:
             self._options.refresh.batch_done()
         self._batches_done += 1
+        if time.monotonic() - self._tidied > _TIDY_SECONDS:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Remove what would grow for ever; called where no batch is planned."""
+        self._tidied = time.monotonic()
+        remove_old(self._options.late_files, time.time())
+        lock, age = self._checkpoint.lock, self._options.file_age
+        if age is not None:
+            with contextlib.nullcontext() if lock is None else lock.held(), contextlib.suppress(OSError):
+                forget_old_files(Path(self._checkpoint.spark), age)
 
     def _prepare_batch(self, before: int | None = None) -> None:
         if self._late_bound is not None:

@@ -83,7 +83,13 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.app.name": "cepsql",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # What Spark remembers of work that is done, for its pages: tens of MB with its default, a thousand of each.
+        "spark.sql.ui.retainedExecutions": "100",
+        "spark.ui.retainedJobs": "200",
+        "spark.ui.retainedStages": "200",
         "spark.sql.ansi.enabled": "false",
+        # Telling Java for each call where it stands in a program doubles what planning a query says to Java.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.shuffle.partitions": str(cores),

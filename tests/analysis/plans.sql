@@ -878,20 +878,22 @@ SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY sy
 == rewritten ==
 __groups_2 reads
   SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
-SELECT __groups_2.sym AS sym, __groups_2.__a0 AS n, __groups_2.op FROM __groups_2 WHERE __groups_2.__a0 > 1
+SELECT __passed.__0 AS `sym`, __passed.__1 AS `n`, __passed.op FROM __passed
 == logical ==
 Query  stream  sym string, n bigint, op string
-  Sql  SELECT __groups_2.sym AS sym, __groups_2.__a0 AS n, __groups_2.op FROM __groups_2 WHERE __groups_2.__a0 > 1
-    WindowAggregate __groups_2
-      windows: 1 minute, every 1 minute; group by: sym
-      __a0: COUNT(*)
-      watermark: ts - 10 seconds
-      state: rows of windows until 1 hour after they are over
-      emit: groups whenever they change, with what each row does in op
-      event time: none, groups come out at times of their own
-      scan: Spark's: amount of type DECIMAL(10, 2)
-      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
-        Stream ticks  json  watermark ts - 10 seconds
+  Sql  SELECT __passed.__0 AS `sym`, __passed.__1 AS `n`, __passed.op FROM __passed
+    Changes  with what each does in op
+      Sql  SELECT __groups_2.sym AS __0, __groups_2.__a0 AS __1, TO_JSON(STRUCT(`__groups_2`.`sym`, `__groups_2`.`window_start`, `__groups_2`.`window_end`)) AS __identity, CAST(CASE __groups_2.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_2 WHERE __groups_2.__a0 > 1
+        WindowAggregate __groups_2
+          windows: 1 minute, every 1 minute; group by: sym
+          __a0: COUNT(*)
+          watermark: ts - 10 seconds
+          state: rows of windows until 1 hour after they are over
+          emit: groups whenever they change, with what each row does in op
+          event time: none, groups come out at times of their own
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
 ====
@@ -933,20 +935,22 @@ SELECT sym, COUNT(*), AVG(price) AS p FROM ticks WHERE qty > 1 GROUP BY sym HAVI
 == rewritten ==
 __groups_1 reads
   SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
-SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `count(1)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
+SELECT __passed.__0 AS `sym`, __passed.__1 AS `count(1)`, __passed.__2 AS `p`, __passed.op FROM __passed
 == logical ==
 Query  stream  sym string, count(1) bigint, p double, op string
-  Sql  SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `count(1)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
-    ChangingGroups __groups_1
-      group by: sym
-      __a0: COUNT(*)
-      __a1: AVG(ticks.price)
-      __a2: MAX(ticks.qty)
-      state: for every key what each aggregate needs to go on, for ever
-      emit: groups whenever they change, with what each row does in op
-      scan: Spark's: amount of type DECIMAL(10, 2)
-      Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
-        Stream ticks  json  watermark ts - 10 seconds
+  Sql  SELECT __passed.__0 AS `sym`, __passed.__1 AS `count(1)`, __passed.__2 AS `p`, __passed.op FROM __passed
+    Changes  with what each does in op
+      Sql  SELECT __groups_1.sym AS __0, __groups_1.__a0 AS __1, __groups_1.__a1 AS __2, TO_JSON(STRUCT(`__groups_1`.`sym`)) AS __identity, CAST(CASE __groups_1.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_1 WHERE __groups_1.__a2 > 3
+        ChangingGroups __groups_1
+          group by: sym
+          __a0: COUNT(*)
+          __a1: AVG(ticks.price)
+          __a2: MAX(ticks.qty)
+          state: for every key what each aggregate needs to go on, for ever
+          emit: groups whenever they change, with what each row does in op
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
+            Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
 ====

@@ -11,6 +11,7 @@ import argparse
 import json
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyflink.common import Configuration
@@ -38,20 +39,23 @@ def main() -> None:
 
 def _run(files: Path, options: argparse.Namespace) -> tuple[float, int]:
     shutil.rmtree(options.results, ignore_errors=True)
-    environment = _environment(options.parallelism, "rocksdb" if options.rocksdb else "hashmap")
-    environment.execute_sql(_source(files))
-    environment.execute_sql(_sink(options.results))
+    tables = environment(options.parallelism, "rocksdb" if options.rocksdb else "hashmap")
+    tables.execute_sql(_source(files))
+    tables.execute_sql(sink(options.results))
     start = time.perf_counter()
-    environment.execute_sql(f"INSERT INTO results {QUERIES[options.query]}").wait()
+    tables.execute_sql(f"INSERT INTO results {QUERIES[options.query]}").wait()
     seconds = time.perf_counter() - start
-    return seconds, sum(_lines(path) for path in options.results.rglob("part-*"))
+    return seconds, sum(lines(path) for path in options.results.rglob("part-*"))
 
 
-def _environment(parallelism: int, state: str) -> TableEnvironment:
+def environment(parallelism: int, state: str, more: Mapping[str, str] | None = None) -> TableEnvironment:
+    """Return an environment in streaming mode, with this kind of state and further settings."""
     configuration = Configuration()
     configuration.set_string("parallelism.default", str(parallelism))
     configuration.set_string("state.backend.type", state)
     configuration.set_string("table.local-time-zone", "UTC")
+    for key, value in (more or {}).items():
+        configuration.set_string(key, value)
     settings = EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(configuration).build()
     return TableEnvironment.create(settings)
 
@@ -62,14 +66,16 @@ def _source(files: Path) -> str:
         WITH ('connector' = 'filesystem', 'path' = '{files.absolute()}', 'format' = 'csv')"""
 
 
-def _sink(results: Path) -> str:
+def sink(results: Path) -> str:
+    """Return the statement that defines CSV files in a folder as the table `results`."""
     types = ("BIGINT", "DOUBLE", "DOUBLE", "BIGINT")
     columns = ", ".join(f"`{name}` {type_}" for name, type_ in zip(OUTPUT, types, strict=True))
     return f"""CREATE TABLE results ({columns})
         WITH ('connector' = 'filesystem', 'path' = '{results.absolute()}', 'format' = 'csv')"""
 
 
-def _lines(path: Path) -> int:
+def lines(path: Path) -> int:
+    """Return how many lines a file has."""
     with path.open("rb") as file:
         return sum(1 for _ in file)
 

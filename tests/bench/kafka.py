@@ -1,7 +1,7 @@
 """Measure the queries of the benchmark over a Kafka topic: who reads the records, and how.
 
     python tests/bench/kafka.py [--rows 1000000] [--keys 10000] [--queries match] [--partitions 8]
-                                [--readers arrow python connector] [--repeat 3] [--dir DIR]
+                                [--readers arrow python connector] [--flink PYTHON] [--repeat 3] [--dir DIR]
 
 Starts a broker, fills a topic with the benchmark's events as JSON, and takes them in one micro-batch, drained, in a
 process of its own for each reader, which runs the query once before the clock starts:
@@ -9,6 +9,7 @@ process of its own for each reader, which runs the query once before the clock s
 arrow      records read by confluent-kafka, parsed by Arrow: no record is a row of the JVM
 python     records read by confluent-kafka, parsed by Spark's from_json
 connector  records read by Spark's own connector, parsed by Spark's from_json
+flink      Flink SQL with its own connector, which Maven fetches; PYTHON is that of its environment
 
 Exits with 1 if the numbers of matches differ.
 """
@@ -27,10 +28,12 @@ from pyarrow import csv
 
 from queries import COLUMNS, DELAY_SECONDS, KNOWN_MATCHES, QUERIES
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "servers"))
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "servers"))
 
-from kafka_broker import connector_jars, running_broker
+from kafka_broker import connector_jars, fetched, running_broker  # noqa: E402
 
+_FLINK_CONNECTOR = {"org.apache.flink:flink-sql-connector-kafka": "5.0.0-2.2"}
 READERS = {"arrow": ("python", "auto"), "python": ("python", "spark"), "connector": ("spark", "spark")}
 TOPIC = "events"
 
@@ -43,6 +46,7 @@ def main() -> int:
     parser.add_argument("--queries", choices=QUERIES, nargs="+", default=["match"])
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--readers", choices=READERS, nargs="+", default=list(READERS))
+    parser.add_argument("--flink", metavar="PYTHON", help="measure Flink, too, by this Python")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir(), "cepsql-bench"))
     parser.add_argument("--address", help=argparse.SUPPRESS)
@@ -54,8 +58,12 @@ def main() -> int:
     with running_broker() as address:
         fill(address, prepare(options.dir, options.rows, options.keys), options.partitions)
         for query in options.queries:
-            for reader in options.readers:
-                command = [sys.executable, __file__, "--address", address, "--readers", reader, "--queries", query]
+            for reader in [*options.readers, *(["flink"] if options.flink else [])]:
+                if reader == "flink":
+                    command = [options.flink, HERE / "flink_kafka.py", address, TOPIC, query, "--jar", _flink_jar()]
+                    command += ["--results", options.dir / "results"]
+                else:
+                    command = [sys.executable, __file__, "--address", address, "--readers", reader, "--queries", query]
                 command += ["--repeat", str(options.repeat)]
                 done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
                 runs = json.loads(done.stdout.splitlines()[-1])
@@ -65,6 +73,10 @@ def main() -> int:
             known = KNOWN_MATCHES.get((options.rows, options.keys, query))
             found[query] |= {known} if known is not None else set()
     return 1 if any(len(matches) > 1 for matches in found.values()) else 0
+
+
+def _flink_jar() -> Path:
+    return next(fetched("flink-kafka", _FLINK_CONNECTOR, alone=True).glob("*.jar"))
 
 
 def fill(address: str, events: Events, partitions: int) -> None:

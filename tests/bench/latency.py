@@ -1,21 +1,26 @@
 """Measure the time from the writing of a row to the call with the match that it decides, with small files coming in.
 
     python tests/bench/latency.py [--files 240] [--rows 200] [--interval 0.25] [--cores 2] [--warm-up 40]
-                                  [--conf KEY=VALUE ...] [--json FILE]
+                                  [--kafka] [--conf KEY=VALUE ...] [--json FILE]
 
 Every `--interval` seconds a CSV file of `--rows` rows appears whole in the folder of the stream. Its last row is the
 latest and completes a match that its first row began; the watermark has no delay, so nothing else is to be waited
-for. The first `--warm-up` files do not count. `--conf` sets something of Spark's, to compare runs with and without.
+for. With `--kafka` it is as many records of JSON in a topic of a broker that is started for it, and the time begins
+when the broker has them. The first `--warm-up` files do not count. `--conf` sets something of Spark's, to compare runs
+with and without.
 
 Prints one JSON object: p50, p90 and p99 of the latency in seconds, how many micro-batches there were, and the mean
 milliseconds that Spark's progress reports for the parts of one.
 """
 
 import argparse
+import contextlib
 import json
 import os
+import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +28,8 @@ import pyarrow as pa
 from measure import session
 
 import cepsql
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "servers"))
 
 QUERY = """SELECT * FROM events MATCH_RECOGNIZE (
   PARTITION BY key
@@ -34,6 +41,9 @@ QUERY = """SELECT * FROM events MATCH_RECOGNIZE (
 
 _PATIENCE_SECONDS = 60
 
+Row = tuple[str, int, float, str]
+Write = Callable[[int, list[Row]], None]
+
 
 def main() -> None:
     """Measure as the command line says."""
@@ -43,14 +53,15 @@ def main() -> None:
     parser.add_argument("--interval", type=float, default=0.25)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--warm-up", type=int, default=40)
+    parser.add_argument("--kafka", action="store_true")
     parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     spark = session(options.cores)
     for setting in options.conf:
         spark.conf.set(*setting.split("=", 1))
-    with tempfile.TemporaryDirectory(prefix="cepsql-latency-") as folder, cepsql.connect(spark) as engine:
-        result = _measure(engine, Path(folder), options)
+    with _topic() if options.kafka else _folder() as (source, write), cepsql.connect(spark) as engine:
+        result = _measure(engine, source, write, options)
     spark.stop()
     line = json.dumps(result)
     print(line)
@@ -59,10 +70,45 @@ def main() -> None:
             file.write(line + "\n")
 
 
-def _measure(engine: cepsql.Engine, folder: Path, options: argparse.Namespace) -> dict:
+@contextlib.contextmanager
+def _folder() -> Iterator[tuple[str, Write]]:
+    """Give what a stream is read from, and what writes rows as a file."""
+    with tempfile.TemporaryDirectory(prefix="cepsql-latency-") as folder:
+
+        def write(file: int, rows: list[Row]) -> None:
+            hidden = Path(folder, f".{file}")
+            hidden.write_text("".join(f"{time},{key},{price},{kind}\n" for time, key, price, kind in rows))
+            os.replace(hidden, Path(folder, f"{file:06d}.csv"))
+
+        yield f"USING csv OPTIONS (path '{folder}')", write
+
+
+@contextlib.contextmanager
+def _topic() -> Iterator[tuple[str, Write]]:
+    """Give what a stream is read from, and what writes rows as records."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient, NewTopic
+    from kafka_broker import running_broker
+
+    with running_broker() as address:
+        admin = AdminClient({"bootstrap.servers": address})
+        admin.create_topics([NewTopic("events", 1, 1)])["events"].result()
+        producer = Producer({"bootstrap.servers": address, "linger.ms": 1})
+
+        def write(_: int, rows: list[Row]) -> None:
+            for time_of_row, key, price, kind in rows:
+                value = {"ts": time_of_row, "key": key, "price": price, "kind": kind}
+                producer.produce("events", json.dumps(value))
+            producer.flush()
+
+        options = f"(kafka.bootstrap.servers '{address}', subscribe 'events')"
+        yield f"USING kafka OPTIONS {options} FORMAT json FROM EARLIEST", write
+
+
+def _measure(engine: cepsql.Engine, source: str, write: Write, options: argparse.Namespace) -> dict:
     engine.sql(f"""
         CREATE STREAM events (ts TIMESTAMP, key BIGINT, price DOUBLE, kind STRING, WATERMARK FOR ts AS ts)
-        USING csv OPTIONS (path '{folder}')
+        {source}
     """)
     written, seen = {}, {}
 
@@ -74,7 +120,7 @@ def _measure(engine: cepsql.Engine, folder: Path, options: argparse.Namespace) -
         begun = time.perf_counter()
         for file in range(options.files):
             time.sleep(max(0.0, begun + file * options.interval - time.perf_counter()))
-            _write(folder, file, options.rows)
+            write(file, _rows(file, options.rows))
             written[file] = time.perf_counter()
         deadline = time.perf_counter() + _PATIENCE_SECONDS
         while len(seen) < options.files and time.perf_counter() < deadline:
@@ -89,18 +135,16 @@ def _measure(engine: cepsql.Engine, folder: Path, options: argparse.Namespace) -
     return {"p50": p50, "p90": p90, "p99": p99, "batches": standing.progress.batches, "mean_ms": mean}
 
 
-def _write(folder: Path, file: int, rows: int) -> None:
-    """Write the rows of a file: the first and the last of a key of their own, the others of keys without match."""
+def _rows(file: int, rows: int) -> list[Row]:
+    """Return the rows of a file: the first and the last of a key of their own, the others of keys without match."""
     first = file * rows
-    lines = []
+    found = []
     for row in range(rows):
         ends = row in (0, rows - 1)
         kind = "c" if not ends else "ab"[row > 0]
         time_of_row = np.datetime64("2026-01-01T00:00:00", "ms") + np.timedelta64(first + row, "ms")
-        lines.append(f"{str(time_of_row).replace('T', ' ')},{file if ends else 1_000_000 + row},{row}.5,{kind}")
-    hidden = folder / f".{file}"
-    hidden.write_text("\n".join(lines) + "\n")
-    os.replace(hidden, folder / f"{file:06d}.csv")
+        found.append((str(time_of_row).replace("T", " "), file if ends else 1_000_000 + row, row + 0.5, kind))
+    return found
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ import signal
 from collections.abc import Callable
 
 import cepsql.query
+import cepsql.spark.backfill
 import cepsql.spark.checkpoint
 import cepsql.spark.query
+import cepsql.spark.table_refresh
 from cepsql.sinks.files import FileSink
 from cepsql.sinks.function import FunctionSink
 from cepsql.sinks.postgresql import PostgreSQL
@@ -30,6 +32,8 @@ PLACES: dict[str, tuple[object, str]] = {
     "rows in a transaction of SQLite": (SQLite, "add_rows"),
     "rows in a transaction of PostgreSQL": (PostgreSQL, "add_rows"),
     "claim of a table": (TableSink, "claim"),
+    "history before a stream": (cepsql.spark.backfill, "keep_rows"),
+    "table that is read again": (cepsql.spark.table_refresh, "take_snapshot"),
     "function": (FunctionSink, "write"),
 }
 """What is patched, by what happens there."""

@@ -8,8 +8,14 @@ FILES, ROWS, KEYS = 5, 60, 6
 
 
 def write_input(folder: Path) -> None:
-    """Write the files of the streams `a` and `b` below a folder, in an order that Spark keeps."""
+    """Write the files of the streams `a` and `b` below a folder, in an order that Spark keeps, and two tables."""
     chance = random.Random(11)
+    for name, rows in (
+        ("earlier", "".join(_row(chance, place % ROWS) for place in range(ROWS))),
+        ("rates", "".join(f"{key},{key + 2}\n" for key in range(KEYS))),
+    ):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "00.csv").write_text(rows)
     for stream in "ab":
         (folder / stream).mkdir(parents=True)
         for number in range(FILES):

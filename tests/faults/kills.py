@@ -40,7 +40,9 @@ _COUNTED = (
     "inputs",
 )  # fmt: skip
 _LONGEST_RUN_SECONDS = 240
-QUERIES = ("match", "unions", "chain", "keyed", "windows", "calls", "topic")
+PARQUET = ("match", "calls", "history", "rated", "pairs", "frames")
+DATABASES = {"unions": "s.db", "keyed": "k.db", "groups": "g.db", "tables": "t.db"}
+QUERIES = (*PARQUET, *DATABASES, "windows", "chain", "topic")
 
 
 @dataclass
@@ -62,6 +64,7 @@ class Round:
     folder: Path
     server: PostgreSQL | None
     broker: str | None
+    queries: tuple[str, ...] = QUERIES
     kills: list[str] = field(default_factory=list)
     _handles: list[int] = field(default_factory=list)
 
@@ -80,7 +83,7 @@ class Round:
 
         A JVM whose program was killed is left to end by itself, beside the next one.
         """
-        names = [name for name in QUERIES if name != "topic" or self.broker is not None]
+        names = [name for name in self.queries if name != "topic" or self.broker is not None]
         while left := [name for name in names if not is_finished(self.folder, name)]:
             killing = len(self.kills) < kills and time.monotonic() < until
             plan = _plan(chance) if chance is not None and killing else ()
@@ -98,13 +101,12 @@ class Round:
         return Outcome(self._written(), self._counts())
 
     def _written(self) -> dict[str, Counter]:
-        found = {name: _files(self.folder / name, "parquet") for name in ("match", "calls", "late_a", "late_b")}
+        found = {name: _files(self.folder / name, "parquet") for name in (*PARQUET, "late_a", "late_b")}
         found["windows"] = _files(self.folder / "windows", "json")
-        for name, file in (("unions", "s.db"), ("keyed", "k.db")):
-            found[name] = _rows(sqlite3.connect(self.folder / file).execute(f"SELECT * FROM {name}"))
-        if self.server is None:
-            found["chain"] = _rows(sqlite3.connect(self.folder / "p.db").execute("SELECT * FROM chain"))
-        else:
+        databases = DATABASES if self.server is not None else DATABASES | {"chain": "p.db"}
+        for name in databases.keys() & set(self.queries):
+            found[name] = _rows(sqlite3.connect(self.folder / databases[name]).execute(f"SELECT * FROM {name}"))
+        if self.server is not None and "chain" in self.queries:
             found["chain"] = Counter(map(str, self._query(f"SELECT * FROM {self._schema}.chain")))
         if self.broker is not None:
             # A batch that is done again is sent again, with the same match ids: those may come more than once.
@@ -235,6 +237,7 @@ def main() -> int:
     parser.add_argument(
         "--expected", type=Path, help="file that keeps what an undisturbed run writes, for further ones"
     )
+    parser.add_argument("--queries", nargs="+", choices=QUERIES, default=QUERIES, help="those that are run")
     options = parser.parse_args()
     # Servers and children are ended, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -245,7 +248,7 @@ def main() -> int:
             kept = json.loads(options.expected.read_text())
             expected = Outcome({name: Counter(rows) for name, rows in kept["written"].items()}, kept["counts"])
         else:
-            undisturbed = Round(folder / "undisturbed", server, broker)
+            undisturbed = Round(folder / "undisturbed", server, broker, tuple(options.queries))
             undisturbed.run(None)
             expected = undisturbed.outcome()
             sizes = {name: rows.total() for name, rows in expected.written.items()}
@@ -253,7 +256,7 @@ def main() -> int:
             if options.expected:
                 options.expected.write_text(json.dumps({"written": expected.written, "counts": expected.counts}))
         while done < options.kills and time.monotonic() - begun < options.seconds:
-            found = Round(folder / f"round {done}", server, broker)
+            found = Round(folder / f"round {done}", server, broker, tuple(options.queries))
             found.run(chance, min(options.per_round, options.kills - done), begun + options.seconds)
             done += len(found.kills)
             said = differences(expected, found.outcome())

@@ -48,6 +48,31 @@ MATCH_RECOGNIZE (
 WINDOWS = """SELECT window(ts, '30 seconds').start AS begun, COUNT(*) AS n, SUM(x) AS total
 FROM b GROUP BY window(ts, '30 seconds')
 """
+HISTORY = """
+CREATE TABLE earlier (k INT, ts TIMESTAMP, x INT, place INT) USING csv OPTIONS (path '{folder}/in/earlier');
+CREATE STREAM later (k INT, ts TIMESTAMP, x INT, place INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)
+USING csv OPTIONS (path '{folder}/in/a', maxFilesPerTrigger '1')
+BACKFILL FROM earlier UNTIL TIMESTAMP '2026-01-01 00:00:30'
+"""
+RATES = """
+CREATE TABLE rates (k INT, rate INT) USING csv OPTIONS (path '{folder}/in/rates') REFRESH EVERY INTERVAL '1' SECOND
+"""
+CURRENT = """
+CREATE STREAM {name} (
+  k INT, ts TIMESTAMP, x INT, place INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS,
+  PRIMARY KEY (k) DELETE WHEN x % 4 = 0
+) USING csv OPTIONS (path '{folder}/in/{stream}', maxFilesPerTrigger '1')
+"""
+RATED = "SELECT b.place, b.x * r.rate AS worth FROM b JOIN rates AS r ON r.k = b.k"
+PAIRS = """SELECT a.place AS first, b.place AS second, b.x
+FROM a LEFT JOIN b ON b.k = a.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '10' SECONDS AND b.x > 20
+"""
+FRAMES = """SELECT k, place, x, SUM(x) OVER last AS recent, COUNT(*) OVER last AS n, LAG(place) OVER before AS previous
+FROM a WINDOW last AS (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '20' SECONDS PRECEDING AND CURRENT ROW),
+  before AS (PARTITION BY k ORDER BY ts, place)
+"""
+GROUPS = "SELECT k, COUNT(*) AS n, SUM(x) AS total, MAX(place) AS last FROM a GROUP BY k EMIT CHANGES"
+TABLES = "SELECT p.k, p.place AS left_place, q.place AS right_place FROM p JOIN q ON p.k = q.k EMIT CHANGES"
 
 
 def main(folder: Path, die_at: list[str]) -> None:
@@ -69,6 +94,10 @@ def main(folder: Path, die_at: list[str]) -> None:
     engine = cepsql.connect(spark)
     for name in "ab":
         engine.sql(STREAM.format(name=name, folder=folder))
+    for name, stream in (("p", "a"), ("q", "b")):
+        engine.sql(CURRENT.format(name=name, stream=stream, folder=folder))
+    for statement in (*HISTORY.split(";"), RATES):
+        engine.sql(statement.format(folder=folder))
     standing = {
         name: engine.sql(sql).start(sink=sink, name=name, drain=True, checkpoint=str(folder / f"checkpoint_{name}"))
         for name, (sql, sink) in queries(folder).items()
@@ -94,6 +123,12 @@ def queries(folder: Path) -> dict[str, tuple[str, Sink]]:
         "chain": (CHAIN, _sink("postgresql" if url else "sqlite", **database, table="chain", create_table="true")),
         "keyed": (MATCH, _sink("sqlite", "id", path=f"{folder}/k.db", table="keyed", create_table="true")),
         "windows": (WINDOWS, _sink("json", path=f"{folder}/windows")),
+        "history": (MATCH.replace("FROM a", "FROM later"), _sink("parquet", path=f"{folder}/history")),
+        "rated": (RATED, _sink("parquet", path=f"{folder}/rated")),
+        "pairs": (PAIRS, _sink("parquet", path=f"{folder}/pairs")),
+        "frames": (FRAMES, _sink("parquet", path=f"{folder}/frames")),
+        "groups": (GROUPS, _sink("sqlite", "k", path=f"{folder}/g.db", table="groups", create_table="true")),
+        "tables": (TABLES, _sink("sqlite", "k", path=f"{folder}/t.db", table="tables", create_table="true")),
         "calls": (MATCH, _sink("python", function="standing:keep")),
     }
     if broker := os.environ.get("FAULTS_KAFKA"):

@@ -140,6 +140,17 @@ def test_a_missing_file_of_the_state_is_named(spark, begun, copy):
     assert "Exception" not in str(raised.value) and "replay the input" in raised.value.hint
 
 
+def test_a_first_batch_whose_planning_was_cut_short_is_planned_anew(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    assert run(query(spark, tmp_path), tmp_path / "checkpoint") == []
+    for name in ("offsets/.0.7f7c.tmp", "offsets/..0.7f7c.tmp.crc", "state/0/_metadata/.metadata.77aa.tmp"):
+        file = tmp_path / "checkpoint" / "spark" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("v1")
+    put(tmp_path, 0, "00:00,0", "01:00,1", "02:00,2")
+    assert run(query(spark, tmp_path), tmp_path / "checkpoint") == [{"k": 1, "a": 0, "b": 1}]
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 400 kB."""
@@ -177,3 +188,11 @@ def test_a_full_disk_ends_the_query_and_loses_nothing(spark, begun, copy, small_
     found = [row for table in tables for row in table.to_pylist()] + run(query(spark, begun), checkpoint)
     (begun / "in" / "8.csv").unlink()
     assert [(row["a"], row["b"]) for row in found] == [(2, 3), (4, 5)]
+
+
+def test_a_start_that_was_cut_short_before_anything_was_kept(spark, begun, tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    (checkpoint / "control").mkdir(parents=True)
+    for name in ("lock", "lock.turn", "plan.json.new"):
+        (checkpoint / name).write_text("{")
+    assert run(query(spark, begun), checkpoint)[:1] == [{"k": 1, "a": 0, "b": 1}]

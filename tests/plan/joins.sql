@@ -8,13 +8,13 @@ Query  stream  sym string, price double
       watermark: r_at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 1 minute and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: a stream is joined with what another operator gives
       Join __join_2  left.(sym) = right.(customer)
         times: right.at - left.ts from 0 seconds to 1 hour
         watermark: ts - 10 seconds, at - 0 seconds
         state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
         event time of pairs: r_at, given out as soon as the watermark reaches it
-        scan: Spark's: the streams are joined
+        scan: Spark's: amount of type DECIMAL(10, 2)
         Stream ticks  json  watermark ts - 10 seconds
         Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
@@ -29,7 +29,7 @@ Query  stream  sym string, price double
       watermark: ts - 10 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 1 minute and of the right for 0 seconds after their time
       event time of pairs: later, given out at most 1 minute after the watermark has reached it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT * FROM ticks AS a WHERE a.active
         Stream ticks  json  watermark ts - 10 seconds
       Sql  SELECT * FROM ticks AS b WHERE b.qty > 4
@@ -44,7 +44,7 @@ Query  stream  sym string, id bigint, name string
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream orders  csv  watermark at - 0 seconds
     Table companies  csv
@@ -58,7 +58,7 @@ Query  stream  sym string
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream orders  csv  watermark at - 0 seconds
     Table companies  csv
@@ -72,7 +72,7 @@ Query  stream  sym string
       watermark: a__ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: the input is more than columns of one stream and a WHERE
       Sql  SELECT * FROM (SELECT a.sym AS `a__sym`, c.name AS `c__name`, a.ts AS `a__ts` FROM ticks AS a JOIN companies AS c ON c.sym = a.sym) AS __a_c
         Stream ticks  json  watermark ts - 10 seconds
         Table companies  csv
@@ -87,13 +87,13 @@ Query  stream  sym string
       watermark: l_ts - 1 hour, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: a stream is joined with what another operator gives
       AntiJoin __join_2  left.(sym) = right.(customer)
         times: right.at - left.ts from 0 seconds to 1 hour
         watermark: ts - 10 seconds, at - 0 seconds
         state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
         event time of pairs: l_ts, given out at most 1 hour after the watermark has reached it
-        scan: Spark's: the streams are joined
+        scan: Spark's: amount of type DECIMAL(10, 2)
         Stream ticks  json  watermark ts - 10 seconds
         Stream orders  csv  watermark at - 0 seconds
       Stream orders  csv  watermark at - 0 seconds
@@ -115,7 +115,7 @@ Query  stream  start timestamp, count(1) bigint
           watermark: ts - 10 seconds, at - 0 seconds
           state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
           event time of pairs: r_at, given out as soon as the watermark reaches it
-          scan: Spark's: the streams are joined
+          scan: Spark's: amount of type DECIMAL(10, 2)
           Stream ticks  json  watermark ts - 10 seconds
           Stream orders  csv  watermark at - 0 seconds
 ====
@@ -129,7 +129,7 @@ Query  stream  sym string
       watermark: at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 2 days after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
 ====
@@ -175,7 +175,7 @@ Query  stream  sym string, rate double
       watermark: ts - 10 seconds, since - 1 minute
       state: rows not yet released by the watermark; one row of the right for each key
       event time: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT * FROM ticks AS t WHERE t.active
         Stream ticks  json  watermark ts - 10 seconds
       Stream rates  csv  watermark since - 1 minute
@@ -190,7 +190,7 @@ Query  stream  sym string, rate double
       watermark: ts - 10 seconds, since - 1 minute
       state: rows not yet released by the watermark; one row of the right for each key
       event time: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream rates  csv  watermark since - 1 minute
 ====
@@ -203,7 +203,7 @@ Query  stream  sym string, id bigint
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left that wait for a later one
       event time: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream orders  csv  watermark at - 0 seconds
 ====

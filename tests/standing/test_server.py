@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from cepsql.engine import connect
 
@@ -91,6 +93,16 @@ def serve(folder):
         print(f"exit code {server.process.returncode}\n{server.log.read_text()}")
 
 
+@pytest.fixture
+def on_postgresql(postgresql):
+    """The location of a new catalog in a PostgreSQL server."""
+    url = sa.make_url(postgresql.url).set(drivername="postgresql+psycopg")
+    name = f"catalog_{uuid.uuid4().hex}"
+    with sa.create_engine(url, isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    return url.set(drivername="postgresql", database=name).render_as_string(hide_password=False)
+
+
 def put(folder, minute, count=8):
     """Add a file with a key's ticks of a minute; each but the last two of them is decided by those after it."""
     rows = [{"k": "a", "ts": f"2026-01-01 00:{minute:02}:{i:02}", "n": 100 * minute + i} for i in range(count)]
@@ -166,4 +178,35 @@ def test_servers_die_and_freeze_and_take_over(folder, serve):
     first.process.terminate()
     assert first.process.wait(60) == 0
     assert (rises.status, rises.state.desired) == ("stopped", "running")
+    engine.close()
+
+
+def test_java_is_killed(request, folder, serve, on_postgresql):
+    if not request.config.getoption("--nightly"):
+        pytest.skip("it takes a minute: --nightly")
+    engine = connect(catalog=on_postgresql)
+    engine.sql(DEFINITIONS.replace("OPTIONS (spark", f"OPTIONS (checkpoint '{folder}/rises', spark"))
+    rises = engine.queries["rises"]
+    server = serve("--catalog", on_postgresql, "--lease", "60")
+    until(lambda: "leads from now on" in server.messages())
+    rises.start()
+    killed = []
+    for minute in range(4):
+        put(folder, minute)
+        if minute != 2:
+            until(lambda: len(pairs(folder)) == 4 * minute + 3)  # noqa: B023
+        # The third time it dies while it is about to read what has come.
+        (java,) = (pid for pid in server.children() if Path(f"/proc/{pid}/comm").read_text().strip() == "java")
+        killed.append(java)
+        os.kill(java, signal.SIGKILL)
+        # For a moment the catalog still says that the query runs.
+        until(lambda: rises.state.restarts > minute)  # noqa: B023
+        until(lambda: rises.status == "running")
+    put(folder, 4)
+    until(lambda: len(pairs(folder)) == 19)
+    assert pairs(folder) == [(100 * m + i, 100 * m + i + 1) for m in range(5) for i in (0, 2, 4, 6)][:-1]
+    assert len(set(killed)) == 4
+    assert server.process.poll() is None
+    server.process.terminate()
+    assert server.process.wait(60) == 0
     engine.close()

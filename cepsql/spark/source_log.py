@@ -1,0 +1,62 @@
+"""Spark's log of the files that a stream has read, kept from growing for ever.
+
+Every tenth file of the log holds all files that were ever read, so that it grows with each one. Spark takes no notice
+of files that are `maxFileAge` older than the newest one, whether it knows them or not: those can be left out.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+_KEPT_BATCHES = 100
+"""Of so many batches of the log all files are kept: the last one may have to be read again."""
+
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+_TIME, _BATCH = re.compile(rb'"timestamp":(\d+)'), re.compile(rb'"batchId":(\d+)')
+
+
+def longest_file_age(options: Iterable[Iterable[tuple[str, str]]]) -> float | None:
+    """Return after how many seconds Spark forgets files of all streams that have these options, None for never."""
+    ages = [_file_age({name.lower(): value for name, value in given}) for given in options]
+    known = [age for age in ages if age is not None]
+    return max(known) if ages and len(known) == len(ages) else None
+
+
+def forget_old_files(spark: Path, age: float) -> None:
+    """Leave files out of the logs in Spark's checkpoint that are so many seconds older than the newest one of a log.
+
+    No batch may be planned meanwhile. A log that holds something else is left as it is.
+    """
+    for folder in (spark / "sources").glob("*"):
+        whole = max(folder.glob("[0-9]*.compact"), key=lambda path: int(path.stem), default=None)
+        if whole is not None:
+            _shorten(whole, age)
+
+
+def _shorten(log: Path, age: float) -> None:
+    version, *entries = log.read_bytes().splitlines()
+    times, batches = ([int(n) for entry in entries for n in sought.findall(entry)[-1:]] for sought in (_TIME, _BATCH))
+    if not entries or not len(entries) == len(times) == len(batches):
+        return
+    oldest = max(times) - 1000 * age
+    kept = [
+        entry
+        for entry, time, batch in zip(entries, times, batches, strict=True)
+        if time >= oldest or batch > int(log.stem) - _KEPT_BATCHES
+    ]
+    if len(kept) < len(entries):
+        new = log.with_name(f".{log.name}.new")
+        new.write_bytes(b"\n".join([version, *kept]))
+        (log.parent / f".{log.name}.crc").unlink(missing_ok=True)
+        os.replace(new, log)
+
+
+def _file_age(options: Mapping[str, str]) -> float | None:
+    """Return the maxFileAge of a stream in seconds, None where it has none or we cannot read it."""
+    if options.get("latestfirst", "false").lower() == "true":
+        return None
+    given = options.get("maxfileage", "7d")
+    found = re.fullmatch(r"(\d+)([a-z]+)?", given.strip().lower())
+    unit = _UNITS.get(found[2] or "ms") if found else None
+    return int(found[1]) * unit if found and unit is not None else None

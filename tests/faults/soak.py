@@ -1,0 +1,174 @@
+"""Runs standing queries at a steady rate, and tells whether what they need stays bounded.
+
+`python tests/faults/soak.py --minutes 20 [--rows 3000] [--picture soak.png] [--samples soak.jsonl]` writes a small file
+for each of two streams every second, some rows of it late and some malformed, and takes files away that are two minutes
+old. It samples the memory of Python's driver, Python's workers and Java, the files and bytes of checkpoints and of
+folders of late rows, rows held, and the time of batches. In the end it compares the last quarter with the second one,
+and ends with 1 where something grows.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "bench")]
+
+from memory import descendants  # noqa: E402
+
+from cepsql.plots.figures import stacked  # noqa: E402
+
+KEYS, KEPT_SECONDS, SAMPLE_SECONDS, START_SECONDS = 500, 120, 5.0, 180
+LATE_SHARE, MALFORMED_SHARE = 0.005, 0.002
+GROWTH, PAGE_MEBIBYTES = 1.1, os.sysconf("SC_PAGESIZE") / 2**20
+DRAWN = {
+    "memory (MiB)": ("driver MiB", "workers MiB", "Java MiB", "Java heap MiB"),
+    "checkpoints (files)": ("checkpoint files",),
+    "checkpoints (MiB)": ("checkpoint MiB",),
+    "late rows (files)": ("late files",),
+    "rows held": ("state rows",),
+    "batch (seconds)": ("batch seconds",),
+}
+"""What is drawn and compared, below the name of its axis."""
+
+Sample = dict[str, float]
+
+
+def write_files(folder: Path, rows: int, stop: threading.Event) -> None:
+    """Write so many rows a second into files of the streams `a` and `b`, and remove old files, until told to stop."""
+    chance = random.Random(12)
+    written: list[tuple[float, Path]] = []
+    number = 0
+    while not stop.wait(1 - time.time() % 1):
+        number += 1
+        for stream in "ab":
+            path = folder / stream / f"{number:06}.csv"
+            hidden = path.with_name(f".{path.name}")
+            hidden.write_text("".join(_row(chance) for _ in range(rows // 2)))
+            hidden.rename(path)
+            written.append((time.time(), path))
+        while written and written[0][0] < time.time() - KEPT_SECONDS:
+            written.pop(0)[1].unlink()
+
+
+def _row(chance: random.Random) -> str:
+    drawn = chance.random()
+    at = time.time() - (600 if drawn < LATE_SHARE else chance.uniform(0, 3))
+    value = "many" if drawn > 1 - MALFORMED_SHARE else chance.randrange(100)
+    return f"{chance.randrange(KEYS)},{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S.%f},{value}\n"
+
+
+def sample(child: int, folder: Path) -> Sample:
+    """Return what the queries need now, in a folder of `soaking.py`, whose process id is given."""
+    memory = {"driver MiB": 0.0, "workers MiB": 0.0, "Java MiB": 0.0}
+    for pid in descendants(child):
+        try:
+            name = Path(f"/proc/{pid}/comm").read_text().strip()
+            resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_MEBIBYTES
+        except OSError:
+            continue
+        memory["driver MiB" if pid == child else "Java MiB" if name == "java" else "workers MiB"] += resident
+    found: Sample = dict(memory)
+    for kind in ("checkpoint", "late"):
+        sizes = [_size(path) for path in folder.glob(f"{kind}_*/**/*")]
+        found |= {f"{kind} files": len(sizes), f"{kind} MiB": sum(sizes) / 2**20}
+    return found | json.loads((folder / "status.json").read_text())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def growth(samples: list[Sample], name: str) -> tuple[float, float]:
+    """Return the median of a figure in the second and in the last quarter of the time."""
+    quarter = len(samples) // 4
+    parts = samples[quarter : 2 * quarter], samples[3 * quarter :]
+    second, last = (statistics.median(found[name] for found in part) for part in parts)
+    return second, last
+
+
+def draw(samples: list[Sample], path: Path) -> None:
+    """Draw all figures over the minutes."""
+    figure, drawings = stacked(len(DRAWN), 1.7)
+    minutes = [found["seconds"] / 60 for found in samples]
+    for axes, (title, names) in zip(drawings, DRAWN.items(), strict=True):
+        for name in names:
+            axes.plot(minutes, [found[name] for found in samples], linewidth=1.2, label=name)
+        axes.set_ylim(bottom=0)
+        axes.set_title(title, fontsize=10, loc="left")
+        if len(names) > 1:
+            axes.legend(fontsize=8, frameon=False, ncols=len(names))
+    drawings[-1].set_xlabel("minutes")
+    figure.savefig(path)
+
+
+def main() -> int:
+    """Run the queries for so long, and say what was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--rows", type=int, default=3000, help="rows a second, of both streams together")
+    parser.add_argument("--picture", type=Path, default=Path("soak.png"))
+    parser.add_argument("--samples", type=Path, help="file that keeps the samples, as JSON lines")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    folder = Path(tempfile.mkdtemp(prefix="cepsql-soak-"))
+    for stream in "ab":
+        (folder / stream).mkdir()
+    stop, samples = threading.Event(), []
+    writing = threading.Thread(target=write_files, args=(folder, options.rows, stop), daemon=True)
+    writing.start()
+    with (folder / "log").open("wb") as log:
+        child = subprocess.Popen([sys.executable, HERE / "soaking.py", folder], stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while not (folder / "status.json").exists() and child.poll() is None and time.monotonic() < deadline:
+            time.sleep(1)
+        begun = time.monotonic()
+        while child.poll() is None and (seconds := time.monotonic() - begun) < options.minutes * 60:
+            samples.append({"seconds": seconds} | sample(child.pid, folder))
+            if options.samples:
+                options.samples.write_text("".join(json.dumps(found) + "\n" for found in samples))
+            time.sleep(SAMPLE_SECONDS)
+        if child.poll() is not None:
+            print((folder / "log").read_text()[-3000:])
+            return 1
+    finally:
+        stop.set()
+        child.terminate()
+        child.wait()
+        writing.join()
+        shutil.rmtree(folder, ignore_errors=True)
+    draw(samples, options.picture)
+    return report(samples)
+
+
+def report(samples: list[Sample]) -> int:
+    """Print each figure in the second and the last quarter; return 1 where one grows."""
+    growing = []
+    for name in (name for names in DRAWN.values() for name in names):
+        second, last = growth(samples, name)
+        if last > second * GROWTH + 1:
+            growing.append(name)
+        print(f"{name:18} second quarter {second:9.1f}  last quarter {last:9.1f}  {'GROWS' if name in growing else ''}")
+    totals = {name: value for name, value in samples[-1].items() if name.startswith("rows ") or name == "batches"}
+    print(", ".join(f"{name} {value:,.0f}" for name, value in totals.items()))
+    print(f"growing: {', '.join(growing)}" if growing else "bounded")
+    return 1 if growing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
