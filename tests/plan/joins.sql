@@ -229,7 +229,7 @@ Query  stream  id bigint, price double
       watermark: at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left until expires and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: Spark computes up to which time a row can be met
       Sql  SELECT * FROM (SELECT orders.id AS id, orders.customer AS customer, orders.at AS at, orders.at + MAKE_INTERVAL(0, 0, 0, 0, 0, CAST(orders.total AS INT)) AS expires FROM orders AS orders) AS o
         Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
@@ -243,7 +243,7 @@ Query  stream  id bigint, ts timestamp, price double
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right until until
       event time of pairs: l_ts, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: Spark computes up to which time a row can be met
       Sql  SELECT * FROM ticks AS t WHERE t.qty > 1
         Stream ticks  json  watermark ts - 10 seconds
       Sql  SELECT * FROM (SELECT orders.id AS id, orders.customer AS customer, orders.at AS at, orders.total AS total, CAST(orders.id AS TIMESTAMP) AS until FROM orders AS orders) AS o
@@ -258,7 +258,7 @@ Query  stream  id bigint, price double
       watermark: at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
       event time of pairs: none
-      scan: Spark's: the streams are joined
+      scan: Spark's: Spark computes up to which time a row can be met
       Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
 ====
@@ -271,7 +271,7 @@ Query  stream  id bigint, price double
       watermark: at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 2 days and of the right for 0 seconds after their time
       event time of pairs: l_at, given out at most 2 days after the watermark has reached it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
 ====
@@ -292,7 +292,7 @@ Query  stream  n bigint, sym string
           watermark: at - 0 seconds, ts - 10 seconds
           state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
           event time of pairs: r_ts, given out as soon as the watermark reaches it
-          scan: Spark's: the streams are joined
+          scan: Spark's: Spark computes up to which time a row can be met
           Stream orders  csv  watermark at - 0 seconds
           Stream ticks  json  watermark ts - 10 seconds
 ====
@@ -320,7 +320,7 @@ Query  stream  customer string, mean double, op string
                         watermark: at - 0 seconds, ts - 10 seconds
                         state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
                         event time of pairs: later, given out as soon as the watermark reaches it
-                        scan: Spark's: the streams are joined
+                        scan: Spark's: amount of type DECIMAL(10, 2)
                         Stream orders  csv  watermark at - 0 seconds
                         Stream ticks  json  watermark ts - 10 seconds
 ====
@@ -342,7 +342,7 @@ Query  stream  id bigint, price double, name string, op string
                   watermark: at - 0 seconds, ts - 10 seconds
                   state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
                   event time of pairs: later, given out as soon as the watermark reaches it
-                  scan: Spark's: the streams are joined
+                  scan: Spark's: Spark computes up to which time a row can be met
                   Stream orders  csv  watermark at - 0 seconds
                   Stream ticks  json  watermark ts - 10 seconds
                 Table companies  csv
