@@ -35,7 +35,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         if emission.lateness:
             hint = "changes of a table may come at any time"
             raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
-        return over_table_changes(root, clause.span)
+        return over_table_changes(root, clause.span, checked)
     grouped = _grouping(root)
     if emission.kind == CHANGES and not emission.lateness and (grouped is None or not root.resolved.streaming):
         return _inserting(root)

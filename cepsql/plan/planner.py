@@ -161,7 +161,7 @@ class _Planner:
         root = join_tables_as_of(root, query.span)
         ranked = (defining or view is not None) and rank_that_changes(root) is not None
         if defining and (ranked or changelog_read(root)):
-            over_table_changes(root, query.span)
+            over_table_changes(root, query.span, self._checked)
             return root, None
         if ranked:
             return replace(root, view=view), None

@@ -13,7 +13,7 @@ from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
 from cepsql.analysis.running_calls import running_aggregate
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
@@ -28,9 +28,11 @@ from cepsql.plan.nodes import LabelledChanges, Node, RetractingGroups, Sql, Tabl
 from cepsql.plan.over import named_item, window_calls
 from cepsql.plan.rank_limits import with_rank_limits
 from cepsql.plan.ranked_rows import is_ranking, ranked_select
+from cepsql.plan.reader import Checked
 from cepsql.plan.rows_below import RowsBelow, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
+from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.window_groups import aggregates_of, over_groups, window_call
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
@@ -54,9 +56,10 @@ _CALLS = (
 )  # fmt: skip
 
 
-def over_table_changes(root: Sql, place: Span) -> Sql:
+def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
     """Return a whole query over operators that give out how its result changes, with OPERATION as the last column.
 
+    checked: for joins of events within a time, whose rows are only added.
     Raises NotSupportedError for what cannot be computed from changes.
     """
     refreshed = [one for one in reads(root) if isinstance(one, Source) and one.refresh is not None]
@@ -70,7 +73,7 @@ def over_table_changes(root: Sql, place: Span) -> Sql:
     flat = inline_views(root)
     assert isinstance(flat, Sql)
     resolved = resolve(inline_ctes(flat.query), lambda table: flat.inputs[table_name(table)].properties)
-    planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place)
+    planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked)
     query = _outermost(with_rank_limits(resolved.qualified, is_ranking))
     names = [named_item(item).alias_or_name for item in query.selects]
     limit = query.args.pop("limit", None)
@@ -91,6 +94,7 @@ class _TableChanges:
 
     nodes: dict[str, Node]
     place: Span
+    checked: Checked
     made: int = field(default=0)
 
     def rows(self, query: exp.Query) -> Sql:
@@ -107,7 +111,7 @@ class _TableChanges:
                 span_of(query, self.place),
                 "a stream over the same source gives its rows as ones that are added",
             )
-        select = self._joined(with_semi_joins(query, self._streams()))
+        select = self._joined(self._of_events(with_semi_joins(query, self._streams())))
         if window_calls(select):
             select = self._ranked(select)
         if select.args.get("group") is not None or select.args.get("distinct") is not None or _own_aggregates(select):
@@ -169,6 +173,45 @@ class _TableChanges:
             columns += [exp.alias_(told, IDENTITY), exp.column(CHANGE, table=name)]
             parts.append(exp.select(*columns).from_(exp.to_table(name)))
         return self._sql(exp.union(*parts, distinct=False))
+
+    def _of_events(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT over one relation in place of streams of events that it joins within a time.
+
+        The same one if it joins none such: without a bound the join keeps their rows.
+        """
+        items = [item for item in relations(select) if self._reads_stream(item)]
+        if len(items) < 2 or not all(map(self._gives_events, items)):
+            return select
+        outer = select.copy()
+        for part in ("from_", "joins", "where"):
+            outer.set(part, None)
+        names: dict[tuple[str, str], exp.Identifier] = {}
+        for column in list(outer.find_all(exp.Column)):
+            key = column.table.lower(), column.name.lower()
+            taken = {name.name for name in names.values()}
+            own = key[1] if key[1] not in taken else f"{key[0]}__{key[1]}"
+            names.setdefault(key, exp.to_identifier(own, quoted=True))
+            column.set("this", names[key].copy())
+        given = [exp.alias_(exp.column(name, table=table, quoted=True), new) for (table, name), new in names.items()]
+        inner = exp.select(*given or [exp.alias_(exp.Literal.number(1), "__one")])
+        for part in ("from_", "joins", "where"):
+            value = select.args.get(part)
+            inner.set(part, [one.copy() for one in value] if isinstance(value, list) else value and value.copy())
+        try:
+            events = hoist_joins(Sql(inner, read_nodes(inner, self.nodes)), None, self.checked, self.place)
+        except Error:
+            return select
+        name = self._enter("__events", events)
+        for column in outer.find_all(exp.Column):
+            column.set("table", exp.to_identifier(name))
+        outer.set("from_", exp.From(this=exp.to_table(name)))
+        return outer
+
+    def _gives_events(self, item: exp.Expr) -> bool:
+        """Tell whether the rows of a relation stay as they are."""
+        nodes = [self.nodes[table_name(table)] for table in catalog_tables(item)]
+        changing = item.find(exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
+        return changing is None and not any(is_changelog(node) or node.properties.changes for node in nodes)
 
     def _joined(self, select: exp.Select) -> exp.Select:
         """Return a SELECT that reads changes once, and tables that do not change."""

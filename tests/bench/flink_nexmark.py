@@ -2,19 +2,30 @@
 
     flink_nexmark.py --events N --rounds N --dir DIR --queries q00 ...
 
-Flink runs in this process in streaming mode, with heap state and no checkpoints, and writes CSV files. Prints a line of
+Flink runs in this process in streaming mode, with heap state and no checkpoints, and writes CSV files. Rows that change
+it prints into a file, of which CSV files are made when the clock has stopped. Prints a line of
 JSON for each query: its seconds, one for each round, and where its rows are; or the error that it ended with.
 """
 
 import argparse
+import csv
 import json
+import os
+import re
 import shutil
 import time
 from pathlib import Path
 
-from nexmark import NEXMARK, READERS, WARM_UP_EVENTS, auction_house, events_folder
+from nexmark import CHANGING, NEXMARK, READERS, WARM_UP_EVENTS, auction_house, events_folder
 from pyflink.common import Configuration
 from pyflink.table import EnvironmentSettings, TableDescriptor, TableEnvironment
+
+PRINTED = "flink-printed.txt"
+_CHANGE = re.compile(r"(?:\d+> )?([+-][IUD])\[(.*)\]")
+
+
+_KEYS = {"q09": [0], "q18": [0, 1]}
+"""The columns of keys with one row each, whose updates Flink prints without the row as it was."""
 
 
 def main() -> None:
@@ -25,6 +36,10 @@ def main() -> None:
     parser.add_argument("--dir", type=Path, required=True)
     parser.add_argument("--queries", nargs="+", required=True)
     options = parser.parse_args()
+    answers = os.fdopen(os.dup(1), "w")
+    # Flink's JVM, which is not there yet, prints into what is the standard output now.
+    options.dir.mkdir(parents=True, exist_ok=True)
+    os.dup2(os.open(options.dir / PRINTED, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND), 1)
     for query in options.queries:
         place = options.dir / "nexmark-results" / f"flink-{query}"
         found: dict = {"query": query, "seconds": [], "results": str(place)}
@@ -33,7 +48,7 @@ def main() -> None:
             found["seconds"] = [_run(query, options.events, place, options.dir) for _ in range(options.rounds)]
         except Exception as error:
             found["error"] = next((line for line in str(error).splitlines() if "Caused by" in line), str(error)[:600])
-        print(json.dumps(found), flush=True)
+        print(json.dumps(found), file=answers, flush=True)
 
 
 def _run(query: str, events: int, place: Path, folder: Path) -> float:
@@ -52,10 +67,29 @@ def _run(query: str, events: int, place: Path, folder: Path) -> float:
         )
     sides = ", ".join(f"({number}, 'side {number}')" for number in range(100))
     environment.execute_sql(f"CREATE VIEW side_input AS SELECT * FROM (VALUES {sides}) AS t (`number`, side)")
+    text, printed = text.replace("EMIT CHANGES", ""), folder / PRINTED
+    begin = printed.stat().st_size
     start = time.perf_counter()
     results = TableDescriptor.for_connector("filesystem").option("path", str(place.absolute())).format("csv").build()
+    if query in CHANGING:
+        results = TableDescriptor.for_connector("print").build()
     environment.sql_query(text).execute_insert(results).wait()
-    return time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    if query in CHANGING:
+        _keep_printed(printed, begin, place, _KEYS.get(query))
+    return seconds
+
+
+def _keep_printed(printed: Path, begin: int, place: Path, key: list[int] | None) -> None:
+    """Write the changes that were printed from a place on, with what each does as the last column; with a key the last
+    one of each."""
+    place.mkdir(parents=True)
+    with printed.open(encoding="utf-8") as lines, (place / "changes.csv").open("w", newline="") as file:
+        lines.seek(begin)
+        changes = [[*one[2].split(", "), one[1]] for one in filter(None, map(_CHANGE.match, lines))]
+        if key is not None:
+            changes = list({tuple(change[column] for column in key): change for change in changes}.values())
+        csv.writer(file).writerows(changes)
 
 
 def _quoted(columns: str) -> str:

@@ -295,3 +295,74 @@ Query  stream  n bigint, sym string
           scan: Spark's: Spark computes up to which time a row can be met
           Stream orders  csv  watermark at - 0 seconds
           Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT customer, AVG(best) AS mean FROM (SELECT o.customer, o.id, MAX(t.price) AS best FROM orders AS o JOIN ticks AS t ON t.sym = o.customer AND t.ts BETWEEN o.at AND o.at + INTERVAL '1' HOUR WHERE t.qty > o.id GROUP BY o.customer, o.id) GROUP BY customer EMIT CHANGES
+----
+Query  stream  customer string, mean double, op string
+  Sql  SELECT __result.__0 AS `customer`, __result.__1 AS `mean`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __groups_5.customer AS __0, __groups_5.__a0 AS __1, __groups_5.__identity, __groups_5.__change FROM __groups_5 AS __groups_5
+        Groups of a table
+          group by: customer
+          __a0: AVG(_0.best)
+          state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+          Sql  SELECT _0.customer AS customer, _0.best AS best, _0.__identity, _0.__change FROM __rows_4 AS _0
+            Sql  SELECT __groups_3.customer AS customer, __groups_3.id AS id, __groups_3.__a0 AS best, __groups_3.__identity, __groups_3.__change FROM __groups_3 AS __groups_3
+              Groups of a table
+                group by: customer, id
+                __a0: MAX(__events_1.`price`)
+                state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+                Sql  SELECT __events_1.`customer` AS `customer`, __events_1.`id` AS `id`, __events_1.`price` AS `price`, __events_1.__identity, __events_1.__change FROM __rows_2 AS __events_1
+                  Sql  SELECT `__events_1`.`customer`, `__events_1`.`id`, `__events_1`.`price`, TO_JSON(STRUCT(`__events_1`.`customer`, `__events_1`.`id`, `__events_1`.`price`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM __events_1
+                    Sql  SELECT __join_2.`l_customer` AS `customer`, __join_2.`l_id` AS `id`, __join_2.`r_price` AS `price` FROM __join_2 WHERE __join_2.`r_qty` > __join_2.`l_id`
+                      Join __join_2  left.(customer) = right.(sym)
+                        times: right.ts - left.at from 0 seconds to 1 hour
+                        watermark: at - 0 seconds, ts - 10 seconds
+                        state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
+                        event time of pairs: later, given out as soon as the watermark reaches it
+                        scan: Spark's: amount of type DECIMAL(10, 2)
+                        Stream orders  csv  watermark at - 0 seconds
+                        Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT o.id, t.price, c.name FROM orders AS o JOIN ticks AS t ON t.sym = o.customer AND t.ts BETWEEN o.at AND CAST(o.total AS TIMESTAMP) JOIN companies AS c ON c.sym = t.sym QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id ORDER BY t.price DESC) = 1 EMIT CHANGES
+----
+Query  stream  id bigint, price double, name string, op string
+  Sql  SELECT __result.__0 AS `id`, __result.__1 AS `price`, __result.__2 AS `name`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __ranked_2.`id` AS __0, __ranked_2.`price` AS __1, __ranked_2.`name` AS __2, __ranked_2.__identity, __ranked_2.__change FROM __ranked_2 AS __ranked_2
+        Ranks  ROW_NUMBER <= 1
+          partition by: id
+          order by: `price` DESC
+          state: of every key the rows with the ranks up to 1
+          Sql  SELECT __events_1.`id` AS `id`, __events_1.`price` AS `price`, __events_1.`name` AS `name`, __events_1.__identity, __events_1.__change FROM __rows_3 AS __events_1
+            Sql  SELECT `__events_1`.`id`, `__events_1`.`price`, `__events_1`.`name`, TO_JSON(STRUCT(`__events_1`.`id`, `__events_1`.`price`, `__events_1`.`name`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM __events_1
+              Sql  SELECT __join_3.`l_id` AS `id`, __join_3.`r_price` AS `price`, `c`.`name` AS `name` FROM __join_3 JOIN companies AS c ON c.sym = __join_3.`r_sym`
+                Join __join_3  left.(customer) = right.(sym)
+                  times: right.ts - left.at from 0 seconds, right.ts <= left.(CAST(total AS TIMESTAMP))
+                  watermark: at - 0 seconds, ts - 10 seconds
+                  state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
+                  event time of pairs: later, given out as soon as the watermark reaches it
+                  scan: Spark's: Spark computes up to which time a row can be met
+                  Stream orders  csv  watermark at - 0 seconds
+                  Stream ticks  json  watermark ts - 10 seconds
+                Table companies  csv
+====
+SELECT o.id, t.price FROM orders AS o JOIN ticks AS t ON t.sym = o.customer QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id ORDER BY t.price DESC) = 1 EMIT CHANGES
+----
+Query  stream  id bigint, price double, op string
+  Sql  SELECT __result.__0 AS `id`, __result.__1 AS `price`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __ranked_4.`l_id` AS __0, __ranked_4.`r_price` AS __1, __ranked_4.__identity, __ranked_4.__change FROM __ranked_4 AS __ranked_4
+        Ranks  ROW_NUMBER <= 1
+          partition by: l_id
+          order by: `r_price` DESC
+          state: all rows
+          Sql  SELECT __join_1.`l_id` AS `l_id`, __join_1.`r_price` AS `r_price`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
+            Join of tables  INNER
+              on: customer = sym
+              state: the rows of both tables
+              scan: Spark's: tables that change are read by it
+              Sql  SELECT `o`.`id`, `o`.`customer`, o.__identity, o.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS o
+                Stream orders  csv  watermark at - 0 seconds
+              Sql  SELECT `t`.`price`, `t`.`sym`, t.__identity, t.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS t
+                Stream ticks  json  watermark ts - 10 seconds
