@@ -305,7 +305,8 @@ class Engine:
         watermark: for a streaming frame, its event-time column and how late rows may be, such as ("ts", "10 seconds");
                    by default what `frame.withWatermark` said.
         """
-        from cepsql.spark.frames import frame_columns, frame_watermark
+        from cepsql.spark.column_types import frame_columns
+        from cepsql.spark.frames import frame_watermark
 
         columns = frame_columns(frame)
         if watermark is None:
@@ -436,7 +437,8 @@ class Engine:
     def _registered(self, frames: Mapping[str, object]) -> Frames:
         if not frames:
             return {}
-        from cepsql.spark.frames import frame_columns, frame_watermark, spark_frame
+        from cepsql.spark.column_types import frame_columns
+        from cepsql.spark.frames import frame_watermark, spark_frame
 
         found = {}
         for name, given in frames.items():
@@ -449,7 +451,8 @@ class Engine:
         name = table_name(table)
         relation = self.catalog.find(name)
         if relation is None and self._given is not None and self._given.catalog.tableExists(name):
-            from cepsql.spark.frames import frame_columns, frame_watermark
+            from cepsql.spark.column_types import frame_columns
+            from cepsql.spark.frames import frame_watermark
 
             frame = self._given.table(name)
             relation = Registered(name, frame_columns(frame), frame, frame.isStreaming, frame_watermark(frame))
@@ -478,7 +481,7 @@ class Engine:
         if source.format == "kafka":
             source = _with_reader(source, create.name.span)
         if not source.columns:
-            from cepsql.spark.frames import frame_columns
+            from cepsql.spark.column_types import frame_columns
             from cepsql.spark.source import MALFORMED, read_source
 
             source = replace(
@@ -597,7 +600,7 @@ class Engine:
         frame = peeked(self.spark, valued_source(relation))
         if frame is None:
             return Query(self, self.plan(shown))
-        from cepsql.spark.frames import frame_columns
+        from cepsql.spark.column_types import frame_columns
 
         return Query(self, plan_query(shown, lambda _: Registered(relation.name, frame_columns(frame), frame)))
 

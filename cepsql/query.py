@@ -122,7 +122,9 @@ class Query:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Names and Spark types of the columns. Starts Spark."""
-        return [(field.name, field.dataType.simpleString()) for field in self.df.schema.fields]
+        from cepsql.spark.column_types import column_types
+
+        return column_types(self.df)
 
     def build(
         self,
@@ -270,6 +272,7 @@ class Query:
                 hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
             )
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
+        from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
@@ -288,7 +291,7 @@ class Query:
             frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets, checkpoint=folder.folder)
             if drain:
                 check_ended(frame, len(self.plan.stages))
-            target = self._target(on_rows, sink, name, folder)
+            target = self._target(on_rows, sink, name, folder, column_types(frame))
         except BaseException:
             discard(folder)
             raise
@@ -329,8 +332,9 @@ class Query:
         sink: Sink | None,
         name: str | None,
         checkpoint: "Checkpoint",
+        columns: list[tuple[str, str]],
     ) -> "BatchSink":
-        """Return what takes the rows, checked."""
+        """Return what takes the rows, of these columns, checked."""
         from cepsql.sinks import WriterIdentity, open_sink
         from cepsql.spark.row_limit import RowLimit
         from cepsql.spark.row_queue import RowQueue
@@ -347,7 +351,7 @@ class Query:
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer, self.plan.changes)
-        target.check(self.columns)
+        target.check(columns)
         return target
 
     def write(self, sink: Sink) -> int:

@@ -14,6 +14,8 @@ from cepsql.errors import ProgrammingError, Span
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 
+_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+
 
 @dataclass(frozen=True)
 class FrameCall:
@@ -90,7 +92,8 @@ def plan_over(
         time, later = watermark.column, order
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, Reach()) for n, t, call in calls)
     else:
-        time, later = _check_order(order, watermark, place), order[1:]
+        ranks = any(isinstance(call.this, _RANKS) for _, _, call in calls)
+        time, later = _check_order(order, watermark, place, ranks), order[1:]
         kind = next(column.type.lower() for column in columns if column.name == time)
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)
     layout = RowLayout(
@@ -110,11 +113,13 @@ def is_whole(time: Watermark, keys: Sequence[str]) -> bool:
     return time.column.lower() in (key.lower() for key in keys)
 
 
-def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, place: Span) -> str:
-    """Return the column with the event time, by which the rows must be in order."""
+def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, place: Span, ranks: bool) -> str:
+    """Return the column with the event time, by which the rows must be in order; `ranks`: a call ranks them."""
     hint = "ORDER BY the event time of the stream, which WATERMARK FOR says in CREATE STREAM, as it is"
     if not order:
         raise ProgrammingError("OVER on a stream needs ORDER BY", place, hint)
+    if ranks:
+        hint = f"EMIT CHANGES at the end of the query gives ranks that later rows change; or {hint}"
     if watermark is None or order[0].this.name.lower() != watermark.column.lower():
         raise ProgrammingError(
             "on a stream the ORDER BY of OVER must begin with the event time", span_of(order[0], place), hint

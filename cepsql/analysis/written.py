@@ -9,6 +9,7 @@ from sqlglot import exp
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.errors import Span
 from cepsql.language.statements import Clause, Query
+from cepsql.language.tokens import quoted
 
 _PLAIN_TABLE = {"this", "db", "catalog", "alias", "joins", "laterals"}
 """What a table may have so that an alias can follow its name."""
@@ -71,7 +72,7 @@ def with_bodies(written: Written | None, tree: exp.Query, bodies: Mapping[str, W
         if body is None or isinstance(piece, str):
             pieces.append(piece)
         else:
-            pieces += ["(", *body.pieces, "\n)", f" AS {_quoted(piece.alias)}" if piece.alias else ""]
+            pieces += ["(", *body.pieces, "\n)", f" AS {quoted(piece.alias)}" if piece.alias else ""]
     return Written(tree, tuple(pieces))
 
 
@@ -132,8 +133,4 @@ def _count(tree: exp.Expr, kind: type[exp.Expr]) -> int:
 
 
 def _named(piece: TableName, names: Callable[[str], str]) -> str:
-    return names(piece.name) + (f" AS {_quoted(piece.alias)}" if piece.alias else "")
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
+    return names(piece.name) + (f" AS {quoted(piece.alias)}" if piece.alias else "")

@@ -1,7 +1,7 @@
 """Operators over tables that change, in words."""
 
 from cepsql.analysis.plain_sql import sql_of
-from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts
+from cepsql.plan.nodes import ChangeOperator, RankedRows, RetractingGroups, TableJoin, Upserts, takes_rows_away
 
 
 def change_lines(node: ChangeOperator) -> list[str]:
@@ -25,6 +25,19 @@ def change_lines(node: ChangeOperator) -> list[str]:
                 "  state: of every group what each aggregate needs to go on; "
                 "the different values for MIN, MAX, DISTINCT and sums of DOUBLE",
             ]
+        case RankedRows():
+            return [
+                f"Ranks  {node.ranking}{'' if node.limit is None else f' <= {node.limit}'}",
+                f"  partition by: {', '.join(node.keys) or 'nothing (one partition)'}",
+                f"  order by: {', '.join(map(sql_of, node.order))}",
+                f"  state: {_ranked_rows(node)}",
+            ]
     assert isinstance(node, TableJoin)
     equal = " AND ".join(f"{sql_of(one)} = {sql_of(other)}" for one, other in node.keys)
     return [f"Join of tables  {node.kind}", f"  on: {equal}", "  state: the rows of both tables"]
+
+
+def _ranked_rows(node: RankedRows) -> str:
+    if node.limit is None or takes_rows_away(node.inputs[0]):
+        return "all rows"
+    return f"of every key the rows with the ranks up to {node.limit}"

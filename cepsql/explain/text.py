@@ -45,6 +45,7 @@ from cepsql.plan.nodes import (
     Node,
     Ordered,
     Over,
+    RankedRows,
     Read,
     RetractingGroups,
     SparkWatermark,
@@ -133,7 +134,7 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
                 "  state: for every key what each aggregate needs to go on, for ever",
                 f"  emit: groups whenever they change, with what each row does in {OPERATION}",
             ]
-        case Upserts() | RetractingGroups() | TableJoin():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows():
             lines = change_lines(node)
         case LabelledChanges():
             lines = [f"Changes  with what each does in {OPERATION}"]
@@ -288,12 +289,24 @@ def _match_lines(node: Match) -> list[str]:
 def _join_lines(node: IntervalJoin) -> list[str]:
     left, right = (node.side(side).properties.event_time for side in range(2))
     keys = " AND ".join(f"left.({sql_of(one)}) = right.({sql_of(other)})" for one, other in node.keys)
-    kept = [_duration(max(reach, 0)) for reach in (node.high, -node.low)]
-    time = node.properties.event_time
+    kept = [
+        f"until {sql_of(said.time)}" if said else f"for {_duration(max(reach, 0))}"
+        for said, reach in zip(node.limits, (node.high, -node.low), strict=True)
+    ]
+    time = node.properties.watermark
     low, high = (f"{'-' if micros < 0 else ''}{_duration(abs(micros))}" for micros in (node.low, node.high))
+    apart = [f" from {low}"] * (node.limits[1] is None) + [f" to {high}"] * (node.limits[0] is None)
+    spoken = f"right.{right.column} - left.{left.column}{''.join(apart)}" if apart else ""
+    own = [
+        f"{other} {'<' if said.before else '<='} {side}.({sql_of(said.time)})"
+        for side, other, said in zip(
+            ("left", "right"), (f"right.{right.column}", f"left.{left.column}"), node.limits, strict=True
+        )
+        if said
+    ]
     lines = [
         f"{node.kind.capitalize() + 'Join' if node.kind != JoinKind.INNER else 'Join'} {node.name}  {keys}".rstrip(),
-        f"  times: right.{right.column} - left.{left.column} from {low} to {high}",
+        f"  times: {', '.join(filter(None, [spoken, *own]))}",
     ]
     if node.conditions:
         spoken = " AND ".join(sql_of(_spoken_sides(condition)) for condition in node.conditions)
@@ -301,9 +314,9 @@ def _join_lines(node: IntervalJoin) -> list[str]:
     return [
         *lines,
         f"  watermark: {left.column} - {_duration(left.delay)}, {right.column} - {_duration(right.delay)}",
-        "  state: rows not yet released by the watermark; "
-        f"rows of the left for {kept[0]} and of the right for {kept[1]} after their time",
-        f"  event time of pairs: {time.column}, {_hold(time.delay)}",
+        f"  state: rows not yet released by the watermark; rows of the left {kept[0]} and of the right {kept[1]}"
+        f"{' after their time' if node.limits[1] is None else ''}",
+        f"  event time of pairs: {f'{time.column}, {_hold(time.delay)}' if time else 'none'}",
     ]
 
 

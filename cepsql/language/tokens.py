@@ -123,3 +123,12 @@ def unclosed(sql: str) -> int | None:
     rest = _QUOTED.sub(lambda found: " " * len(found.group()), sql)
     found = re.search(r"""['"`]|/\*""", rest)
     return found.start() if found else None
+
+
+def quoted(name: str) -> str:
+    """Return a name as an identifier of Spark SQL, in backquotes.
+
+    >>> quoted("odd`name")
+    '`odd``name`'
+    """
+    return f"`{name.replace('`', '``')}`"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from cepsql.query import Query
 from cepsql.render.html import html_table
 from cepsql.runner.counted import counted
 
@@ -27,8 +26,8 @@ class LiveView:
     rows: the tables of the last micro-batches, at least `most` rows of them together if there are so many.
     """
 
-    def __init__(self, query: Query, most: int, show: Show, zone: str):
-        self._query, self._most, self._show, self._zone = query, most, show, zone
+    def __init__(self, most: int, show: Show, zone: str):
+        self._most, self._show, self._zone = most, show, zone
         self.rows: deque[pa.Table] = deque()
         self._lock = threading.Lock()
 
@@ -64,4 +63,4 @@ class LiveView:
             f"{progress.rows_per_second:,.0f} rows/s, late {progress.rows_late}, malformed {progress.rows_malformed}"
         )
         failed = f'<p style="color: firebrick">{escape(str(standing.error))}</p>' if standing.error else ""
-        return html_table(self._query.columns, last, self._zone, said) + failed
+        return html_table(standing.columns, last, self._zone, said) + failed

@@ -98,7 +98,7 @@ def _options(line: str) -> dict[str, str]:
 def _live(query: Query, most: int, zone: str, drain: bool):
     """Start a query and show it in this cell; return it."""
     handle = display(HTML(""), display_id=True)
-    view = LiveView(query, most, lambda html: handle.update(HTML(html)), zone)
+    view = LiveView(most, lambda html: handle.update(HTML(html)), zone)
     standing = query.start(view.add, drain=drain)
     # Without ipywidgets there is no button; standing.stop() does the same.
     with suppress(ImportError):

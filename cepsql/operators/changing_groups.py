@@ -58,8 +58,11 @@ class ChangingGroups(OneRelation):
             self._rows(keys, before, updated, np.full(len(had), Change.UPDATE_BEFORE)),
             self._rows(keys, after, updated | fresh, np.where(fresh, Change.INSERT, Change.UPDATE_AFTER)),
         ]
+        groups = np.concatenate([np.flatnonzero(updated), np.flatnonzero(updated | fresh)])
+        # What a group was stands before what it is.
+        output = pa.concat_tables(parts).take(pa.array(np.argsort(groups, kind="stable")))
         table = pa.table({**dict(zip(names, keys, strict=True)), **kept})
-        return Step(pa.concat_tables(parts), [None], {_KEPT: remembered.replaced_by(table)})
+        return Step(output, [None], {_KEPT: remembered.replaced_by(table)})
 
     def _rows(self, keys: list[pa.Array], values: list[pa.Array], chosen: np.ndarray, kinds: np.ndarray) -> pa.Table:
         columns = dict(zip(self.layout.key_names, keys, strict=True))

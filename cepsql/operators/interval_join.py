@@ -12,9 +12,12 @@ from cepsql.operators.null_keys import null_keys
 from cepsql.operators.pair_condition import PairCondition
 from cepsql.operators.pair_rows import LEFT, RIGHT, alone, pairs
 from cepsql.operators.time_ranges import TimeRanges
-from cepsql.ordered.columns import count_flags, integers, take_rows
+from cepsql.ordered.columns import count_flags, integers, one_chunk, take_rows
 from cepsql.ordered.operator import Keep, OrderedRows, Step
-from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.row_layout import BEGINNING, RowLayout
+
+UNBOUNDED = 2**58
+"""The `high`, or less it the `low`, of a join whose rows say themselves how long they can be met; microseconds."""
 
 _MATCHED = "matched"
 _PIECE = 2**18
@@ -32,7 +35,7 @@ class JoinKind(StrEnum):
 
 @dataclass(frozen=True)
 class IntervalJoin:
-    """Joins rows with equal keys and low <= right time - left time <= high.
+    """Joins rows with equal keys and low <= right time - left time <= high, at times that either side's rows allow.
 
     A pair comes out as soon as both rows are released, so in the order of the later one of the two times; so does the
     left row of a SEMI join, once. A row that met nobody comes out, where the kind asks for it, as soon as no row to
@@ -46,6 +49,8 @@ class IntervalJoin:
     kind:        what comes out.
     columns:     the columns of the left and of the right beside the keys; LEFT needs those of the right, FULL both.
     condition:   what must hold of a pair beside; None for nothing.
+    limits:      for each side the BIGINT column with the time up to which rows of the other side meet a row, beside
+                 `low` and `high`; NULL: none do. None for a side whose rows say no such time.
     """
 
     left: RowLayout
@@ -55,6 +60,7 @@ class IntervalJoin:
     kind: JoinKind = JoinKind.INNER
     columns: tuple[pa.Schema | None, pa.Schema | None] = (None, None)
     condition: PairCondition | None = None
+    limits: tuple[str | None, str | None] = (None, None)
 
     sections: ClassVar[dict[str, int]] = {}
     counters = ("pairs", "unmatched")
@@ -69,17 +75,20 @@ class IntervalJoin:
         return ({_MATCHED: pa.bool_()} if self._marked(0) else {}, {_MATCHED: pa.bool_()} if self._marked(1) else {})
 
     @property
-    def hold(self) -> int:
+    def hold(self) -> int | None:
         return time_hold(self.kind, self.low, self.high)
 
     @property
-    def holds(self) -> tuple[int, int]:
-        """How many microseconds the left and the right time of an output row may lie behind the bound."""
+    def holds(self) -> tuple[int | None, int | None]:
+        """How many microseconds the left and the right time of an output row may lie behind the bound; None: any."""
         return time_holds(self.low, self.high)
 
     def deadlines(self, held: OrderedRows, side: int) -> np.ndarray:
         """Rows go when no row to come can meet them."""
-        return integers(held.rows["t"])[held.pending] + self._reach(side)
+        ends = self._ends(held.rows, side)
+        if self.limits[side] is None:
+            return ends[held.pending]
+        return np.minimum.reduceat(ends, held.pending) if len(ends) else ends
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         null = np.any([null_keys(side, self.left.key_names) for side in rows if side is not None], axis=0)
@@ -110,6 +119,11 @@ class IntervalJoin:
         """Return for how long after its time a row of a side can meet rows that are released."""
         return -self.low if side else self.high
 
+    def _ends(self, rows: pa.Table, side: int) -> np.ndarray:
+        """Return up to which time each row of a side can meet rows of the other one."""
+        ends, name = integers(rows["t"]) + self._reach(side), self.limits[side]
+        return ends if name is None else np.minimum(ends, integers(one_chunk(rows[name]).fill_null(BEGINNING)))
+
     def _pairs(
         self, left: OrderedRows | None, right: OrderedRows | None, null: np.ndarray, old: int
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -120,12 +134,15 @@ class IntervalJoin:
         partition = np.repeat(np.arange(len(left.starts) - 1), np.diff(left.starts))
         ranges = TimeRanges(right)
         begins = ranges.first_from(partition, times + self.low)
-        ends = ranges.first_after(partition, times + self.high)
+        ends = ranges.first_after(partition, self._ends(left.rows, 0))
         # Two rows that were both there before have met.
         begins = np.where(times > old, begins, np.maximum(begins, ranges.first_after(partition, np.array(old))))
         sizes = np.where(null[partition], 0, np.maximum(ends - begins, 0))
         one = np.repeat(np.arange(len(times)), sizes)
         other = np.arange(len(one)) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+        if self.limits[1] is not None:
+            meets = times[one] <= self._ends(right.rows, 1)[other]
+            one, other = one[meets], other[meets]
         if self.condition is None or not len(one):
             return one, other
         holds = np.concatenate(
@@ -143,23 +160,21 @@ class IntervalJoin:
         nothing = np.zeros(0, np.int64)
         if ordered is None:
             return None, nothing
-        pending = self._pending(ordered, side, null, bound)
+        over = self._ends(ordered.rows, side) <= bound
+        # Rows that say themselves how long they can be met go in another order than that of their times.
+        first = ordered.starts[:-1] + (0 if self.limits[side] else count_flags(over, ordered.starts))
+        pending = np.where(null, ordered.starts[1:], first)
+        gone = over | np.repeat(null, np.diff(ordered.starts))
+        among = ~gone if self.limits[side] else None
         if not self._marked(side):
-            return Keep(pending), nothing
+            return Keep(pending, among=among), nothing
         before = ordered.rows[_MATCHED].fill_null(False).to_numpy()
         matched = before.copy()
         matched[met] = True
-        keep = Keep(pending, marks={_MATCHED: pa.array(matched)})
+        keep = Keep(pending, marks={_MATCHED: pa.array(matched)}, among=among)
         if self.kind == JoinKind.SEMI:
             return keep, np.flatnonzero(matched & ~before)
-        gone = np.arange(ordered.rows.num_rows) < np.repeat(pending, np.diff(ordered.starts))
         return keep, np.flatnonzero(gone & ~matched)
-
-    def _pending(self, ordered: OrderedRows, side: int, null: np.ndarray, bound: int) -> np.ndarray:
-        """Keep the rows that rows to come can meet: those come at the bound + 1 or later."""
-        over = integers(ordered.rows["t"]) <= bound - self._reach(side)
-        first = ordered.starts[:-1] + count_flags(over, ordered.starts)
-        return np.where(null, ordered.starts[1:], first)
 
     def _single(self, rows: pa.Table, places: np.ndarray, side: int) -> pa.Table:
         """Return rows of one side without a partner."""
@@ -167,16 +182,23 @@ class IntervalJoin:
         return alone(self.sides[side], take_rows(rows, places), (LEFT, RIGHT)[side], other)
 
 
-def time_holds(low: int, high: int) -> tuple[int, int]:
-    """Return how many microseconds the left and the right time of a row may lie behind the bound at which it comes."""
-    return max(high, 0), max(-low, 0)
+def time_holds(low: int, high: int) -> tuple[int | None, int | None]:
+    """Return how many microseconds the left and the right time of a row may lie behind the bound at which it comes;
+    None where there is no limit."""
+    return _hold(high), _hold(-low)
 
 
-def time_hold(kind: JoinKind, low: int, high: int) -> int:
-    """Return how many microseconds the later time of a row may lie behind the bound at which it comes."""
+def time_hold(kind: JoinKind, low: int, high: int) -> int | None:
+    """Return how many microseconds the later time of a row may lie behind the bound at which it comes; None where there
+    is no limit."""
+    left, right = time_holds(low, high)
     match kind:
         case JoinKind.INNER:
             return 0
         case JoinKind.FULL:
-            return max(time_holds(low, high))
-    return time_holds(low, high)[0]
+            return None if left is None or right is None else max(left, right)
+    return left
+
+
+def _hold(reach: int) -> int | None:
+    return None if reach >= UNBOUNDED else max(reach, 0)

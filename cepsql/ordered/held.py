@@ -62,6 +62,9 @@ def retain(ordered: OrderedRows, keep: Keep) -> pa.Table | None:
     rows, starts = ordered.rows, ordered.starts
     for name, values in keep.marks.items():
         rows = rows.set_column(rows.column_names.index(name), name, values)
+    if keep.among is not None:
+        chosen = np.flatnonzero(keep.among & (np.arange(rows.num_rows) >= np.repeat(keep.pending, np.diff(starts))))
+        return _without_context(take_rows(rows, chosen), chosen, starts) if len(chosen) else None
     begins = np.maximum(starts[:-1], keep.pending - keep.reach)
     sizes = starts[1:] - begins
     total = int(sizes.sum())
@@ -74,4 +77,12 @@ def retain(ordered: OrderedRows, keep: Keep) -> pa.Table | None:
     first[offsets[sizes > 0]] = True
     kept = rows if total == rows.num_rows else take_rows(rows, places)
     kept = kept.append_column(CONTEXT, pa.array(places < keep.pending[partition]))
+    return kept.append_column(FIRST, pa.array(first))
+
+
+def _without_context(kept: pa.Table, places: np.ndarray, starts: np.ndarray) -> pa.Table:
+    """Return rows that stood at these places, none for what comes after it, with FIRST and CONTEXT."""
+    partition = np.searchsorted(starts, places, "right")
+    first = np.concatenate([[True], np.diff(partition) != 0])
+    kept = kept.append_column(CONTEXT, pa.array(np.zeros(len(places), bool)))
     return kept.append_column(FIRST, pa.array(first))

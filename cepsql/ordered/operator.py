@@ -44,11 +44,13 @@ class Keep:
     pending: the first such row of each partition (int64).
     reach:   how many rows before these come again with them, if they are there.
     marks:   new values of mark columns, one a row; the other marks keep theirs.
+    among:   whether to keep each row (bool) where rows between others go, too; then `reach` is 0.
     """
 
     pending: np.ndarray
     reach: int = 0
     marks: Mapping[str, pa.Array] = field(default_factory=dict)
+    among: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
 from cepsql.plan.changelogs import changelog_read
+from cepsql.plan.filtered_changes import with_whole_updates
 from cepsql.plan.group_changes import hoist_changing_groups
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Sql, WindowAggregate, walk
+from cepsql.plan.ranked_rows import rank_that_changes
 from cepsql.plan.reader import Checked
 from cepsql.plan.table_changes import over_table_changes
 from cepsql.plan.window_groups import hoist_emitted_groups, window_call
@@ -29,7 +31,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     emission, spoken = plan_emission(clause), _SPOKEN[clause.kind]
     if emission.changing:
         _refuse_operation(root, clause.span)
-    if emission.kind == CHANGES and root.resolved.streaming and (changelog_read(root) or _groups_below(root)):
+    if emission.kind == CHANGES and root.resolved.streaming and _changing(root):
         if emission.lateness:
             hint = "changes of a table may come at any time"
             raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
@@ -41,7 +43,8 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         if emission.lateness:
             hint = "rows of groups without a window may come at any time"
             raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
-        return hoist_changing_groups(root, clause.span, checked)
+        changing = hoist_changing_groups(root, clause.span, checked)
+        return changing if changing is root else with_whole_updates(changing)
     if not _has_window(root):
         hint = "GROUP BY k, window(ts, '1 minute'), or WINDOW TUMBLING (SIZE 1 MINUTE)"
         raise ProgrammingError(
@@ -53,7 +56,12 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     if emitted is root and (emission.changing or emission.lateness):
         hint = "the outermost SELECT is the one with the window in GROUP BY"
         raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
-    return emitted
+    return with_whole_updates(emitted) if emission.changing and emitted is not root else emitted
+
+
+def _changing(root: Sql) -> bool:
+    """Tell whether a query over streams is one over tables that change."""
+    return changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root) is not None
 
 
 def _groups_below(root: Sql) -> bool:

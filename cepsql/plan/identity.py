@@ -25,6 +25,7 @@ from cepsql.plan.nodes import (
     Match,
     Node,
     Over,
+    RankedRows,
     Read,
     RetractingGroups,
     SparkWatermark,
@@ -66,6 +67,9 @@ def describe_join(join: IntervalJoin) -> dict:
     keys = [[canonical_sql(one), canonical_sql(other)] for one, other in join.keys]
     kind = "join" if join.kind == JoinKind.INNER else f"{join.kind.lower()} join"
     described = {kind: keys, "between": [join.low, join.high], "columns": [list(names) for names in join.columns]}
+    if any(join.limits):
+        said = [limit and {"time": canonical_sql(limit.time), "before": limit.before} for limit in join.limits]
+        described["until"] = said
     if join.conditions:
         described["on"] = [canonical_sql(condition) for condition in join.conditions]
     return described
@@ -127,6 +131,15 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                 "aggregates": list(spoken),
                 "group by": [column.name for column in keys],
             }
+        case RankedRows():
+            return {
+                "ranks": node.ranking,
+                "partition by": [name.lower() for name in node.keys],
+                "order by": [canonical_sql(item) for item in node.order],
+                "limit": node.limit,
+                "numbered": node.rank is not None,
+                "columns": [name.lower() for name in node.columns],
+            }
     assert isinstance(node, TableJoin)
     equal = [[canonical_sql(one), canonical_sql(other)] for one, other in node.keys]
     return {"join of tables": node.kind, "keys": equal, "columns": [list(names) for names in node.columns]}
@@ -181,7 +194,7 @@ def _describe(node: Node, frame_identity: Callable[[Registered], str]) -> dict:
             return describe_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
         case AsOfJoin(_, inputs):
             return describe_as_of_join(node) | {"inputs": [_describe(i, frame_identity) for i in inputs]}
-        case Upserts() | RetractingGroups() | TableJoin():
+        case Upserts() | RetractingGroups() | TableJoin() | RankedRows():
             return describe_change_operator(node) | {"inputs": [_describe(i, frame_identity) for i in node.inputs]}
         case SparkWatermark(below):
             return _describe(below, frame_identity)

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.operators.interval_join import JoinKind
-from cepsql.plan.time_bound import missing_bounds, time_limits
-
-_FLEETING = (exp.Rand, exp.Randn, exp.Uuid, exp.Anonymous)
-_LONGEST = 2**58
+from cepsql.operators.interval_join import UNBOUNDED, JoinKind
+from cepsql.plan.time_bound import FLEETING, TimeUpTo, missing_bounds, own_limit, time_limits
 
 KINDS = {
     "INNER": JoinKind.INNER, "CROSS": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT,
@@ -28,6 +25,8 @@ class JoinCondition:
     low, high: right time - left time lies between them, microseconds.
     own:       conditions on the left side alone, and on the right side alone.
     further:   conditions on pairs.
+    limits:    for each side the time that its rows say up to which rows of the other side meet them; None if the
+               bounds say it.
     """
 
     keys: tuple[tuple[exp.Expr, exp.Expr], ...]
@@ -35,6 +34,7 @@ class JoinCondition:
     high: int
     own: tuple[tuple[exp.Expr, ...], tuple[exp.Expr, ...]]
     further: tuple[exp.Expr, ...]
+    limits: tuple[TimeUpTo | None, TimeUpTo | None] = (None, None)
 
 
 def split_condition(
@@ -52,7 +52,9 @@ def split_condition(
     equal_times: list[tuple[exp.Expr, exp.Expr]] = []
     own: dict[str, list[exp.Expr]] = {left: [], right: []}
     further: list[exp.Expr] = []
-    limits = {(left, right): _LONGEST, (right, left): _LONGEST}
+    limits = {(left, right): UNBOUNDED, (right, left): UNBOUNDED}
+    missing = missing_bounds(conditions, times)
+    conditions, said = _own_limits(conditions, times, missing)
     for part in conditions:
         found, whole = time_limits(part, times)
         for limit in found:
@@ -67,7 +69,7 @@ def split_condition(
             own[side].append(part)
         else:
             further.append(part)
-    for earlier, later in missing_bounds(conditions, times):
+    for earlier, later in (pair for pair in missing if pair not in said):
         before, after = spoken(earlier, times[earlier]), spoken(later, times[later])
         raise NotSupportedError(
             f"the condition of the join does not say how much later than {before} {after} may be, so that rows would "
@@ -78,15 +80,45 @@ def split_condition(
     low, high = -limits[right, left], limits[left, right]
     if low > high:
         raise ProgrammingError("no two rows have times as the condition of the join asks", place)
-    if max(-low, high) >= _LONGEST:
+    bounds = [limit for order, limit in limits.items() if order not in said]
+    if any(abs(bound) >= UNBOUNDED for bound in bounds):
         raise NotSupportedError("a join of streams whose times lie thousands of years apart is not supported", place)
-    return JoinCondition(tuple(keys or equal_times), low, high, (tuple(own[left]), tuple(own[right])), tuple(further))
+    alone = tuple(own[left]), tuple(own[right])
+    own_limits = said.get((left, right)), said.get((right, left))
+    return JoinCondition(tuple(keys or equal_times), low, high, alone, tuple(further), own_limits)
+
+
+def _own_limits(
+    conditions: Sequence[exp.Expr], times: Mapping[str, str], missing: Collection[tuple[str, str]]
+) -> tuple[list[exp.Expr], dict[tuple[str, str], TimeUpTo]]:
+    """Return conditions without those that say a missing bound by a time of the row itself, and these bounds."""
+    said: dict[tuple[str, str], TimeUpTo] = {}
+    rest = []
+    for part in conditions:
+        halves = _halves(part)
+        found = [own_limit(half, times) for half in halves]
+        wanted = [one is not None and one[:2] in missing and one[:2] not in said for one in found]
+        said |= {one[:2]: one[2] for one, taken in zip(found, wanted, strict=True) if one is not None and taken}
+        rest += [half for half, taken in zip(halves, wanted, strict=True) if not taken] if any(wanted) else [part]
+    return rest, said
+
+
+def _halves(part: exp.Expr) -> list[exp.Expr]:
+    """Return the two comparisons that a BETWEEN is; else the condition itself."""
+    if not isinstance(part.unnest(), exp.Between):
+        return [part]
+    between = part.unnest()
+    low, high = between.args["low"], between.args["high"]
+    return [
+        exp.GTE(this=between.this.copy(), expression=low.copy()),
+        exp.LTE(this=between.this.copy(), expression=high.copy()),
+    ]
 
 
 def only_side(part: exp.Expr, sides: Iterable[str]) -> str | None:
     """Return the one side that a condition reads if it can be asked of that side's rows, before the join."""
     tables = {column.table.lower() for column in part.find_all(exp.Column)}
-    if len(tables) != 1 or part.find(exp.Query, exp.Subquery, *_FLEETING):
+    if len(tables) != 1 or part.find(exp.Query, exp.Subquery, *FLEETING):
         return None
     return next((side for side in sides if side in tables), None)
 
@@ -114,7 +146,7 @@ def true_if(conditions: Iterable[exp.Expr]) -> exp.Case:
 
 def equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.Expr] | None:
     """Return the two sides of an equality as expressions over the left and over the right side."""
-    if not isinstance(part, exp.EQ) or part.find(exp.Query, exp.Subquery, *_FLEETING[:-1]):
+    if not isinstance(part, exp.EQ) or part.find(exp.Query, exp.Subquery, *FLEETING[:-1]):
         return None
     by_table = {}
     for side in (part.this, part.expression):

@@ -22,10 +22,12 @@ from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import JoinKind, time_hold, time_holds
 from cepsql.operators.pair_rows import LEFT, RIGHT
+from cepsql.operators.ranked_rows import Ranking
 from cepsql.operators.retracting_groups import GroupCall
 from cepsql.plan.after_match import check_after_matches
 from cepsql.plan.event_time import match_event_time, missing_event_time
 from cepsql.plan.markers import BOUND, inline_ctes
+from cepsql.plan.time_bound import TimeUpTo
 
 
 @dataclass(frozen=True)
@@ -312,6 +314,36 @@ class TableJoin(ChangeOperator):
         )
 
 
+@dataclass(frozen=True)
+class RankedRows(ChangeOperator):
+    """An ordered operator: the rows of a table with the first ranks of each key.
+
+    inputs:  changes of the table.
+    keys:    PARTITION BY: names of columns.
+    order:   ORDER BY: names of columns with their direction.
+    limit:   the last rank that comes out; None: all do.
+    rank:    the column with the rank, None if it does not come out.
+    columns: the columns that come out.
+    """
+
+    name: str
+    inputs: tuple["Node", ...]
+    keys: tuple[str, ...]
+    order: tuple[exp.Ordered, ...]
+    ranking: Ranking
+    limit: int | None
+    rank: str | None
+    columns: tuple[str, ...]
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What is known of the changes."""
+        wanted = {name.lower() for name in self.columns}
+        given = [column for column in self.inputs[0].properties.columns if column.name.lower() in wanted]
+        ranks = [] if self.rank is None else [ColumnDefinition(self.rank, "int")]
+        return self._changing([*given, *ranks])
+
+
 class StreamJoin(_Operator):
     """What joins of two streams have; see `IntervalJoin`."""
 
@@ -366,13 +398,14 @@ class IntervalJoin(StreamJoin):
     name:       what SQL over it calls it.
     inputs:     the streams, those of the left first.
     keys:       pairs of expressions over the columns of the left and of the right that must be equal.
-    low, high:  right time - left time lies between them, microseconds.
+    low, high:  right time - left time lies between them, microseconds; UNBOUNDED where `limits` alone say it.
     columns:    the columns of the left and of the right that come out; each is one of its columns, after LEFT or RIGHT.
     time:       which event time the rows are followed by: LEFT's, RIGHT's, or the later one, LATER.
     kind:       what comes out: pairs, rows without a partner.
     conditions: what must hold of a pair beside, with LEFT and RIGHT as tables of the columns.
     sides:      which side each input belongs to, 0 or 1.
     markers:    it gives markers beside its rows.
+    limits:     for each side up to which time rows of the other side meet a row of it, None if it does not say.
     """
 
     name: str
@@ -386,13 +419,15 @@ class IntervalJoin(StreamJoin):
     conditions: tuple[exp.Expr, ...] = ()
     sides: tuple[int, ...] = (0, 1)
     markers: bool = False
+    limits: tuple[TimeUpTo | None, TimeUpTo | None] = (None, None)
 
     @cached_property
     def properties(self) -> Properties:
-        """What is known of the rows; the event time is None if it is not among the columns."""
+        """What is known of the rows; the event time is None if it is not among the columns, or a row may come any time
+        after it."""
         held = time_holds(self.low, self.high)
         hold = {LEFT: held[0], RIGHT: held[1], LATER: time_hold(self.kind, self.low, self.high)}[self.time]
-        return Properties(self.name, self._given(), True, self._followed(hold), True)
+        return Properties(self.name, self._given(), True, None if hold is None else self._followed(hold), True)
 
 
 @dataclass(frozen=True)
@@ -467,6 +502,7 @@ Ordered = (
     | Upserts
     | RetractingGroups
     | TableJoin
+    | RankedRows
 )
 Node = Read | Sql | Ordered | SparkWatermark | LabelledChanges
 
@@ -526,6 +562,11 @@ def reads(node: Node) -> list[Source | Registered]:
     """Return the relations that are read below a node, each once."""
     found = {part.relation.name.lower(): part.relation for part in walk(node) if isinstance(part, Read)}
     return list(found.values())
+
+
+def takes_rows_away(node: Node) -> bool:
+    """Tell whether changes take rows away from a table; else they only add rows."""
+    return any(isinstance(below, ChangeOperator) for below in walk(node))
 
 
 def missing_time(node: Node, follower: str, place: Span | None) -> Error:

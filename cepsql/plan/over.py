@@ -26,7 +26,7 @@ def hoist_over(below: Sql, checked: Checked, place: Span) -> Sql:
     """
     if below.query.find(exp.Window) is None or not below.resolved.streaming:
         return below
-    return hoist_selects(below, lambda select, _: bool(_calls(select)), partial(_hoisted, checked), place)
+    return hoist_selects(below, lambda select, _: bool(window_calls(select)), partial(_hoisted, checked), place)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Calls:
     span: Span
 
 
-def _calls(select: exp.Select) -> list[exp.Window]:
+def window_calls(select: exp.Select) -> list[exp.Window]:
     """Return the window functions of a SELECT's own, each once."""
     parts = [*select.expressions, *([select.args["qualify"]] if select.args.get("qualify") else [])]
     calls = [call for part in parts for call in part.find_all(exp.Window) if call.find_ancestor(exp.Query) is select]
@@ -78,9 +78,9 @@ class _Call:
 
 def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
     """Return a SELECT over the operators of its window functions, which are new entries of `nodes`."""
-    calls, columns = _calls(select), RowsBelow()
+    calls, columns = window_calls(select), RowsBelow()
     _refuse(select, calls, place)
-    alone = {call: _over_columns(_with_own_window(call, select), columns, place) for call in calls}
+    alone = {call: _over_columns(with_own_window(call, select), columns, place) for call in calls}
     # Rows that wait for other rows have no event time that another operator could go by.
     ordered = sorted(calls, key=lambda call: alone[call].waits)
     groups = _grouped(ordered, lambda call: alone[call].rows)
@@ -117,8 +117,7 @@ def _grouped(calls: Sequence[exp.Window], rows: Callable[[exp.Window], tuple]) -
 
 
 def _refuse(select: exp.Select, calls: Sequence[exp.Window], place: Span) -> None:
-    aggregate = next((a for a in select.find_all(exp.AggFunc) if _outside(a, select)), None)
-    if select.args.get("group") is not None or select.args.get("having") is not None or aggregate is not None:
+    if own_aggregate(select):
         raise NotSupportedError(
             "OVER beside GROUP BY or an aggregate on a stream is not supported",
             span_of(calls[0], place),
@@ -134,11 +133,17 @@ def _refuse(select: exp.Select, calls: Sequence[exp.Window], place: Span) -> Non
             raise NotSupportedError("a subquery beside OVER on a stream is not supported", span_of(part, place))
 
 
+def own_aggregate(select: exp.Select) -> bool:
+    """Tell whether a SELECT groups its rows, or has an aggregate that is no window function."""
+    aggregated = any(_outside(call, select) for call in select.find_all(exp.AggFunc))
+    return aggregated or select.args.get("group") is not None or select.args.get("having") is not None
+
+
 def _outside(node: exp.Expr, select: exp.Select) -> bool:
     return node.find_ancestor(exp.Query) is select and node.find_ancestor(exp.Window) is None
 
 
-def _with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
+def with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
     """Return a call with what a named window says in its own OVER."""
     copy = call.copy()
     named = call.args.get("alias")

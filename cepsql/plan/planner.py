@@ -29,6 +29,7 @@ from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.emission import with_emission
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
+from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
 from cepsql.plan.reader import Reader
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
@@ -158,13 +159,17 @@ class _Planner:
         self.columns = self._spoken(root)
         refuse_groups_beside(root)
         root = join_tables_as_of(root, query.span)
-        if defining and changelog_read(root):
+        ranked = (defining or view is not None) and rank_that_changes(root) is not None
+        if defining and (ranked or changelog_read(root)):
             over_table_changes(root, query.span)
             return root, None
+        if ranked:
+            return replace(root, view=view), None
         if query.emit is not None:
             root = with_emission(root, query.emit, self._checked)
         if view is None:
             refuse_changelog(root, None, query.span)
+            refuse_ranks_below(root, None, query.span)
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
             root = hoist_outer_groups(root, query.span, self._checked)
@@ -265,6 +270,7 @@ class _Planner:
             if spoken != "JOIN":
                 # The whole query was looked at before its joins, whose right side may be read as versions.
                 refuse_changelog(below, spoken, clause.span)
+                refuse_ranks_below(below, spoken, clause.span)
             below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)

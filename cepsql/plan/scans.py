@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_totals import totals
 from cepsql.catalog import Relation
 from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
+from cepsql.plan.join_layout import as_of_join_layout, interval_join_layout
 from cepsql.plan.nodes import (
     AsOfJoin,
     ChangeOperator,
@@ -20,11 +22,17 @@ from cepsql.plan.nodes import (
     Over,
     Read,
     Sql,
+    StreamJoin,
     WindowAggregate,
 )
+from cepsql.scalar.coercion import common_type
 from cepsql.scalar.tree import STANDARD_SESSION, Session
+from cepsql.scalar.types import INTEGERS
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
+from cepsql.scan.expression import Unlike
+
+_NESTED = ("array", "map", "struct", "variant")
 
 
 def scanned(stages: Sequence[Ordered]) -> list[Ordered]:
@@ -57,29 +65,75 @@ def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Ch
     """
     if isinstance(stage, ChangeOperator):
         return [Choice(None, reason="tables that change are read by it") for _ in stage.inputs]
-    layout = _layout(stage)
-
-    def choice(below: Node) -> Choice:
-        if layout is None:
-            return Choice(None, reason="the streams are joined")
-        return choose_scan(layout, below, session)
-
-    return [None if below.properties.ordered else choice(below) for below in stage.inputs]
+    try:
+        layouts = _layouts(stage, session)
+    except Unlike as unlike:
+        return [None if below.properties.ordered else Choice(None, reason=str(unlike)) for below in stage.inputs]
+    return [
+        None if below.properties.ordered else choose_scan(layout, below, session)
+        for below, layout in zip(stage.inputs, layouts, strict=True)
+    ]
 
 
 def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice:
     """Say how the rows of an input of an operator over streams are read; `layout` is that of its rows."""
+    try:
+        query, relations = _read(below)
+    except Unlike as unlike:
+        return Choice(None, reason=str(unlike))
+    return choose.choose_scan(layout, query, relations, session)
+
+
+def _read(below: Node) -> tuple[exp.Query, dict[str, Relation]]:
+    """Return the query of an input and the relations that it reads; raises Unlike if it reads others."""
     match below:
         case Read(relation):
-            return choose.choose_scan(layout, exp.select("*").from_("source"), {"source": relation}, session)
+            return exp.select("*").from_("source"), {"source": relation}
         case Sql(query, inputs):
-            read: dict[str, Relation] = {n: below.relation for n, below in inputs.items() if isinstance(below, Read)}
-            return choose.choose_scan(layout, query, read, session)
-    return Choice(None, reason="the input is matches")
+            return query, {name: read.relation for name, read in inputs.items() if isinstance(read, Read)}
+    raise Unlike("the input is matches")
 
 
-def _layout(stage: Ordered) -> RowLayout | None:
-    """Return the layout of an operator's rows, None for a join: Spark says in which types its keys are compared."""
+def _layouts(stage: Ordered, session: Session) -> list[RowLayout]:
+    """Return the layout of the rows of each input; raises Unlike for a join that Spark must see to know it."""
+    match stage:
+        case IntervalJoin():
+            if any(stage.limits):
+                raise Unlike("Spark computes up to which time a row can be met")
+            layouts = interval_join_layout(stage, _key_types(stage, session)).layouts
+        case AsOfJoin():
+            kinds = {column.name.lower(): column.type for column in stage.side(1).properties.columns}
+            if "unknown" in kinds.values():
+                raise Unlike("only Spark knows the types of the columns of a join")
+            plain = {name for name, kind in kinds.items() if not kind.startswith(_NESTED)}
+            layouts = as_of_join_layout(stage, _key_types(stage, session), plain.__contains__).layouts
+        case _:
+            layout = _layout(stage)
+            return [layout] * len(stage.inputs)
+    return [layouts[side] for side in stage.sides]
+
+
+def _key_types(join: StreamJoin, session: Session) -> list[str]:
+    """Return the types in which the keys of a join are compared; raises Unlike for those of different kinds."""
+    if any(below.properties.ordered for below in join.inputs):
+        raise Unlike("a stream is joined with what another operator gives")
+    found = []
+    for pair in join.keys:
+        inputs = zip(join.inputs, join.sides, strict=True)
+        types = {choose.value_type(sql_of(pair[side]), *_read(below), session) for below, side in inputs}
+        compared = common_type(types, session) if types <= set(INTEGERS) or len(types) == 1 else None
+        if compared is None:
+            raise Unlike(f"a join compares {' with '.join(sorted(str(kind).upper() for kind in types))}")
+        found.append(str(compared).upper())
+    for side in set(join.sides):
+        alike = {below.properties.columns for below, own in zip(join.inputs, join.sides, strict=True) if own == side}
+        if len(alike) > 1:
+            raise Unlike("the streams of a UNION ALL have columns of different types")
+    return found
+
+
+def _layout(stage: Ordered) -> RowLayout:
+    """Return the layout of the rows of an operator whose inputs have one in common."""
     match stage:
         case Match(match):
             return row_layout(match.program)
@@ -92,4 +146,4 @@ def _layout(stage: Ordered) -> RowLayout | None:
             return groups.layout if summed is None else summed.layout
         case ChangingGroups(groups):
             return groups.layout
-    return None
+    raise Unlike(f"{type(stage).__name__} is read by Spark only")

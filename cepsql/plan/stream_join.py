@@ -31,7 +31,7 @@ from cepsql.plan.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.rows_below import hoist_selects, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
-from cepsql.plan.time_bound import time_limits
+from cepsql.plan.time_bound import own_limit, time_limits
 from cepsql.plan.window_bounds import with_window_bounds
 
 _KEEP_ROWS = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
@@ -195,12 +195,16 @@ class _Joining:
                 right = right.where(condition.own[1])
             keys += meeting_keys(condition.own, kind)
         conditions = tuple(_of_pair(part, left.alias, right.alias) for part in pairs)
+        own_left, own_right = (said and replace(said, time=without_tables(said.time)) for said in condition.limits)
+        limits = own_left, own_right
         for part in conditions:
             check_pair_condition(part, place)
 
         def join(name: str, inputs: tuple[Node, ...], columns: Columns) -> IntervalJoin:
             low, high = condition.low, condition.high
-            return IntervalJoin(name, inputs, _plain_keys(keys), low, high, columns, LATER, kind, conditions)
+            return IntervalJoin(
+                name, inputs, _plain_keys(keys), low, high, columns, LATER, kind, conditions, limits=limits
+            )
 
         single = kind in (JoinKind.SEMI, JoinKind.ANTI)
         self._replace({LEFT: left} if single else {LEFT: left, RIGHT: right}, (left, right), rest, given, join)
@@ -251,10 +255,9 @@ class _Joining:
         return version_condition(on, *sides, versions, place), deletion
 
     def _limits(self, part: exp.Expr, left: _Side, right: _Side) -> bool:
-        """Tell whether a condition says how far event times of the two sides lie apart."""
-        return any(
-            time_limits(part, {left.alias: one, right.alias: other})[0] for one in left.rows for other in right.rows
-        )
+        """Tell whether a condition says how far event times of the two sides lie apart, or up to when."""
+        pairs = [{left.alias: one, right.alias: other} for one in left.rows for other in right.rows]
+        return any(time_limits(part, times)[0] or own_limit(part, times) for times in pairs)
 
     def _timed(
         self, left: _Side, right: _Side, asked: list[exp.Expr], place: Span

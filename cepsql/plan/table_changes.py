@@ -25,7 +25,9 @@ from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_si
 from cepsql.plan.join_order import relations, streams_first
 from cepsql.plan.markers import inline_ctes, join_kind
 from cepsql.plan.nodes import LabelledChanges, Node, RetractingGroups, Sql, TableJoin, Upserts, reads
-from cepsql.plan.over import named_item
+from cepsql.plan.over import named_item, window_calls
+from cepsql.plan.rank_limits import with_rank_limits
+from cepsql.plan.ranked_rows import is_ranking, ranked_select
 from cepsql.plan.rows_below import RowsBelow, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
@@ -69,7 +71,7 @@ def over_table_changes(root: Sql, place: Span) -> Sql:
     assert isinstance(flat, Sql)
     resolved = resolve(inline_ctes(flat.query), lambda table: flat.inputs[table_name(table)].properties)
     planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place)
-    query = _outermost(resolved.qualified)
+    query = _outermost(with_rank_limits(resolved.qualified, is_ranking))
     names = [named_item(item).alias_or_name for item in query.selects]
     limit = query.args.pop("limit", None)
     rows = planner.rows(_numbered(query))
@@ -106,17 +108,22 @@ class _TableChanges:
                 "a stream over the same source gives its rows as ones that are added",
             )
         select = self._joined(with_semi_joins(query, self._streams()))
+        if window_calls(select):
+            select = self._ranked(select)
         if select.args.get("group") is not None or select.args.get("distinct") is not None or _own_aggregates(select):
             return self._grouped(select)
         return self._changing(select)
 
     def _check(self, select: exp.Select) -> None:
+        ranked = [id(call) for call in window_calls(select)]
         for clause, spoken in _CLAUSES.items():
-            if select.args.get(clause):
+            if select.args.get(clause) and not (ranked and clause == "qualify"):
                 raise self._refused(select.args[clause], spoken)
+        own = [*select.expressions, select.args.get("qualify"), *(select.args.get("windows") or [])]
+        known = {id(call) for part in own if part is not None for call in part.find_all(exp.Window)}
         for part in self._own_parts(select):
-            if isinstance(part, exp.Window) or part.args.get("windows"):
-                raise self._refused(part, "a window function")
+            if isinstance(part, exp.Window) and id(part) not in known:
+                raise self._refused(part, "a window function here")
             if window_call(part) is not None:
                 raise self._refused(part, "a window of event time")
             if isinstance(part, _OTHER_EVERY_TIME) or (isinstance(part, exp.Anonymous) and part.name.upper() in _CALLS):
@@ -300,6 +307,13 @@ class _TableChanges:
         kind = exp.cast(exp.Literal.number(int(Change.INSERT)), "tinyint", dialect="spark")
         hidden = exp.alias_(told, IDENTITY), exp.alias_(kind, CHANGE)
         return Sql(exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name)), {name.lower(): node})
+
+    def _ranked(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT over an operator that ranks the rows of a SELECT."""
+        name = self._name("__ranked")
+        asked = ranked_select(select, name, self.place)
+        self.nodes[name] = asked.node(name, self._changing(asked.below))
+        return asked.outer
 
     def _grouped(self, select: exp.Select) -> Sql:
         """Return a SELECT with GROUP BY, aggregates or DISTINCT over an operator with its groups."""

@@ -10,6 +10,9 @@ from cepsql.errors import ProgrammingError
 
 _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _UPPER, _EQUAL = (exp.LT, exp.LTE), (exp.EQ, exp.NullSafeEQ)
+FLEETING = (exp.Rand, exp.Randn, exp.Uuid, exp.Anonymous)
+"""What may give another value each time."""
+
 _DAY = 86_400_000_000
 
 
@@ -56,6 +59,39 @@ def time_limits(part: exp.Expr, times: Mapping[str, str]) -> tuple[list[TimeLimi
     if isinstance(part, _EQUAL):
         limits.append(TimeLimit(smaller.side, greater.side, -micros, exact))
     return limits, True
+
+
+@dataclass(frozen=True)
+class TimeUpTo:
+    """A time that a row of one side says itself, up to which rows of the other side are asked for.
+
+    time:   an expression over the columns of its side.
+    before: rows at the time itself are not.
+    """
+
+    time: exp.Expr
+    before: bool
+
+
+def own_limit(part: exp.Expr, times: Mapping[str, str]) -> tuple[str, str, TimeUpTo] | None:
+    """Return the sides (earlier, later) of a comparison which says that the event time of the later one comes no later
+    than a time that the row of the earlier one says, and that time; None for anything else.
+
+    part, times: as for `time_limits`.
+    """
+    part = part.unnest()
+    if isinstance(part, tuple(_TURNED)):
+        part = _TURNED[type(part)](this=part.expression, expression=part.this)
+    if not isinstance(part, _UPPER) or part.find(exp.Query, exp.Subquery, *FLEETING):
+        return None
+    later, said = part.this.unnest(), part.expression
+    tables = {column.table.lower() for column in said.find_all(exp.Column)}
+    if not isinstance(later, exp.Column) or times.get(later.table.lower()) != later.name.lower() or len(tables) != 1:
+        return None
+    (earlier,) = tables
+    if earlier not in times or earlier == later.table.lower():
+        return None
+    return earlier, later.table.lower(), TimeUpTo(said, isinstance(part, exp.LT))
 
 
 def missing_bounds(conditions: Iterable[exp.Expr], times: Mapping[str, str]) -> list[tuple[str, str]]:

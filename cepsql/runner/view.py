@@ -34,18 +34,17 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
     starts = query.reading_starts(settings.checkpoint)
     if said := "; ".join(start.said for start in starts if start.chosen or console.err.isatty()):
         console.say(f"notice: {said}")
-    shown = stream_rows(query.columns, zone, settings, console)
-    rows = _Rows(shown, query.limit, settings, console)
+    rows = _Rows(query.limit, settings, console)
     running = query.start(rows.write, drain=settings.drain, checkpoint=settings.checkpoint)
-    rows.begin()
     try:
+        rows.begin(stream_rows(running.columns, zone, settings, console))
         end = _wait(query, running, rows, zone, settings, console, stop)
         if stop.is_set():
             console.echoed()
             if console.live:
                 console.status("stopping")
     finally:
-        rows.enough.set()
+        rows.cease()
         running.stop()
         rows.end(failed=running.error is not None)
         console.clear()
@@ -56,35 +55,46 @@ def view(query: "Query", zone: str, settings: Settings, console: Console, stop: 
 
 
 class _Rows:
-    """Writes the rows of a view up to its limit; batches come from another thread."""
+    """Writes the rows of a view up to its limit; batches come from another thread, and wait until it has begun."""
 
-    def __init__(self, shown: StreamRows, limit: int | None, settings: Settings, console: Console):
+    def __init__(self, limit: int | None, settings: Settings, console: Console):
         self.limit = min((n for n in (limit, settings.limit) if n is not None), default=None)
         self.written = 0
         self.last = time.monotonic()
         self.enough = threading.Event()
-        self._console, self._shown = console, shown
+        self._console = console
+        self._shown: StreamRows | None = None
+        self._begun = threading.Event()
         if self.limit == 0:
             self.enough.set()
 
-    def begin(self) -> None:
+    def begin(self, shown: StreamRows) -> None:
         """Write what stands above the rows; say that it runs where people read it."""
-        self._shown.begin()
+        self._shown = shown
+        shown.begin()
+        self._begun.set()
         if self._console.live and not self.written:
             self.note("running; Ctrl-C stops it")
 
+    def cease(self) -> None:
+        """Take no more rows, nor let a batch wait."""
+        self.enough.set()
+        self._begun.set()
+
     def end(self, failed: bool) -> None:
         """Write what was kept for the end."""
-        if self.written or not failed:
+        if self._shown is not None and (self.written or not failed):
             self._shown.end()
 
     def note(self, text: str) -> None:
         """Show a line below the rows, which goes away when more come."""
-        self._shown.note(text)
+        if self._shown is not None:
+            self._shown.note(text)
 
     def write(self, rows: pa.Table, batch: int) -> None:
         """Write the rows of a micro-batch."""
-        if self.enough.is_set() or rows.num_rows == 0:
+        self._begun.wait()
+        if self.enough.is_set() or rows.num_rows == 0 or self._shown is None:
             return
         if self.limit is not None:
             rows = rows.slice(0, self.limit - self.written)

@@ -12,7 +12,7 @@ from cepsql.language.tokens import DIALECT
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.scalar.calendar import DAY
 from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
-from cepsql.scalar.types import BIGINT, BOOLEAN, DATE, INT, INTEGERS, TIMESTAMP, is_decimal, parse_type
+from cepsql.scalar.types import BIGINT, BOOLEAN, DATE, INT, INTEGERS, TIMESTAMP, Type, is_decimal, parse_type
 from cepsql.scan.expression import Unlike, cast, columns_read, compile_expression, compile_tree
 from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan, FileLayout, is_read, readable_type
 from cepsql.scan.murmur import HASHED
@@ -43,6 +43,15 @@ def choose_scan(layout: RowLayout, query: exp.Query, relations: dict[str, Relati
         return Choice(_scan(layout, query, source, session), source)
     except Unlike as unlike:
         return Choice(None, reason=str(unlike))
+
+
+def value_type(sql: str, query: exp.Query, relations: dict[str, Relation], session: Session) -> Type:
+    """Return the type that Spark gives an expression over the rows of a query.
+
+    Raises Unlike if Arrow does not compute it.
+    """
+    _, columns = _projected(query, _source_columns(_source(query, relations), session), session)
+    return compile_expression(sql, columns, session).type
 
 
 def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session) -> ArrowScan:

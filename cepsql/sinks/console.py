@@ -10,6 +10,7 @@ from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.arrow import to_arrow
+from cepsql.spark.column_types import column_types
 from cepsql.spark.settings import setting
 
 
@@ -24,7 +25,7 @@ class ConsoleSink(FittedSink):
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch."""
         rows = to_arrow(frame)
-        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        columns = column_types(frame)
         form = renderer(self._format, columns, setting(frame.sparkSession, "spark.sql.session.timeZone"))
         lines = [*([] if self._begun else form.header), *form.rows(rows)] if rows.num_rows else []
         self._begun = self._begun or bool(lines)

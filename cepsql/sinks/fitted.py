@@ -13,6 +13,7 @@ from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.secrets import is_secret, redact
 from cepsql.sinks.columns import Columns, fitted_columns
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.column_types import column_types
 from cepsql.spark.sink import BatchSink
 from cepsql.spark.source import quoted
 
@@ -82,7 +83,7 @@ class FittedSink(BatchSink):
 
     def accept(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch in the sink's columns."""
-        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        columns = column_types(frame)
         fitted = fitted_columns(self.sink, self.given(columns))
         written = [f"CAST({quoted(given)} AS {kind}) AS {quoted(name)}" for given, name, kind in fitted]
         written += [OPERATION] if self.applies else []

@@ -16,6 +16,7 @@ from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import json_objects
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.column_types import column_types
 from cepsql.spark.pieces import Pieces, collect_pieces
 
 OPTIONS = ("topic", "retry_for", "kafka.")
@@ -57,7 +58,7 @@ class KafkaSink(FittedSink):
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Send the rows of a micro-batch, and wait until Kafka has them all."""
-        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        columns = column_types(frame)
         key = key_columns(self.sink, fitted_columns(self.sink, columns))
         with collect_pieces(frame) as pieces:
             if pieces.rows:

@@ -24,6 +24,7 @@ from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.column_types import column_types
 from cepsql.spark.pieces import Pieces, collect_pieces
 
 OPTIONS = ("path", "url", "user", "password", "table", "schema", "create_table", "retry_for")
@@ -103,7 +104,7 @@ class TableSink(FittedSink):
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a micro-batch in one transaction unless it was written before."""
-        columns = self.given([(field.name, field.dataType.simpleString()) for field in frame.schema.fields])
+        columns = self.given(column_types(frame))
         key = key_columns(self.sink, fitted_columns(self.sink, columns))
         with collect_pieces(frame) as pieces:
             if not pieces.rows:

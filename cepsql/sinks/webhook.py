@@ -20,6 +20,7 @@ from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import json_objects
 from cepsql.sinks.writer import Batch, WriterIdentity
+from cepsql.spark.column_types import column_types
 from cepsql.spark.pieces import collect_pieces
 
 OPTIONS = ("url", "per", "timeout", "retry_for", "header.")
@@ -56,7 +57,7 @@ class WebhookSink(FittedSink):
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Post the rows of a micro-batch; rows that were accepted before one was not are not sent again."""
-        columns = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+        columns = column_types(frame)
         key = key_columns(self.sink, fitted_columns(self.sink, columns))
         name = Batch(self.writer, batch).key
         with collect_pieces(frame) as pieces:

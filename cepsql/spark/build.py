@@ -30,6 +30,7 @@ from cepsql.plan.nodes import (
     Node,
     Ordered,
     Over,
+    RankedRows,
     Read,
     RetractingGroups,
     SparkWatermark,
@@ -59,6 +60,7 @@ from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, w
 from cepsql.spark.match import match_stream, match_table
 from cepsql.spark.over import over_stream
 from cepsql.spark.progress import BELOW_MATCH
+from cepsql.spark.ranked_rows import ranked_rows
 from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain
 from cepsql.spark.snapshots import snapshot_rows
@@ -248,6 +250,8 @@ class _Builder:
                 return upserts(node, self.feeds(node, [keyed])[0], self._observation(), self.buckets)
             case RetractingGroups():
                 return retracting_groups(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+            case RankedRows():
+                return ranked_rows(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case TableJoin():
                 return table_join(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
             case LabelledChanges(_, below):
@@ -299,7 +303,7 @@ class _Builder:
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns and self.write_late else None
-        reader = self._file_reader(node, below, control)
+        reader = self._file_reader(node, number, control)
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
@@ -316,11 +320,11 @@ class _Builder:
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _file_reader(self, node: Ordered, below: Node, control: str | None) -> Callable[[int, int], DataFrame] | None:
+    def _file_reader(self, node: Ordered, number: int, control: str | None) -> Callable[[int, int], DataFrame] | None:
         """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
-        choice = choose_scans(node, scan_session(self.spark))[node.inputs.index(below)]
+        choice = choose_scans(node, scan_session(self.spark))[number]
         assert choice is not None
         if choice.scan is None or choice.source is None:
             raise OperationalError(

@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
-from cepsql.catalog import ColumnDefinition, Registered, Watermark
+from cepsql.catalog import Registered, Watermark
 from cepsql.errors import InterfaceError, ProgrammingError
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.names import quoted
@@ -54,11 +54,6 @@ def spark_frame(spark: SparkSession, name: str, given: object) -> DataFrame:
         return spark.createDataFrame(given)
     kinds = "a DataFrame of Spark, pandas or Polars, or an Arrow table"
     raise InterfaceError(f"{name} is no DataFrame but {type(given).__name__}", hint=f"give {kinds}")
-
-
-def frame_columns(frame: DataFrame) -> tuple[ColumnDefinition, ...]:
-    """Return the columns of a frame with their Spark types."""
-    return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
 def alike(frames: Sequence[DataFrame]) -> list[DataFrame]:

@@ -1,6 +1,6 @@
 """What joins of two streams have in common in Spark: the columns that travel, and the rows that come out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from cepsql.analysis.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.columns import plain_schema
-from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
+from cepsql.plan.join_layout import JoinLayout
 from cepsql.plan.nodes import LATER, StreamJoin
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.bounds import BOUND, unpack_bounded
@@ -33,18 +33,11 @@ from cepsql.spark.stage import Feed, stage_rows
 
 @dataclass(frozen=True)
 class JoinRows:
-    """The rows of a join's two sides as they travel.
-
-    names:   the columns of each side that travel as v0, v1, ..., lower case; the event time is there anyway.
-    kinds:   the types in which keys are compared.
-    layouts: of both sides.
-    """
+    """The rows that a join of the frames of two sides gives."""
 
     node: StreamJoin
     frames: tuple[DataFrame, DataFrame]
-    names: tuple[list[str], list[str]]
-    kinds: list[str]
-    layouts: tuple[RowLayout, RowLayout]
+    layout: JoinLayout
 
     @property
     def columns(self) -> tuple[pa.Schema, pa.Schema]:
@@ -54,7 +47,11 @@ class JoinRows:
 
     def output(self, stage: DataFrame, single: bool = False) -> DataFrame:
         """Return the columns of the node from what its stage gives; `single`: the operator gives the left side only."""
-        keys = self.frames[0].selectExpr(*(f"{key.sql} AS {key.name}" for key in self.layouts[0].keys)).schema.fields
+        keys = (
+            self.frames[0]
+            .selectExpr(*(f"{key.sql} AS {key.name}" for key in self.layout.layouts[0].keys))
+            .schema.fields
+        )
         given = [
             StructField(prefix + field.name, field.dataType)
             for side, prefix in enumerate((LEFT,) if single else (LEFT, RIGHT))
@@ -73,12 +70,12 @@ class JoinRows:
         return [BOUND] if self.node.markers else []
 
     def _output(self, prefix: str, side: int) -> list[str]:
-        places = {name: f"{prefix}v{i}" for i, name in enumerate(self.names[side])}
+        places = {name: f"{prefix}v{i}" for i, name in enumerate(self.layout.names[side])}
         time = timestamp_of(f"{prefix}t", self._time_type(side))
         return [f"{places.get(name, time)} AS {quoted(prefix + name)}" for name in self.node.columns[side]]
 
     def _fields(self, side: int) -> list[StructField]:
-        layout = self.layouts[side]
+        layout = self.layout.layouts[side]
         columns = (*layout.order, *layout.values)
         typed = self.frames[side].selectExpr(*(f"{column.sql} AS {column.name}" for column in columns)).schema.fields
         for column, found in zip(columns, typed, strict=True):
@@ -94,38 +91,9 @@ class JoinRows:
         return column_type(self.frames[side], self.node.side(side).properties.event_time.column)
 
 
-def join_rows(
-    node: StreamJoin,
-    feeds: Sequence[Feed],
-    names: tuple[list[str], list[str]],
-    values: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
-    order: tuple[OrderColumn, ...] = (),
-) -> JoinRows:
-    """Return the rows of a join's sides.
-
-    feeds:  with equal types on each side.
-    names:  the columns of each side that travel.
-    values: further values of each side, Spark SQL by the name under which they travel.
-    order:  by what rows of the right with equal times are ordered first.
-    Raises NotSupportedError for keys that cannot be compared, and what Spark says of keys.
-    """
-    frames = (feeds[node.sides.index(0)].frame, feeds[node.sides.index(1)].frame)
-    kinds = key_types(node.keys, frames)
-    layouts = []
-    for side in range(2):
-        keys = [f"CAST(({sql_of(pair[side])}) AS {kind})" for pair, kind in zip(node.keys, kinds, strict=True)]
-        traveling = [Column(f"v{i}", quoted(name)) for i, name in enumerate(names[side])]
-        traveling += [Column(name, f"({sql})") for name, sql in values[side].items()]
-        time = Column("t", quoted(node.side(side).properties.event_time.column))
-        named = tuple(Column(f"k{i}", sql) for i, sql in enumerate(keys))
-        layouts.append(RowLayout(named, time, order if side else (), tuple(traveling)))
-    return JoinRows(node, frames, names, kinds, (layouts[0], layouts[1]))
-
-
-def needed_columns(node: StreamJoin, side: int) -> list[str]:
-    """Return the columns of a side that come out, but for the event time."""
-    time = node.side(side).properties.event_time.column.lower()
-    return [name for name in node.columns[side] if name != time]
+def side_frames(node: StreamJoin, feeds: Sequence[Feed]) -> tuple[DataFrame, DataFrame]:
+    """Return a frame of each side, whose feeds have equal types."""
+    return feeds[node.sides.index(0)].frame, feeds[node.sides.index(1)].frame
 
 
 def is_nested(kind: DataType) -> bool:

@@ -21,6 +21,7 @@ from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed, last_planned
+from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
@@ -140,6 +141,11 @@ class StandingQuery:
     def id(self) -> str:
         """The identity that its checkpoint gives it, the same after every restart; late rows name it."""
         return str(self._query.id)
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Names and Spark types of the columns of its rows."""
+        return column_types(self._frame)
 
     @property
     def error(self) -> Error | None:

@@ -88,6 +88,8 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.ui.retainedJobs": "200",
         "spark.ui.retainedStages": "200",
         "spark.sql.ansi.enabled": "false",
+        # Telling Java for each call where it stands in a program doubles what planning a query says to Java.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.shuffle.partitions": str(cores),

@@ -1,6 +1,6 @@
 """Spark settings that our stages want, lent to a session while a query is started or run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
@@ -76,8 +76,9 @@ def stage_settings(
 
     unchecked: UNCHECKED_SETTINGS too, whatever is set.
     """
-    given = spark.conf.getAll
-    lent = {key: value for key, value in (STAGE_SETTINGS | dict(more or {})).items() if key not in given}
+    wanted = STAGE_SETTINGS | dict(more or {})
+    given = _given(spark, wanted)
+    lent = {key: value for key, value in wanted.items() if key not in given}
     with lent_settings(spark, lent | UNCHECKED_SETTINGS if unchecked else lent):
         yield
 
@@ -85,8 +86,7 @@ def stage_settings(
 @contextmanager
 def lent_settings(spark: SparkSession, lent: Mapping[str, str]) -> Iterator[None]:
     """Apply settings to a session, and set back what it said before."""
-    given = spark.conf.getAll
-    before = {key: given[key] for key in lent if key in given}
+    before = _given(spark, lent)
     try:
         for key, value in lent.items():
             spark.conf.set(key, value)
@@ -97,6 +97,16 @@ def lent_settings(spark: SparkSession, lent: Mapping[str, str]) -> Iterator[None
                 spark.conf.set(key, before[key])
             else:
                 spark.conf.unset(key)
+
+
+def _given(spark: SparkSession, keys: Iterable[str]) -> dict[str, str]:
+    """Return those of some settings that somebody has set, and what they are."""
+    if not hasattr(spark, "_jsparkSession"):
+        given = spark.conf.getAll
+        return {key: given[key] for key in keys if key in given}
+    # All settings would come one call at a time.
+    known = spark._jsparkSession.sessionState().conf()
+    return {key: setting(spark, key) for key in keys if known.contains(key)}
 
 
 def is_chain(frame: DataFrame) -> bool:

@@ -15,6 +15,7 @@ from pyspark.sql.streaming import DataStreamReader
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
 from cepsql.secrets import secret_values
+from cepsql.spark.column_types import frame_columns
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
 from cepsql.spark.names import ARRIVAL, DELETED, quoted
@@ -100,13 +101,13 @@ def _found_columns(spark: SparkSession, source: Source, options: dict[str, str])
     files = source.format.lower() in _SCHEMA_ACCEPTED
     if is_kafka(source):
         frame = kafka_records(spark, source)
-        return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+        return frame_columns(frame)
     reader = spark.readStream if source.streaming and not files else spark.read
     if source.format.lower() == _TABLE:
         frame = _spark_table(reader, source, options)
     else:
         frame = reader.format(source.format).options(**({"inferSchema": "true"} | options)).load()
-    return tuple(ColumnDefinition(field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+    return frame_columns(frame)
 
 
 def _load(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:

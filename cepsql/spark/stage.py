@@ -115,11 +115,12 @@ def run_stage(
     batches = united.groupBy("bucket").applyInPandasWithState(
         partial(_advance, stage, late), ddl, "state BINARY", "append", GroupStateTimeout.NoTimeout
     )
-    counted = [F.sum(F.col(quoted(name))).alias(name) for name in names]
+    deadline, *held = STANDING
+    totals = dict.fromkeys((*names, *held), "sum") | {"bound": "max", deadline: "min"}
+    # As text each is one call of Java.
+    seen = [F.expr(f"{total}({quoted(name)}) AS {quoted(name)}") for name, total in totals.items()]
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
-    held = [F.sum(F.col(quoted(name))).alias(name) for name in STANDING[1:]]
-    held = [F.min("deadline").alias("deadline"), *held]
-    observed = batches.select("*").observe(observation, *counted, F.max("bound").alias("bound"), *held)
+    observed = batches.select("*").observe(observation, *seen)
     return observed.select("bound", "output")
 
 

@@ -1,29 +1,27 @@
 """A join of two streams within a time as a Spark DataFrame, in a keyed ordered stage."""
 
-import dataclasses
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
-from sqlglot import exp
+from pyspark.sql.types import DateType, TimestampType
 
 from cepsql.analysis.canonical import digest
-from cepsql.analysis.pair_conditions import lower_pair_condition
-from cepsql.analysis.plain_sql import sql_of, without_tables
-from cepsql.analysis.positions import span_of
+from cepsql.analysis.plain_sql import sql_of
+from cepsql.errors import NotSupportedError
 from cepsql.operators.interval_join import IntervalJoin as JoinOperator
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
-from cepsql.operators.pair_rows import RIGHT
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_join
+from cepsql.plan.join_layout import UNTIL, interval_join_layout
 from cepsql.plan.nodes import IntervalJoin
-from cepsql.scalar.tree import Call, Expression, Session
+from cepsql.scalar.tree import Expression, Session
 from cepsql.scalar.types import Type
 from cepsql.scalar.typing import typed
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.conditions import session_for, value_type
-from cepsql.spark.join_rows import alike_sides, join_rows, needed_columns
+from cepsql.spark.join_rows import JoinRows, alike_sides, key_types, side_frames
+from cepsql.spark.rows import column_type, event_time
 from cepsql.spark.stage import Feed, run_stage
 
 
@@ -38,44 +36,37 @@ def join_stream(
     Raises NotSupportedError for keys that cannot be compared and conditions that cannot be computed on their types, and
     what Spark says of keys.
     """
-    feeds, taken = alike_sides(node, feeds), _Taken(node)
-    condition = taken.lowered()
-    names = needed_columns(node, 0), needed_columns(node, 1)
-    rows = join_rows(node, feeds, names, taken.values)
-    found = None if condition is None else _computed(condition, rows.frames, rows.layouts)
-    operator = JoinOperator(*rows.layouts, node.low, node.high, node.kind, rows.columns, found)
-    stage = run_stage(operator, feeds, digest([describe_join(node), rows.kinds]), observation, buckets)
+    feeds = alike_sides(node, feeds)
+    frames = side_frames(node, feeds)
+    kinds = key_types(node.keys, frames)
+    limits = _limit(node, 0, frames[0]), _limit(node, 1, frames[1])
+    layout = interval_join_layout(node, kinds, limits)
+    rows = JoinRows(node, frames, layout)
+    condition = None if layout.condition is None else _computed(layout.condition, frames, layout.layouts)
+    until = UNTIL if limits[0] else None, UNTIL if limits[1] else None
+    operator = JoinOperator(*layout.layouts, node.low, node.high, node.kind, rows.columns, condition, until)
+    stage = run_stage(operator, feeds, digest([describe_join(node), kinds]), observation, buckets)
     return rows.output(stage, single=node.kind in (JoinKind.SEMI, JoinKind.ANTI))
 
 
-@dataclass
-class _Taken:
-    """The values that the conditions of a join need of the rows of either side, as Spark SQL by name."""
+def _limit(node: IntervalJoin, side: int, frame: DataFrame) -> str | None:
+    """Return the SQL of the time up to which rows of the other side meet a row, microseconds; None if the rows say no
+    such time.
 
-    node: IntervalJoin
-    values: tuple[dict[str, str], dict[str, str]] = dataclasses.field(default_factory=lambda: ({}, {}))
-
-    def lowered(self) -> Expression | None:
-        """Return what must hold of a pair, None for nothing."""
-        parts = tuple(lower_pair_condition(part, self._take, span_of(part)) for part in self.node.conditions)
-        return None if not parts else parts[0] if len(parts) == 1 else Call("and", parts)
-
-    def _take(self, prefix: str, expression: exp.Expr) -> PairColumn:
-        side = int(prefix == RIGHT)
-        plain = without_tables(expression)
-        if isinstance(plain, exp.Column):
-            name, time = plain.name.lower(), self.node.side(side).properties.event_time.column.lower()
-            if name == time:
-                return PairColumn(side, "t")
-            traveling = needed_columns(self.node, side)
-            if name in traveling:
-                return PairColumn(side, f"v{traveling.index(name)}")
-        values = self.values[side]
-        sql = sql_of(plain)
-        known = next((name for name, value in values.items() if value == sql), None)
-        name = known or f"c{len(values)}"
-        values[name] = sql
-        return PairColumn(side, name)
+    Raises NotSupportedError for a time of another type than the event times.
+    """
+    said = node.limits[side]
+    if said is None:
+        return None
+    sql, time = sql_of(said.time), column_type(frame, node.side(side).properties.event_time.column)
+    kind = frame.selectExpr(f"({sql}) AS x").schema["x"].dataType
+    if kind != time and not (isinstance(kind, DateType) and isinstance(time, TimestampType)):
+        raise NotSupportedError(
+            f"a join of streams up to {sql}, which is {kind.simpleString().upper()}, is not supported",
+            hint=f"CAST it to {time.simpleString().upper()}",
+        )
+    micros = event_time(frame, f"CAST(({sql}) AS {time.simpleString()})")
+    return f"{micros} - 1" if said.before else micros
 
 
 def _computed(condition: Expression, frames: Sequence[DataFrame], layouts: Sequence[RowLayout]) -> PairCondition:

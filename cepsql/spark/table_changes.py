@@ -24,7 +24,7 @@ from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change, Operator
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.identity import describe_change_operator
-from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts
+from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.join_rows import key_types
@@ -39,8 +39,8 @@ from cepsql.spark.worker import settle
 STATE_VERSION = 1
 """Of what is kept for tables; to be raised when the columns that travel change."""
 
-_AT_ONCE = Column("t", "CAST(0 AS BIGINT)")
-_HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), Column(KIND, CHANGE))
+AT_ONCE = Column("t", "CAST(0 AS BIGINT)")
+HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), Column(KIND, CHANGE))
 _SPOKEN = pa.array([OPERATIONS[change] for change in Change])
 
 
@@ -53,7 +53,7 @@ def upserts(node: Upserts, feed: Feed, observation: str, buckets: Buckets | None
     key_names = {name.lower() for name in source.key}
     given = [column.name for column in node.properties.columns if column.name not in (IDENTITY, CHANGE)]
     plain = [name for name in given if name.lower() not in key_names]
-    time = Column("t", quoted(source.watermark.column)) if source.watermark is not None else _AT_ONCE
+    time = Column("t", quoted(source.watermark.column)) if source.watermark is not None else AT_ONCE
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(name)) for i, name in enumerate(source.key)),
         time,
@@ -63,10 +63,10 @@ def upserts(node: Upserts, feed: Feed, observation: str, buckets: Buckets | None
     operator = UpsertsOperator(layout, source.watermark is not None)
     rows = frame.selectExpr(*layout_columns(frame, layout))
     fields = [field for field in rows.schema.fields if field.name[0] in "kv"]
-    found = _stage(node, operator, [feed], observation, buckets, fields)
+    found = change_stage(node, operator, [feed], observation, buckets, fields)
     places = {name.lower(): f"k{i}" for i, name in enumerate(source.key)}
     places |= {name.lower(): f"v{i}" for i, name in enumerate(plain)}
-    return found.selectExpr(*(f"{places[name.lower()]} AS {quoted(name)}" for name in given), *_hidden())
+    return found.selectExpr(*(f"{places[name.lower()]} AS {quoted(name)}" for name in given), *hidden_columns())
 
 
 def with_keys_known(node: Upserts, frame: DataFrame) -> DataFrame:
@@ -88,7 +88,7 @@ def retracting_groups(
     places = {name: f"v{i}" for i, name in enumerate(read)}
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(key.name)) for i, key in enumerate(node.keys)),
-        _AT_ONCE,
+        AT_ONCE,
         values=(*(Column(places[name], quoted(name)) for name in read), Column(KIND, CHANGE)),
     )
     calls = [GroupCall(c.name, call.function, places[call.column], call.distinct) for c, call in node.calls]
@@ -97,12 +97,12 @@ def retracting_groups(
         StructField(call.name, running_type(RunningCall(call.name, call.function, call.column), rows)) for call in calls
     ]
     types = plain_schema(arrow_schema(StructType(given))).types
-    retracting = any(below.properties.ordered for below in node.inputs)
+    retracting = any(map(takes_rows_away, node.inputs))
     operator = GroupsOperator(layout, tuple(calls), tuple(types), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
-    found = _stage(node, operator, feeds, observation, buckets, [*keys, *given], retracting)
+    found = change_stage(node, operator, feeds, observation, buckets, [*keys, *given], retracting)
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
-    return found.selectExpr(*named, *(quoted(call.name) for call in calls), *_hidden())
+    return found.selectExpr(*named, *(quoted(call.name) for call in calls), *hidden_columns())
 
 
 def table_join(node: TableJoin, feeds: Sequence[Feed], observation: str, buckets: Buckets | None) -> DataFrame:
@@ -113,7 +113,7 @@ def table_join(node: TableJoin, feeds: Sequence[Feed], observation: str, buckets
     for side, frame in enumerate(frames):
         keys = tuple(Column(f"k{i}", f"CAST(({node.key_sql(i, side)}) AS {kind})") for i, kind in enumerate(kinds))
         values = tuple(Column(f"v{i}", quoted(name)) for i, name in enumerate(node.columns[side]))
-        layouts.append(RowLayout(keys, _AT_ONCE, values=(*values, *_HIDDEN)))
+        layouts.append(RowLayout(keys, AT_ONCE, values=(*values, *HIDDEN)))
         typed = frame.selectExpr(*(f"{column.sql} AS {column.name}" for column in values)).schema if values else None
         own = list(typed.fields) if typed is not None else []
         schemas.append(plain_schema(arrow_schema(StructType(own))))
@@ -123,13 +123,13 @@ def table_join(node: TableJoin, feeds: Sequence[Feed], observation: str, buckets
             else [StructField((LEFT, RIGHT)[side] + field.name, field.dataType) for field in own]
         )
     operator = JoinOperator(layouts[0], layouts[1], node.kind, (schemas[0], schemas[1]))
-    found = _stage(node, operator, feeds, observation, buckets, fields, kinds)
+    found = change_stage(node, operator, feeds, observation, buckets, fields, kinds)
     named = [
         f"{prefix}v{i} AS {quoted(prefix + name)}"
         for prefix, names in zip((LEFT,) if node.single else (LEFT, RIGHT), node.columns, strict=False)
         for i, name in enumerate(names)
     ]
-    return found.selectExpr(*named, *_hidden())
+    return found.selectExpr(*named, *hidden_columns())
 
 
 def labelled_changes(frame: DataFrame) -> DataFrame:
@@ -150,7 +150,7 @@ def _order(frame: DataFrame, gone: str, columns: Sequence[str]) -> tuple[OrderCo
     return tuple(OrderColumn(f"o{i}", sql, descending) for i, (sql, descending) in enumerate(said))
 
 
-def _stage(
+def change_stage(
     node: ChangeOperator,
     operator: Operator,
     feeds: Sequence[Feed],
@@ -167,7 +167,8 @@ def _stage(
     return stage_rows(stage, StructType([*plain, *hidden]))
 
 
-def _hidden() -> list[str]:
+def hidden_columns() -> list[str]:
+    """Return the SQL of IDENTITY and CHANGE over what `change_stage` gives."""
     return [f"{change_rows.IDENTITY} AS {IDENTITY}", f"{STAGE_CHANGE} AS {CHANGE}"]
 
 

@@ -878,20 +878,22 @@ SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY sy
 == rewritten ==
 __groups_2 reads
   SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
-SELECT __groups_2.sym AS sym, __groups_2.__a0 AS n, __groups_2.op FROM __groups_2 WHERE __groups_2.__a0 > 1
+SELECT __passed.__0 AS `sym`, __passed.__1 AS `n`, __passed.op FROM __passed
 == logical ==
 Query  stream  sym string, n bigint, op string
-  Sql  SELECT __groups_2.sym AS sym, __groups_2.__a0 AS n, __groups_2.op FROM __groups_2 WHERE __groups_2.__a0 > 1
-    WindowAggregate __groups_2
-      windows: 1 minute, every 1 minute; group by: sym
-      __a0: COUNT(*)
-      watermark: ts - 10 seconds
-      state: rows of windows until 1 hour after they are over
-      emit: groups whenever they change, with what each row does in op
-      event time: none, groups come out at times of their own
-      scan: Spark's: amount of type DECIMAL(10, 2)
-      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
-        Stream ticks  json  watermark ts - 10 seconds
+  Sql  SELECT __passed.__0 AS `sym`, __passed.__1 AS `n`, __passed.op FROM __passed
+    Changes  with what each does in op
+      Sql  SELECT __groups_2.sym AS __0, __groups_2.__a0 AS __1, TO_JSON(STRUCT(`__groups_2`.`sym`, `__groups_2`.`window_start`, `__groups_2`.`window_end`)) AS __identity, CAST(CASE __groups_2.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_2 WHERE __groups_2.__a0 > 1
+        WindowAggregate __groups_2
+          windows: 1 minute, every 1 minute; group by: sym
+          __a0: COUNT(*)
+          watermark: ts - 10 seconds
+          state: rows of windows until 1 hour after they are over
+          emit: groups whenever they change, with what each row does in op
+          event time: none, groups come out at times of their own
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
 ====
@@ -933,20 +935,22 @@ SELECT sym, COUNT(*), AVG(price) AS p FROM ticks WHERE qty > 1 GROUP BY sym HAVI
 == rewritten ==
 __groups_1 reads
   SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
-SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `count(1)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
+SELECT __passed.__0 AS `sym`, __passed.__1 AS `count(1)`, __passed.__2 AS `p`, __passed.op FROM __passed
 == logical ==
 Query  stream  sym string, count(1) bigint, p double, op string
-  Sql  SELECT __groups_1.sym AS sym, __groups_1.__a0 AS `count(1)`, __groups_1.__a1 AS p, __groups_1.op FROM __groups_1 WHERE __groups_1.__a2 > 3
-    ChangingGroups __groups_1
-      group by: sym
-      __a0: COUNT(*)
-      __a1: AVG(ticks.price)
-      __a2: MAX(ticks.qty)
-      state: for every key what each aggregate needs to go on, for ever
-      emit: groups whenever they change, with what each row does in op
-      scan: Spark's: amount of type DECIMAL(10, 2)
-      Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
-        Stream ticks  json  watermark ts - 10 seconds
+  Sql  SELECT __passed.__0 AS `sym`, __passed.__1 AS `count(1)`, __passed.__2 AS `p`, __passed.op FROM __passed
+    Changes  with what each does in op
+      Sql  SELECT __groups_1.sym AS __0, __groups_1.__a0 AS __1, __groups_1.__a1 AS __2, TO_JSON(STRUCT(`__groups_1`.`sym`)) AS __identity, CAST(CASE __groups_1.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_1 WHERE __groups_1.__a2 > 3
+        ChangingGroups __groups_1
+          group by: sym
+          __a0: COUNT(*)
+          __a1: AVG(ticks.price)
+          __a2: MAX(ticks.qty)
+          state: for every key what each aggregate needs to go on, for ever
+          emit: groups whenever they change, with what each row does in op
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
+            Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
 ====
@@ -1152,5 +1156,187 @@ Query  stream  id bigint
       scan: Arrow (csv)
       Sql  SELECT _0.id AS id, _0.at AS at, _0.`odd name` AS `odd name`, `_0`.`odd name` AS __c3, `_0`.`größe` AS `größe` FROM (SELECT orders.id AS id, orders.at AS at, orders.total AS `odd name`, orders.customer AS `größe` FROM orders AS orders) AS _0
         Stream orders  csv  watermark at - 0 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT * FROM (SELECT sym, price, qty + 1 AS more, ROW_NUMBER() OVER (PARTITION BY sym ORDER BY price DESC, ts) AS rn FROM ticks WHERE qty > 2) WHERE rn <= 10 EMIT CHANGES
+----
+== rewritten ==
+__ranked_1 reads
+  SELECT ticks.sym AS sym, ticks.price AS price, ticks.ts AS ts, ticks.qty AS qty, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`ts`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`ts`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks WHERE ticks.qty > 2
+SELECT __result.__0 AS `sym`, __result.__1 AS `price`, __result.__2 AS `more`, __result.__3 AS `rn`, __result.op FROM __result
+== logical ==
+Query  stream  sym string, price double, more int, rn int, op string
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `price`, __result.__2 AS `more`, __result.__3 AS `rn`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT _0.sym AS __0, _0.price AS __1, _0.more AS __2, _0.rn AS __3, _0.__identity, _0.__change FROM __rows_3 AS _0
+        Sql  SELECT __ranked_1.sym AS sym, __ranked_1.price AS price, __ranked_1.qty + 1 AS more, __ranked_1.__rank AS rn, __ranked_1.__identity, __ranked_1.__change FROM __ranked_1 AS __ranked_1
+          Ranks  ROW_NUMBER <= 10
+            partition by: sym
+            order by: price DESC, ts
+            state: of every key the rows with the ranks up to 10
+            scan: Spark's: tables that change are read by it
+            Sql  SELECT ticks.sym AS sym, ticks.price AS price, ticks.ts AS ts, ticks.qty AS qty, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`ts`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`ts`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks WHERE ticks.qty > 2
+              Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT sym, price FROM (SELECT * FROM (SELECT *, RANK() OVER w AS r FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY price)) WHERE qty > 1) AS t WHERE 3 > t.r AND t.r <> 2 EMIT CHANGES
+----
+== rewritten ==
+__ranked_1 reads
+  SELECT ticks.sym AS sym, ticks.price AS price, ticks.qty AS qty, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+SELECT __result.__0 AS `sym`, __result.__1 AS `price`, __result.op FROM __result
+== logical ==
+Query  stream  sym string, price double, op string
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `price`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT t.sym AS __0, t.price AS __1, t.__identity, t.__change FROM __rows_4 AS t
+        Sql  SELECT _0.sym AS sym, _0.price AS price, _0.__identity, _0.__change FROM __rows_3 AS _0 WHERE _0.qty > 1
+          Sql  SELECT __ranked_1.sym AS sym, __ranked_1.price AS price, __ranked_1.qty AS qty, __ranked_1.__identity, __ranked_1.__change FROM __ranked_1 AS __ranked_1 WHERE __ranked_1.__rank <> 2
+            Ranks  RANK <= 2
+              partition by: sym
+              order by: price
+              state: of every key the rows with the ranks up to 2
+              scan: Spark's: tables that change are read by it
+              Sql  SELECT ticks.sym AS sym, ticks.price AS price, ticks.qty AS qty, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+                Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT customer, id FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY customer ORDER BY at DESC) = 1 EMIT CHANGES
+----
+== rewritten ==
+__ranked_1 reads
+  SELECT orders.customer AS customer, orders.at AS at, orders.id AS id, orders.__identity, orders.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, `orders`.`at`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`, `orders`.`at`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+SELECT __result.__0 AS `customer`, __result.__1 AS `id`, __result.op FROM __result
+== logical ==
+Query  stream  customer string, id bigint, op string
+  Sql  SELECT __result.__0 AS `customer`, __result.__1 AS `id`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __ranked_1.customer AS __0, __ranked_1.id AS __1, __ranked_1.__identity, __ranked_1.__change FROM __ranked_1 AS __ranked_1
+        Ranks  ROW_NUMBER <= 1
+          partition by: customer
+          order by: at DESC
+          state: of every key the rows with the ranks up to 1
+          scan: Spark's: tables that change are read by it
+          Sql  SELECT orders.customer AS customer, orders.at AS at, orders.id AS id, orders.__identity, orders.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, `orders`.`at`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`, `orders`.`at`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+            Stream orders  csv  watermark at - 0 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT customer, id, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY at) AS n FROM orders EMIT CHANGES
+----
+== rewritten ==
+__over_1 reads
+  SELECT orders.customer AS customer, orders.at AS at, orders.id AS id FROM orders AS orders
+SELECT __over_1.customer AS customer, __over_1.id AS id, __over_1.__w0 AS n, '+I' AS op FROM __over_1
+== logical ==
+Query  stream  customer string, id bigint, n int, op string
+  Sql  SELECT __over_1.customer AS customer, __over_1.id AS id, __over_1.__w0 AS n, '+I' AS op FROM __over_1
+    Over __over_1
+      __w0: ROW_NUMBER() OVER (PARTITION BY customer ORDER BY at)
+      watermark: at - 0 seconds
+      state: rows not yet released by the watermark; for every key how many rows it had, and what each function needs to go on
+      event time: at, given out as soon as the watermark reaches it
+      scan: Arrow (csv)
+      Sql  SELECT orders.customer AS customer, orders.at AS at, orders.id AS id FROM orders AS orders
+        Stream orders  csv  watermark at - 0 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT currency, rate, DENSE_RANK() OVER (ORDER BY rate DESC NULLS FIRST) AS r FROM rates QUALIFY r BETWEEN 1 AND 3 EMIT CHANGES
+----
+== rewritten ==
+__rows_2 reads
+  SELECT * FROM rates
+__ranked_1 reads
+  SELECT rates.rate AS rate, rates.currency AS currency, rates.__identity, rates.__change FROM __rows_2 AS rates
+SELECT __result.__0 AS `currency`, __result.__1 AS `rate`, __result.__2 AS `r`, __result.op FROM __result
+== logical ==
+Query  stream  currency string, rate double, r int, op string
+  Sql  SELECT __result.__0 AS `currency`, __result.__1 AS `rate`, __result.__2 AS `r`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __ranked_1.currency AS __0, __ranked_1.rate AS __1, __ranked_1.__rank AS __2, __ranked_1.__identity, __ranked_1.__change FROM __ranked_1 AS __ranked_1
+        Ranks  DENSE_RANK <= 3
+          partition by: nothing (one partition)
+          order by: rate DESC NULLS FIRST
+          state: all rows
+          Sql  SELECT rates.rate AS rate, rates.currency AS currency, rates.__identity, rates.__change FROM __rows_2 AS rates
+            Table rates
+              primary key: currency
+              delete when: op = 'd'
+              the last change of a key counts: by since, then the order in which they come
+              state: the row of every key; deletions until the watermark has passed them
+              scan: Spark's: tables that change are read by it
+              Stream rates  csv  watermark since - 1 minute
+== pattern ==
+the query has no row pattern
+====
+SELECT DISTINCT customer FROM (SELECT customer, SUM(total) AS spent FROM orders GROUP BY customer) QUALIFY ROW_NUMBER() OVER (ORDER BY spent) IN (1, 3) EMIT CHANGES
+----
+== rewritten ==
+__groups_3 reads
+  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+__ranked_1 reads
+  SELECT _0.spent AS spent, _0.customer AS customer, _0.__identity, _0.__change FROM __rows_4 AS _0
+__groups_5 reads
+  SELECT __ranked_1.customer AS customer, __ranked_1.__identity, __ranked_1.__change FROM __ranked_1 AS __ranked_1 WHERE __ranked_1.__rank IN (1, 3)
+SELECT __result.__0 AS `customer`, __result.op FROM __result
+== logical ==
+Query  stream  customer string, op string
+  Sql  SELECT __result.__0 AS `customer`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __groups_5.customer AS __0, __groups_5.__identity, __groups_5.__change FROM __groups_5 AS __groups_5
+        Groups of a table
+          group by: customer
+          state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+          Sql  SELECT __ranked_1.customer AS customer, __ranked_1.__identity, __ranked_1.__change FROM __ranked_1 AS __ranked_1 WHERE __ranked_1.__rank IN (1, 3)
+            Ranks  ROW_NUMBER <= 3
+              partition by: nothing (one partition)
+              order by: spent
+              state: all rows
+              Sql  SELECT _0.spent AS spent, _0.customer AS customer, _0.__identity, _0.__change FROM __rows_4 AS _0
+                Sql  SELECT __groups_3.customer AS customer, __groups_3.__a0 AS spent, __groups_3.__identity, __groups_3.__change FROM __groups_3 AS __groups_3
+                  Groups of a table
+                    group by: customer
+                    __a0: SUM(orders.total)
+                    state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+                    scan: Spark's: tables that change are read by it
+                    Sql  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+                      Stream orders  csv  watermark at - 0 seconds
+== pattern ==
+the query has no row pattern
+====
+SELECT a.id, b.sym FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY total) AS n FROM orders) AS a LEFT JOIN (SELECT *, ROW_NUMBER() OVER (PARTITION BY sym ORDER BY price) AS n FROM ticks) AS b ON b.sym = a.customer WHERE a.n = 1 EMIT CHANGES
+----
+== rewritten ==
+__ranked_2 reads
+  SELECT orders.customer AS customer, orders.total AS total, orders.id AS id, orders.__identity, orders.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+__join_1 reads
+  SELECT `a`.`id`, `a`.`customer`, a.__identity, a.__change FROM __rows_4 AS a
+__join_1 reads
+  SELECT `b`.`sym`, b.__identity, b.__change FROM (SELECT ticks.sym AS sym, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks) AS b
+SELECT __result.__0 AS `id`, __result.__1 AS `sym`, __result.op FROM __result
+== logical ==
+Query  stream  id bigint, sym string, op string
+  Sql  SELECT __result.__0 AS `id`, __result.__1 AS `sym`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __join_1.`l_id` AS __0, __join_1.`r_sym` AS __1, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
+        Join of tables  LEFT
+          on: customer = sym
+          state: the rows of both tables
+          scan: Spark's: tables that change are read by it
+          Sql  SELECT `a`.`id`, `a`.`customer`, a.__identity, a.__change FROM __rows_4 AS a
+            Sql  SELECT __ranked_2.id AS id, __ranked_2.customer AS customer, __ranked_2.__identity, __ranked_2.__change FROM __ranked_2 AS __ranked_2
+              Ranks  ROW_NUMBER <= 1
+                partition by: customer
+                order by: total
+                state: of every key the rows with the ranks up to 1
+                scan: Spark's: tables that change are read by it
+                Sql  SELECT orders.customer AS customer, orders.total AS total, orders.id AS id, orders.__identity, orders.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
+                  Stream orders  csv  watermark at - 0 seconds
+          Sql  SELECT `b`.`sym`, b.__identity, b.__change FROM (SELECT ticks.sym AS sym, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks) AS b
+            Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern

@@ -53,6 +53,10 @@ class FakeStanding:
             self.stopped.wait()
 
     @property
+    def columns(self):
+        return self._query.columns
+
+    @property
     def error(self):
         return self._query.failure
 

@@ -2,25 +2,22 @@
 
 from collections import Counter, defaultdict
 from decimal import Decimal
-from itertools import groupby
 
 import pyarrow as pa
 import pytest
 from chance import examples
+from change_streams import Running, applied, canonical, changes, table_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.errors import OperationalError
 from cepsql.operators.change_rows import IDENTITY, KIND
-from cepsql.operators.changing_groups import EVER
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.retracting_groups import GroupCall, RetractingGroups
 from cepsql.operators.table_join import TableJoin
 from cepsql.operators.upserts import GONE, Upserts
 from cepsql.ordered.operator import Change
-from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, Column, OrderColumn, RowLayout
-from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
 
 ROW = pa.schema(
@@ -31,47 +28,8 @@ UPSERTS = RowLayout(
     (Column("k0", "k"),), Column("t", "ts"), (OrderColumn("o0", "place"),),
     (Column("v0", "a"), Column("v1", "x"), Column(GONE, "gone")),
 )  # fmt: skip
-GONE_KINDS = (Change.DELETE, Change.UPDATE_BEFORE)
 NUMBERS = st.sampled_from([None, 0, 1, 2, -(2**62)])
 FLOATS = st.sampled_from([None, -0.0, 0.0, 1.5, 1e300, float("nan")])
-
-
-class Running:
-    """A stage of one bucket that is fed rows by input, and writes its state between micro-batches."""
-
-    def __init__(self, operator, *schemas, delay=0):
-        inputs = tuple(Input(delay, side) for side in range(len(operator.sides)))
-        self.stage, self.schemas, self.state = Stage(operator, inputs, "", EVER), schemas, None
-        self.counts = Counter()
-
-    def take(self, *sides):
-        packets = []
-        for number, (rows, schema) in enumerate(zip(sides, self.schemas, strict=True)):
-            routed = schema.append(pa.field("bucket", pa.int32()))
-            batch = pa.RecordBatch.from_pylist([row | {"bucket": 0} for row in rows], schema=routed)
-            packed = pack(iter([batch]), 1, number)
-            packets += [row["packet"] for made in packed for row in made.to_pylist()]
-        advanced = advance(self.stage, self.state, packets)
-        self.state = advanced.state
-        self.counts.update(advanced.counts.counters)
-        rows = advanced.output.to_pylist()
-        kinds = [] if advanced.changes is None else advanced.changes.to_pylist()
-        return [(Change(kind), row) for kind, row in zip(kinds, rows, strict=True)]
-
-
-def applied(table: Counter, changes, names) -> None:
-    """Apply changes to the rows of a table; those of an identity stand together, what was before what is."""
-    for _, group in groupby(changes, lambda change: change[1][IDENTITY]):
-        kinds = [kind for kind, _ in group]
-        assert kinds == sorted(kinds, key=lambda kind: kind not in GONE_KINDS)
-        removed = sum(kind in GONE_KINDS for kind in kinds)
-        updates = min(removed, len(kinds) - removed)
-        assert kinds.count(Change.UPDATE_BEFORE) == kinds.count(Change.UPDATE_AFTER) == updates
-    for kind, row in changes:
-        table[tuple(repr(canonical(row[name])) for name in names)] += -1 if kind in GONE_KINDS else 1
-    assert all(number >= 0 for number in table.values())
-    for values in [values for values, number in table.items() if not number]:
-        del table[values]
 
 
 @st.composite
@@ -96,10 +54,6 @@ def contents(rows) -> dict:
     for row in sorted(rows, key=lambda row: (row["t"], row["o0"])):
         table[row["k0"]] = row
     return {key: row for key, row in table.items() if not row[GONE]}
-
-
-def table_of(rows, names) -> Counter:
-    return Counter(tuple(repr(canonical(row[name])) for name in names) for row in rows)
 
 
 @settings(max_examples=examples(50))
@@ -162,32 +116,6 @@ TYPES = (
     pa.int64(), pa.int64(), pa.decimal128(20, 2), pa.decimal128(14, 6), pa.int64(), pa.float64(), pa.float64(),
     pa.decimal128(20, 2),
 )  # fmt: skip
-
-
-@st.composite
-def changes(draw, fields):
-    """Draw micro-batches of changes: rows that are added, and rows that were added before and are taken away."""
-    there: list[dict] = []
-    batches = []
-    for _ in range(draw(st.integers(1, 6))):
-        batch = []
-        for _ in range(draw(st.integers(0, 5))):
-            if there and draw(st.booleans()):
-                row = there.pop(draw(st.integers(0, len(there) - 1)))
-                batch.append(row | {KIND: draw(st.sampled_from([Change.DELETE, Change.UPDATE_BEFORE]))})
-            else:
-                row = {name: draw(values) for name, values in fields.items()}
-                there.append(row)
-                batch.append(row | {KIND: draw(st.sampled_from([Change.INSERT, Change.UPDATE_AFTER]))})
-        batches.append((draw(st.permutations(batch)), list(there)))
-    return batches
-
-
-def canonical(value):
-    """Return a value as it is compared: one NaN, one zero."""
-    if isinstance(value, float):
-        return "nan" if value != value else value + 0.0
-    return value
 
 
 def group_values(rows) -> tuple:

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from late_rows import on_time
 
-from cepsql.operators.interval_join import IntervalJoin, JoinKind
+from cepsql.operators.interval_join import UNBOUNDED, IntervalJoin, JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
@@ -25,8 +26,17 @@ LEFT = RowLayout(KEYS, Column("t", ""), (), (Column("v0", ""),))
 RIGHT = RowLayout(KEYS, Column("t", ""), (), (Column("v0", ""), Column("v1", "")), ("p",))
 KEY_FIELDS = [("k0", pa.float64()), ("k1", pa.string()), ("t", pa.int64())]
 SCHEMAS = (
-    pa.schema([*KEY_FIELDS, ("v0", pa.int64()), ("bucket", pa.int32())]),
-    pa.schema([*KEY_FIELDS, ("v0", pa.string()), ("v1", pa.bool_()), ("m", pa.int64()), ("bucket", pa.int32())]),
+    pa.schema([*KEY_FIELDS, ("v0", pa.int64()), ("u", pa.int64()), ("bucket", pa.int32())]),
+    pa.schema(
+        [
+            *KEY_FIELDS,
+            ("v0", pa.string()),
+            ("v1", pa.bool_()),
+            ("u", pa.int64()),
+            ("m", pa.int64()),
+            ("bucket", pa.int32()),
+        ]
+    ),
 )
 COLUMNS = (
     pa.schema([("t", pa.int64()), ("v0", pa.int64())]),
@@ -46,9 +56,11 @@ def batches(draw):
         for side in range(2):
             rows = []
             for _ in range(draw(st.integers(0, 5))):
+                until = draw(st.one_of(st.none(), st.integers(4 * n - 4, 4 * n + 12)))
                 key = draw(st.sampled_from([1.0, 1.0, 1.0, 2.0, 0.0, -0.0, math.nan, None]))
                 row = {"k0": key, "k1": draw(st.sampled_from(["x", "x", "x", None])), "bucket": PLACES[key]}
                 row |= {"t": draw(st.integers(4 * n - 4, 4 * n + 5)), "v0": number if side == 0 else str(number)}
+                row["u"] = until
                 rows.append(row if side == 0 else row | {"v1": True, "m": number})
                 number += 1
             sides.append(rows)
@@ -117,14 +129,7 @@ def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
         for b in right
         if meet(a, b) and low <= b["t"] - a["t"] <= high and asked(text, a, b)
     ]
-    ones, others = {one for one, _ in pairs}, {other for _, other in pairs}
-    expected = pairs if kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL) else []
-    if kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI):
-        expected = expected + [(a["v0"], None) for a in left if a["v0"] not in ones]
-    if kind == JoinKind.FULL:
-        expected = expected + [(None, b["v0"]) for b in right if b["v0"] not in others]
-    if kind == JoinKind.SEMI:
-        expected = [(one, None) for one in ones]
+    expected = joined(pairs, left, right, kind)
     found, before = [], BEGINNING
     for output, bound, states in run(stage, given):
         for row in output:
@@ -141,6 +146,63 @@ def test_a_nested_loop_gives_the_same(given, limits, delays, kind, text):
                     assert min(kept.held[side]["t"].to_pylist()) + reach > bound
                     assert not kept.held[side]["k1"].null_count
     assert Counter(found) == Counter(expected)
+
+
+LIMITED = tuple(replace(layout, values=(*layout.values, Column("u", ""))) for layout in (LEFT, RIGHT))
+LIMITED_COLUMNS = (
+    COLUMNS[0].append(pa.field("u", pa.int64())),
+    COLUMNS[1].insert(3, pa.field("u", pa.int64())),
+)
+OWN = st.sampled_from([(True, False), (False, True), (True, True)])
+
+
+@settings(max_examples=examples(250))
+@given(batches(), RANGES, OWN, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from(JoinKind), CONDITIONS)
+def test_rows_say_themselves_how_long_they_can_be_met(given, bounds, own, delays, kind, text):
+    low, high = -UNBOUNDED if own[1] else bounds[0], UNBOUNDED if own[0] else bounds[1]
+    limits = tuple("u" if said else None for said in own)
+    found_condition = None if text is None else condition(text)
+    join = IntervalJoin(*LIMITED, low, high, kind, LIMITED_COLUMNS, found_condition, limits)
+    stage = Stage(join, (Input(delays[0], 0), Input(delays[1], 1)), "")
+    left, right = on_time(given, delays)
+
+    def within(row: dict, other: dict, side: int) -> bool:
+        return not own[side] or (row["u"] is not None and other["t"] <= row["u"])
+
+    pairs = [
+        (a, b)
+        for a in left
+        for b in right
+        if meet(a, b) and low <= b["t"] - a["t"] <= high and within(a, b, 0) and within(b, a, 1) and asked(text, a, b)
+    ]
+    expected = joined([(a["v0"], b["v0"]) for a, b in pairs], left, right, kind)
+    found, before = [], BEGINNING
+    for output, bound, states in run(stage, given):
+        for row in output:
+            times = [row["l_t"], row.get("r_t")]
+            holds = zip((*times, row["t"]), (*join.holds, join.hold), strict=True)
+            assert all(time is None or hold is None or time > before - hold for time, hold in holds)
+        found += [(row["l_v0"], row.get("r_v0")) for row in output]
+        before = bound
+        for state in states.values():
+            for side, held in enumerate(decode(state, join, "").kept.held):
+                if held is not None and own[side]:
+                    # No row is kept that nobody can meet any more.
+                    assert min(held["u"].to_pylist()) > bound
+    assert Counter(found) == Counter(expected)
+
+
+def joined(pairs, left, right, kind) -> list[tuple]:
+    """Return what a join gives of these pairs, by a plain loop."""
+    ones, others = {one for one, _ in pairs}, {other for _, other in pairs}
+    if kind == JoinKind.SEMI:
+        return [(one, None) for one in ones]
+    expected = [] if kind == JoinKind.ANTI else pairs
+    if kind != JoinKind.INNER:
+        expected = expected + [(a["v0"], None) for a in left if a["v0"] not in ones]
+    if kind == JoinKind.FULL:
+        expected = expected + [(None, b["v0"]) for b in right if b["v0"] not in others]
+    return expected
 
 
 def test_columns_of_both_sides():

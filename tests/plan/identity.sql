@@ -176,3 +176,17 @@ select Currency, Rate from rates emit changes
 ----
 the same query
 the same match ids
+====
+SELECT sym, price FROM ticks QUALIFY ROW_NUMBER() OVER (PARTITION BY sym ORDER BY price DESC) <= 3 EMIT CHANGES
+~~~~
+select Sym, Price from ticks qualify 3 >= row_number() over (partition by Sym order by price desc nulls last) emit changes
+----
+the same query
+the same match ids
+====
+SELECT sym, price FROM ticks QUALIFY ROW_NUMBER() OVER (PARTITION BY sym ORDER BY price DESC) <= 3 EMIT CHANGES
+~~~~
+SELECT sym, price FROM ticks QUALIFY RANK() OVER (PARTITION BY sym ORDER BY price) <= 4 EMIT CHANGES
+----
+query.inputs.__result.inputs.__ranked_1.limit was 3 and is 4; query.inputs.__result.inputs.__ranked_1.order by[0] was price DESC and is price; query.inputs.__result.inputs.__ranked_1.ranks was ROW_NUMBER and is RANK
+the same match ids

@@ -8,13 +8,13 @@ Query  stream  sym string, price double
       watermark: r_at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 1 minute and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: a stream is joined with what another operator gives
       Join __join_2  left.(sym) = right.(customer)
         times: right.at - left.ts from 0 seconds to 1 hour
         watermark: ts - 10 seconds, at - 0 seconds
         state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
         event time of pairs: r_at, given out as soon as the watermark reaches it
-        scan: Spark's: the streams are joined
+        scan: Spark's: amount of type DECIMAL(10, 2)
         Stream ticks  json  watermark ts - 10 seconds
         Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
@@ -29,7 +29,7 @@ Query  stream  sym string, price double
       watermark: ts - 10 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 1 minute and of the right for 0 seconds after their time
       event time of pairs: later, given out at most 1 minute after the watermark has reached it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT * FROM ticks AS a WHERE a.active
         Stream ticks  json  watermark ts - 10 seconds
       Sql  SELECT * FROM ticks AS b WHERE b.qty > 4
@@ -44,7 +44,7 @@ Query  stream  sym string, id bigint, name string
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream orders  csv  watermark at - 0 seconds
     Table companies  csv
@@ -58,7 +58,7 @@ Query  stream  sym string
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream orders  csv  watermark at - 0 seconds
     Table companies  csv
@@ -72,7 +72,7 @@ Query  stream  sym string
       watermark: a__ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: the input is more than columns of one stream and a WHERE
       Sql  SELECT * FROM (SELECT a.sym AS `a__sym`, c.name AS `c__name`, a.ts AS `a__ts` FROM ticks AS a JOIN companies AS c ON c.sym = a.sym) AS __a_c
         Stream ticks  json  watermark ts - 10 seconds
         Table companies  csv
@@ -87,13 +87,13 @@ Query  stream  sym string
       watermark: l_ts - 1 hour, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: a stream is joined with what another operator gives
       AntiJoin __join_2  left.(sym) = right.(customer)
         times: right.at - left.ts from 0 seconds to 1 hour
         watermark: ts - 10 seconds, at - 0 seconds
         state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
         event time of pairs: l_ts, given out at most 1 hour after the watermark has reached it
-        scan: Spark's: the streams are joined
+        scan: Spark's: amount of type DECIMAL(10, 2)
         Stream ticks  json  watermark ts - 10 seconds
         Stream orders  csv  watermark at - 0 seconds
       Stream orders  csv  watermark at - 0 seconds
@@ -115,7 +115,7 @@ Query  stream  start timestamp, count(1) bigint
           watermark: ts - 10 seconds, at - 0 seconds
           state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
           event time of pairs: r_at, given out as soon as the watermark reaches it
-          scan: Spark's: the streams are joined
+          scan: Spark's: amount of type DECIMAL(10, 2)
           Stream ticks  json  watermark ts - 10 seconds
           Stream orders  csv  watermark at - 0 seconds
 ====
@@ -129,7 +129,7 @@ Query  stream  sym string
       watermark: at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 2 days after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
 ====
@@ -175,7 +175,7 @@ Query  stream  sym string, rate double
       watermark: ts - 10 seconds, since - 1 minute
       state: rows not yet released by the watermark; one row of the right for each key
       event time: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Sql  SELECT * FROM ticks AS t WHERE t.active
         Stream ticks  json  watermark ts - 10 seconds
       Stream rates  csv  watermark since - 1 minute
@@ -190,7 +190,7 @@ Query  stream  sym string, rate double
       watermark: ts - 10 seconds, since - 1 minute
       state: rows not yet released by the watermark; one row of the right for each key
       event time: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream rates  csv  watermark since - 1 minute
 ====
@@ -203,7 +203,7 @@ Query  stream  sym string, id bigint
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left that wait for a later one
       event time: later, given out as soon as the watermark reaches it
-      scan: Spark's: the streams are joined
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Stream ticks  json  watermark ts - 10 seconds
       Stream orders  csv  watermark at - 0 seconds
 ====
@@ -219,3 +219,79 @@ SELECT t.sym, p.price FROM trades t ASOF JOIN trades p MATCH_CONDITION (t.ts < p
 Query  bounded  sym string, price double
   Sql  SELECT t.sym AS sym, p.price AS price FROM trades AS t JOIN (SELECT *, LAG(p.ts) OVER (PARTITION BY p.sym ORDER BY p.ts, `p`.`sym`, `p`.`price`, `p`.`qty`, `p`.`amount`, `p`.`day`, `p`.`active`) AS __edge FROM trades AS p WHERE NOT p.ts IS NULL) AS p ON t.sym = p.sym AND t.ts < p.ts AND (p.__edge <= t.ts OR p.__edge IS NULL)
     Table trades  parquet
+====
+SELECT o.id, t.price FROM (SELECT id, customer, at, at + make_interval(0, 0, 0, 0, 0, CAST(total AS INT)) AS expires FROM orders) AS o JOIN ticks AS t ON t.sym = o.customer AND t.ts BETWEEN o.at AND o.expires
+----
+Query  stream  id bigint, price double
+  Sql  SELECT __join_2.`l_id` AS id, __join_2.`r_price` AS price FROM __join_2
+    Join __join_2  left.(customer) = right.(sym)
+      times: right.ts - left.at from 0 seconds, right.ts <= left.(expires)
+      watermark: at - 0 seconds, ts - 10 seconds
+      state: rows not yet released by the watermark; rows of the left until expires and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Sql  SELECT * FROM (SELECT orders.id AS id, orders.customer AS customer, orders.at AS at, orders.at + MAKE_INTERVAL(0, 0, 0, 0, 0, CAST(orders.total AS INT)) AS expires FROM orders AS orders) AS o
+        Stream orders  csv  watermark at - 0 seconds
+      Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT o.id, t.ts, t.price FROM ticks AS t LEFT JOIN (SELECT *, CAST(id AS TIMESTAMP) AS until FROM orders) AS o ON t.sym = o.customer AND t.ts < o.until AND t.ts >= o.at WHERE t.qty > 1
+----
+Query  stream  id bigint, ts timestamp, price double
+  Sql  SELECT __join_2.`r_id` AS id, __join_2.`l_ts` AS ts, __join_2.`l_price` AS price FROM __join_2
+    LeftJoin __join_2  left.(sym) = right.(customer)
+      times: right.at - left.ts to 0 seconds, left.ts < right.(until)
+      watermark: ts - 10 seconds, at - 0 seconds
+      state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right until until
+      event time of pairs: l_ts, given out as soon as the watermark reaches it
+      scan: Spark's: the streams are joined
+      Sql  SELECT * FROM ticks AS t WHERE t.qty > 1
+        Stream ticks  json  watermark ts - 10 seconds
+      Sql  SELECT * FROM (SELECT orders.id AS id, orders.customer AS customer, orders.at AS at, orders.total AS total, CAST(orders.id AS TIMESTAMP) AS until FROM orders AS orders) AS o
+        Stream orders  csv  watermark at - 0 seconds
+====
+SELECT o.id, t.price FROM orders AS o LEFT JOIN ticks AS t ON t.sym = o.customer AND t.ts >= o.at AND CAST(o.total AS TIMESTAMP) > t.ts
+----
+Query  stream  id bigint, price double
+  Sql  SELECT __join_2.`l_id` AS id, __join_2.`r_price` AS price FROM __join_2
+    LeftJoin __join_2  left.(customer) = right.(sym)
+      times: right.ts - left.at from 0 seconds, right.ts < left.(CAST(total AS TIMESTAMP))
+      watermark: at - 0 seconds, ts - 10 seconds
+      state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
+      event time of pairs: none
+      scan: Spark's: the streams are joined
+      Stream orders  csv  watermark at - 0 seconds
+      Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT o.id, t.price FROM orders AS o JOIN ticks AS t ON t.sym = o.customer AND t.ts BETWEEN o.at AND o.at + INTERVAL '1' DAY AND t.ts <= CAST(o.total AS TIMESTAMP)
+----
+Query  stream  id bigint, price double
+  Sql  SELECT __join_2.`l_id` AS id, __join_2.`r_price` AS price FROM __join_2 WHERE __join_2.`r_ts` BETWEEN __join_2.`l_at` AND __join_2.`l_at` + INTERVAL '1' DAY AND __join_2.`r_ts` <= CAST(__join_2.`l_total` AS TIMESTAMP)
+    Join __join_2  left.(customer) = right.(sym)
+      times: right.ts - left.at from 0 seconds to 2 days
+      watermark: at - 0 seconds, ts - 10 seconds
+      state: rows not yet released by the watermark; rows of the left for 2 days and of the right for 0 seconds after their time
+      event time of pairs: l_at, given out at most 2 days after the watermark has reached it
+      scan: Spark's: the streams are joined
+      Stream orders  csv  watermark at - 0 seconds
+      Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT COUNT(*) AS n, sym FROM (SELECT t.sym, t.ts FROM orders AS o JOIN ticks AS t ON t.sym = o.customer AND t.ts BETWEEN o.at AND CAST(o.total AS TIMESTAMP)) GROUP BY sym, window(ts, '1 minute')
+----
+Query  stream  n bigint, sym string
+  Sql  SELECT __groups_2.__a0 AS n, __groups_2.sym AS sym FROM __groups_2
+    WindowAggregate __groups_2
+      windows: 1 minute, every 1 minute; group by: sym
+      __a0: COUNT(*)
+      watermark: ts - 0 seconds
+      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+      emit: once, when a window is over
+      event time: window_end, given out as soon as the watermark reaches it
+      Sql  SELECT _0.ts AS ts, _0.sym AS sym, __bound FROM (SELECT __join_2.`r_sym` AS sym, __join_2.`r_ts` AS ts, __bound FROM __join_2) AS _0
+        Join __join_2  left.(customer) = right.(sym)
+          times: right.ts - left.at from 0 seconds, right.ts <= left.(CAST(total AS TIMESTAMP))
+          watermark: at - 0 seconds, ts - 10 seconds
+          state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
+          event time of pairs: r_ts, given out as soon as the watermark reaches it
+          scan: Spark's: the streams are joined
+          Stream orders  csv  watermark at - 0 seconds
+          Stream ticks  json  watermark ts - 10 seconds

@@ -25,6 +25,15 @@ QUERIES = {
         PATTERN (A B*? C) WITHIN INTERVAL '1' MINUTE
         DEFINE A AS kind = 'a', C AS kind = 'c' AND C.price > A.price) AS m""",
 }
+JOINS = [
+    "SELECT a.sym, a.at, a.price, b.at AS later, b.kind FROM ticks AS a JOIN ticks AS b ON a.sym = b.sym "
+    "AND b.at BETWEEN a.at AND a.at + INTERVAL '10' SECONDS AND b.price > a.price",
+    "SELECT a.sym, a.at, b.at AS later, b.dear FROM ticks AS a LEFT JOIN (SELECT * FROM ticks WHERE kind = 'c') AS b "
+    "ON a.sym = b.sym AND a.kind = b.kind AND b.at BETWEEN a.at AND a.at + INTERVAL '20' SECONDS AND b.price > 1",
+    "SELECT a.sym, a.at, b.price, b.at AS before FROM (SELECT *, CAST(seconds AS BIGINT) % 7 AS part FROM ticks) AS a "
+    "ASOF JOIN (SELECT sym, at, price, seconds % 7 AS part FROM ticks) AS b MATCH_CONDITION (a.at > b.at) "
+    "ON a.sym = b.sym AND a.part = b.part",
+]
 INPUTS = ["ticks", "(SELECT sym, at, price, kind, dear FROM ticks WHERE kind <> 'e' OR price < 30) AS few"]
 
 
@@ -85,6 +94,17 @@ def test_both_scans_agree(spark, tmp_path, name, input, ansi):
     read, used, late, malformed, null_time, null_key, matches, _ = found[1]
     assert read == used + late + malformed + null_time
     assert min(used, late, malformed, null_time, null_key, matches) > 0
+
+
+@pytest.mark.parametrize("join", JOINS)
+def test_both_scans_agree_on_joins(spark, tmp_path, join):
+    draw = draws(join)
+    for number in range(4):
+        write(tmp_path, number, draw, 1000 + 50 * number)
+    found, expected = (played(spark, tmp_path, join, scan) for scan in ("auto", "spark"))
+    assert found == expected
+    assert len(found[0]) > 100
+    assert min(found[1][:6]) > 0
 
 
 def test_both_scans_agree_on_json_lines(spark, tmp_path):

@@ -36,6 +36,12 @@ QUERIES = {
     "full": """SELECT a.k AS ak, a.ts AS ats, b.k AS bk, b.ts AS bts, a.d, b.x FROM a FULL JOIN b
         ON a.k = b.k AND abs(a.x - b.x) < 3 AND a.ts BETWEEN b.ts - INTERVAL '1' SECOND AND b.ts + INTERVAL '2' SECONDS
           AND a.s IN ('a', 'b') AND b.s > 'a'""",
+    "until a time of the row": """SELECT a.k, a.ts, a.x, b.ts AS bts, b.x AS y
+        FROM (SELECT *, ts + make_interval(0, 0, 0, 0, 0, 0, x - 2) AS until FROM a) AS a LEFT JOIN b
+        ON a.k = b.k AND b.ts BETWEEN a.ts AND a.until AND a.x < b.x * 2""",
+    "until a time of either row": """SELECT a.k AS ak, a.ts, b.k AS bk, b.ts AS bts FROM a FULL JOIN b
+        ON a.k = b.k AND b.ts < a.ts + make_interval(0, 0, 0, 0, 0, 0, a.x)
+          AND a.ts <= b.ts + make_interval(0, 0, 0, 0, 0, 0, b.x - 3)""",
     "semi": """SELECT * FROM a LEFT SEMI JOIN b
         ON a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL '1' DAY AND a.ts + INTERVAL '1' SECOND AND b.d > a.d""",
     "exists": """SELECT k, ts, x FROM a WHERE x > 1

@@ -1,0 +1,227 @@
+"""The rows with the first ranks of each key, whenever they change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities, labelled, net_rows, signs
+from cepsql.operators.one_relation import OneRelation
+from cepsql.ordered.columns import integers, one_chunk, stack, take_rows
+from cepsql.ordered.keys import find_keys
+from cepsql.ordered.operator import OrderedRows, Step
+from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.sort import partition_rows
+
+RANK = "rank"
+"""The INT column with the rank of an output row, counted from 1."""
+
+_ROWS = "rows"
+_GROUP, _WAS, _CHANGE = "group", "was", "change"
+
+
+class Ranking(StrEnum):
+    """What counts as a rank; rows that are equal in the order are peers."""
+
+    ROW_NUMBER = "ROW_NUMBER"
+    RANK = "RANK"
+    DENSE_RANK = "DENSE_RANK"
+
+
+@dataclass(frozen=True)
+class RankedRows(OneRelation):
+    """Gives out how the rows change that have the first ranks among the rows of their key.
+
+    Rows are added and taken away, as KIND says. Its stage has to let rows come at once. Peers of a ROW_NUMBER follow
+    one another by their values, ascending with NULL first, so that no rank depends on the order in which rows come. It
+    remembers all rows of each key; where none is taken away, only those that come out.
+
+    layout:     the rows, ranked by its order columns; IDENTITY and KIND are among the values if rows are taken away.
+    limit:      the last rank that comes out; None: all do.
+    numbered:   the rank comes out, too, and tells which row of the result a row is. Else the row itself does, or its
+                key alone if a key has one row only.
+    retracting: rows are taken away, too.
+    Output columns: the keys, order columns and values of the layout but KIND, RANK if `numbered`, and IDENTITY.
+    """
+
+    layout: RowLayout
+    ranking: Ranking
+    limit: int | None
+    numbered: bool
+    retracting: bool
+
+    sections: ClassVar[dict[str, int]] = {_ROWS: 1}
+    hold = None
+    changing: ClassVar[bool] = True
+
+    @property
+    def order(self) -> list[str]:
+        """The columns that say the rank."""
+        return [column.name for column in self.layout.order]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that rows have beside their key."""
+        return [*self.order, *(column.name for column in self.layout.values if column.name != KIND)]
+
+    def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
+        (ordered,), stored = rows, sections.get(_ROWS)
+        if ordered is None or ordered.rows.num_rows == 0:
+            return Step(pa.table({}), [None], sections)
+        first = take_rows(ordered.rows, ordered.starts[:-1])
+        keys = [one_chunk(first[name]) for name in self.layout.key_names]
+        came = self._came(ordered)
+        known, others = self._known(stored, keys, len(ordered.starts) - 1)
+        ranked = _Ranked(came if known is None else stack([known, came]), self)
+        before, after = ranked.ranks(ranked.was), ranked.ranks(ranked.now)
+        output, changes = self._output(keys, ranked, before, after)
+        # What has a later rank can only come out if rows are taken away.
+        there = np.flatnonzero(ranked.now) if self.retracting or self.limit is None else np.unique(after[0])
+        kept = ranked.rows.select(self.columns).take(pa.array(there))
+        numbers = {_WAS: pa.array(ranked.now[there] if self.retracting else np.bincount(after[0])[there])}
+        table = pa.table({**self._keys(keys, ranked.group[there]), **_columns(kept), **numbers})
+        remembered = table if others is None else stack([others, table])
+        return Step(output, [None], {_ROWS: remembered} if remembered.num_rows else {}, changes=changes)
+
+    def _came(self, ordered: OrderedRows) -> pa.Table:
+        """Return the rows that came and can have one of the ranks, with their group and how they change it."""
+        rows, starts = ordered.rows, ordered.starts
+        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        if self.retracting:
+            chosen, change = rows.select(self.columns), signs(one_chunk(rows[KIND]))
+        else:
+            peers = _peers(rows, self.order, group)
+            places, _ = _first_ranks(self, np.arange(rows.num_rows), group, peers)
+            chosen, group, change = (
+                take_rows(rows.select(self.columns), places),
+                group[places],
+                np.ones(len(places), int),
+            )
+        nothing = pa.array(np.zeros(len(group), np.int64))
+        return pa.table({**_columns(chosen), _GROUP: group, _WAS: nothing, _CHANGE: pa.array(change, pa.int64())})
+
+    def _known(
+        self, stored: pa.Table | None, keys: list[pa.Array], count: int
+    ) -> tuple[pa.Table | None, pa.Table | None]:
+        """Return the remembered rows of these keys, with their groups, and those of others; None for none."""
+        if stored is None:
+            return None, None
+        names, size = self.layout.key_names, stored.num_rows
+        held = [one_chunk(stored[name]) for name in names]
+        group = find_keys(held, size, keys, count) if names else np.zeros(size, np.int64)
+        mine = group >= 0
+        rows = stored.select([*self.columns, _WAS]).filter(pa.array(mine))
+        nothing = pa.array(np.zeros(rows.num_rows, np.int64))
+        known = {**_columns(rows), _GROUP: pa.array(group[mine]), _CHANGE: nothing}
+        table = pa.table(known).select([*self.columns, _GROUP, _WAS, _CHANGE])
+        return table, None if mine.all() else stored.filter(pa.array(~mine))
+
+    def _output(
+        self,
+        keys: list[pa.Array],
+        ranked: "_Ranked",
+        before: tuple[np.ndarray, np.ndarray],
+        after: tuple[np.ndarray, np.ndarray],
+    ) -> tuple[pa.Table, pa.Array]:
+        """Return what differs between the places of rows with the first ranks, and their ranks, before and after."""
+        place = np.concatenate([before[0], after[0]])
+        rank = np.concatenate([before[1], after[1]]) if self.numbered else np.zeros(len(place), np.int64)
+        weights = np.repeat([-1, 1], [len(before[0]), len(after[0])])
+        first, total, _ = net_rows([pa.array(place), pa.array(rank)], weights)
+        first, total = first[total != 0], total[total != 0]
+        place, rank = place[first], rank[first]
+        rows, group = ranked.rows.select(self.columns).take(pa.array(place)), ranked.group[place]
+        columns = self._keys(keys, group) | _columns(rows)
+        told = columns.pop(IDENTITY, None)
+        if self.numbered:
+            columns[RANK] = pa.array(rank, pa.int32())
+        columns[IDENTITY] = self._identities(columns, told, len(place))
+        codes = columns[IDENTITY].dictionary_encode().indices
+        places, changes = labelled(codes.to_numpy(zero_copy_only=False).astype(np.int64), total)
+        return pa.table(columns).take(pa.array(places)), changes
+
+    def _identities(self, columns: Mapping[str, pa.Array], told: pa.Array | None, count: int) -> pa.Array:
+        """Return which row of the result each row is; `told`: which row of the table it is."""
+        parts = [columns[name] for name in self.layout.key_names]
+        if self.numbered:
+            parts.append(columns[RANK])
+        elif self.ranking != Ranking.ROW_NUMBER or self.limit != 1:
+            parts += [columns[name] for name in self.columns] if told is None else [told]
+        return identities(parts, count)
+
+    def _keys(self, keys: list[pa.Array], group: np.ndarray) -> dict[str, pa.Array]:
+        chosen = pa.array(group)
+        return {name: key.take(chosen) for name, key in zip(self.layout.key_names, keys, strict=True)}
+
+
+class _Ranked:
+    """Different rows, those of a group together and in order.
+
+    group:    of each row.
+    was, now: how often it is there before the batch, and after it.
+    """
+
+    def __init__(self, rows: pa.Table, operator: RankedRows):
+        self._operator = operator
+        if operator.retracting:
+            rows = _netted(rows, operator.columns)
+        # All have one time, so that the order columns decide.
+        timed = rows.append_column("t", pa.array(np.zeros(rows.num_rows, np.int64)))
+        rest = [name for name in operator.columns if name not in operator.order]
+        self.rows, _ = partition_rows(timed, [_GROUP], "t", operator.layout.order, rest)
+        self.group, self.was = integers(self.rows[_GROUP]), integers(self.rows[_WAS])
+        self.now = self.was + integers(self.rows[_CHANGE])
+        self._peer = _peers(self.rows, operator.order, self.group)
+
+    def ranks(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of the rows with the first ranks, and the ranks, where each is there so often."""
+        places = np.repeat(np.arange(len(numbers)), np.maximum(numbers, 0))
+        return _first_ranks(self._operator, places, self.group, self._peer)
+
+
+def _netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return different rows with the sum of what was there of each, and of its changes."""
+    equal = [one_chunk(rows[name]) for name in (_GROUP, *names)]
+    first, change, codes = net_rows(equal, integers(rows[_CHANGE]))
+    was = np.zeros(len(first), np.int64)
+    np.add.at(was, codes, integers(rows[_WAS]))
+    found = rows.select([*names, _GROUP]).take(pa.array(first))
+    return found.append_column(_WAS, pa.array(was)).append_column(_CHANGE, pa.array(change))
+
+
+def _peers(rows: pa.Table, order: Sequence[str], group: np.ndarray) -> np.ndarray:
+    """Number the rows so that those of a group which are equal in the order have the same number, in order."""
+    differs = np.diff(group) != 0
+    for name in order:
+        column = one_chunk(rows[name])
+        differs |= ~equal_values(column[:-1], column[1:])
+    return np.concatenate([[0], np.cumsum(differs)])[: len(group)]
+
+
+def _first_ranks(
+    operator: RankedRows, places: np.ndarray, group: np.ndarray, peer: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return those of the places whose rows have the first ranks of their group, and these ranks."""
+    group, peer = group[places], peer[places]
+    begins = np.flatnonzero(np.concatenate([[True], np.diff(group) != 0])[: len(group)])
+    begin = np.repeat(begins, np.diff(np.append(begins, len(group))))
+    every = np.arange(len(places))
+    match operator.ranking:
+        case Ranking.ROW_NUMBER:
+            rank = every - begin + 1
+        case Ranking.RANK:
+            rank = np.searchsorted(peer, peer) - begin + 1
+        case Ranking.DENSE_RANK:
+            distinct = np.cumsum(np.concatenate([[True], np.diff(peer) != 0])[: len(peer)])
+            rank = distinct - distinct[begin] + 1
+    if operator.limit is None:
+        return places, rank
+    within = rank <= operator.limit
+    return places[within], rank[within]
+
+
+def _columns(table: pa.Table) -> dict[str, pa.Array]:
+    return {name: one_chunk(table[name]) for name in table.column_names}

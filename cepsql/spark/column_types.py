@@ -1,0 +1,15 @@
+"""The columns of a DataFrame as Spark names their types."""
+
+from pyspark.sql import DataFrame
+
+from cepsql.catalog import ColumnDefinition
+
+
+def column_types(frame: DataFrame) -> list[tuple[str, str]]:
+    """Return the names of a frame's columns, each with its Spark type, such as `array<int>`."""
+    return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+
+
+def frame_columns(frame: DataFrame) -> tuple[ColumnDefinition, ...]:
+    """Return the columns of a frame as a catalog has them."""
+    return tuple(ColumnDefinition(name, kind) for name, kind in column_types(frame))
