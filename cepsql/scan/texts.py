@@ -53,6 +53,10 @@ _PLAIN = {
 }
 """Texts that Arrow casts as Spark does, for most values of a type."""
 
+_EXACT_TIME = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-](0\d|1[0-7]):[0-5]\d)?$"
+_LOCAL_TIME, _ZONE = r"^(.{19}(?:\.\d{1,6})?).*$", r"^.{19}(?:\.\d+)?"
+"""A time with any number of digits, and perhaps a zone: what Arrow casts of it, and what stands before the zone."""
+
 
 def text_values(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.ndarray]:
     """Read a column of texts as a type.
@@ -76,7 +80,7 @@ def text_values(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.n
     bad = np.zeros(len(texts), bool)
     places = np.flatnonzero(odd.to_numpy(zero_copy_only=False))
     if len(places):
-        read, wrong = _read_odd(texts.take(pa.array(places)), type, zone)
+        read, wrong = (_read_times if type == TIMESTAMP else _read_odd)(texts.take(pa.array(places)), type, zone)
         values = pc.replace_with_mask(values, odd, read)
         bad[places] = wrong
     return values, bad
@@ -121,6 +125,41 @@ def at_zone(local: pa.Array, zone: Zone) -> pa.Array:
     instants = zone.instants(local.view(pa.int64()).fill_null(0).to_numpy())
     mask = local.is_null().to_numpy(zero_copy_only=False) if local.null_count else None
     return pa.array(instants, mask=mask).view(pa.timestamp("us", "UTC"))
+
+
+def _read_times(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.ndarray]:
+    """Read texts by Arrow where they are times with a zone, or with more digits than Arrow takes; others one by one."""
+    exact = pc.match_substring_regex(texts, _EXACT_TIME)
+    try:
+        values = _exact_times(pc.if_else(exact, texts, pa.scalar(None, pa.string())), zone)
+    except pa.ArrowInvalid:
+        return _read_odd(texts, type, zone)
+    wrong = np.zeros(len(texts), bool)
+    others = pc.invert(exact)
+    places = np.flatnonzero(others.to_numpy(zero_copy_only=False))
+    if len(places):
+        read, wrong[places] = _read_odd(texts.take(pa.array(places)), type, zone)
+        values = pc.replace_with_mask(values, others, read)
+    return values, wrong
+
+
+def _exact_times(texts: pa.Array, zone: Zone) -> pa.Array:
+    """Return the instants of texts like _EXACT_TIME; raises ArrowInvalid where one is no time."""
+    local = pc.cast(pc.replace_substring_regex(texts, _LOCAL_TIME, r"\1"), pa.timestamp("us"))
+    zones = pc.replace_substring_regex(texts, _ZONE, "").dictionary_encode()
+    known = zones.dictionary.to_pylist()
+    ahead = pa.array([_ahead(name) for name in known], pa.int64()).take(zones.indices)
+    named = pa.array([bool(name) for name in known], pa.bool_()).take(zones.indices)
+    instants = pc.subtract(local.view(pa.int64()), ahead).view(pa.timestamp("us", "UTC"))
+    return pc.if_else(named, instants, at_zone(local, zone))
+
+
+def _ahead(offset: str) -> int:
+    """Return by how many microseconds clocks with an offset like +02:00 are ahead of UTC; Z and nothing are 0."""
+    if offset in ("", "Z"):
+        return 0
+    size = (int(offset[1:3]) * 60 + int(offset[4:6])) * 60_000_000
+    return -size if offset[0] == "-" else size
 
 
 def _read_odd(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.ndarray]:

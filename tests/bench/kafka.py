@@ -22,6 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import pyarrow as pa
 from events import Events, prepare
 from measure import session
 from pyarrow import csv
@@ -91,7 +92,7 @@ def fill(address: str, events: Events, partitions: int) -> None:
     number = 0
     for file in sorted(events.spark.glob("*.csv")):
         for batch in csv.read_csv(file, csv.ReadOptions(column_names=names)).to_batches(100_000):
-            times = batch["ts"].cast("string").to_pylist()
+            times = batch["ts"].cast(pa.timestamp("ms")).cast("string").to_pylist()
             columns = [batch[name].to_pylist() for name in names[1:]]
             for at, key, price, kind in zip(times, *columns, strict=True):
                 value = f'{{"ts":"{at}","key":{key},"price":{price},"kind":"{kind}"}}'

@@ -1,7 +1,9 @@
 """Queries over topics of a real broker: the same rows as over files, each once, whatever happens in between."""
 
+import contextlib
 import json
 import random
+import sqlite3
 import time
 
 import pytest
@@ -232,6 +234,43 @@ def test_a_new_checkpoint_begins_where_it_is_told(spark, topics, tmp_path):
         topics.put(topic, *texts[:5])
         assert rows_read(engine, 15) == 15
         engine.sql("STOP QUERY q")
+
+
+def test_partial_matches_are_made_anew_under_another_text(spark, topics, tmp_path):
+    topic = topics.new(2)
+    text = """SELECT k, a, b FROM s MATCH_RECOGNIZE (
+      PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b PATTERN (A B) DEFINE B AS n > A.n + {}) AS m"""
+
+    def put(partition, *rows):
+        for second, number in rows:
+            values = {"k": partition, "ts": f"2026-01-01 00:00:{second:02}", "n": number}
+            topics.put(topic, json.dumps(values), partition=partition)
+
+    def pairs():
+        with contextlib.closing(sqlite3.connect(tmp_path / "out.db")) as connection:
+            return sorted(connection.execute("SELECT k, a, b FROM pairs").fetchall())
+
+    with cepsql.connect(spark, catalog=str(tmp_path / "catalog.db")) as engine:
+        engine.sql(f"""CREATE STREAM s (k INT, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts)
+            USING kafka {topics.options(topic)} FORMAT json FROM EARLIEST;
+            CREATE SINK pairs (k INT, a INT, b INT)
+            USING sqlite OPTIONS (path '{tmp_path}/out.db', create_table 'true');
+            CREATE QUERY q INTO pairs AS {text.format(0)}""")
+        put(0, (1, 1), (2, 2), (9, 5))
+        put(1, (3, 7), (9, 3))
+        engine.sql("START QUERY q")
+        assert rows_read(engine, 5) == 5
+        engine.sql("STOP QUERY q")
+        assert pairs() == [(0, 1, 2)]
+        said = engine.sql(f"CREATE OR REPLACE QUERY q INTO pairs AS {text.format(1)}").message
+        assert said.startswith("query q replaced: replayable; ")
+        # 5 and 3 wait from before; by the first text 6 and 4 would follow them.
+        put(0, (10, 6), (12, 8), (20, 0))
+        put(1, (11, 9), (20, 0))
+        engine.sql("START QUERY q")
+        assert rows_read(engine, 10) == 10
+        engine.sql("STOP QUERY q")
+        assert pairs() == [(0, 1, 2), (0, 6, 8), (1, 3, 9)]
 
 
 def rows_read(engine, rows):
