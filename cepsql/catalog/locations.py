@@ -3,9 +3,11 @@
 import os
 import re
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlparse
 
 from cepsql.catalog import Definition, RegisteredQuery, Sink, Source
+from cepsql.errors import NotSupportedError
 
 
 def located(definition: Definition) -> Definition:
@@ -30,6 +32,26 @@ def located(definition: Definition) -> Definition:
     return definition
 
 
+def local_path(path: str) -> str:
+    """Return a path of this machine as an absolute one, with neither `file:` nor `~`.
+
+    >>> local_path("file:///data/./x")
+    '/data/x'
+    """
+    return os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", path)))
+
+
+def checkpoint_folder(given: str | Path) -> Path:
+    """Return the folder of a checkpoint; raises NotSupportedError if it is not on a local or mounted file system."""
+    scheme = urlparse(str(given)).scheme
+    if scheme not in ("", "file"):
+        raise NotSupportedError(
+            f"a checkpoint on {scheme}: is not supported: {given}",
+            hint="a path of a local file system, or of a shared one that is mounted, such as NFS",
+        )
+    return Path(local_path(str(given)))
+
+
 def _located(options: tuple[tuple[str, str], ...], key: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, _absolute(value) if name.lower() == key else value) for name, value in options)
 
@@ -37,6 +59,5 @@ def _located(options: tuple[tuple[str, str], ...], key: str) -> tuple[tuple[str,
 def _absolute(path: str) -> str:
     if urlparse(path).scheme not in ("", "file") or path.startswith("${"):
         return path
-    plain = re.sub(r"^file:(//)?", "", path)
-    absolute = os.path.abspath(os.path.expanduser(plain))
-    return absolute + "/" if plain.endswith("/") and absolute != "/" else absolute
+    absolute = local_path(path)
+    return absolute + "/" if path.endswith("/") and absolute != "/" else absolute

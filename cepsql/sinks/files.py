@@ -25,13 +25,13 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Sink
+from cepsql.catalog.locations import local_path
 from cepsql.errors import InternalError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.writer import WriterIdentity
-from cepsql.spark.source import local_path
 
 _OWN = "_cepsql"
 """The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""

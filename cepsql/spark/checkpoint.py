@@ -9,10 +9,10 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_json, digest
-from cepsql.errors import NotSupportedError, OperationalError
+from cepsql.catalog.locations import checkpoint_folder
+from cepsql.errors import OperationalError
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_files import check_files
@@ -87,12 +87,7 @@ def open_checkpoint(
     all, or one whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
     """
     temporary = folder is None
-    if folder is None:
-        path = Path(tempfile.mkdtemp(prefix="cepsql-checkpoint-"))
-    else:
-        if urlparse(str(folder)).scheme:
-            raise NotSupportedError(f"checkpoint folder {folder} is not a path of a local or mounted file system")
-        path = Path(folder).expanduser().absolute()
+    path = Path(tempfile.mkdtemp(prefix="cepsql-checkpoint-")) if folder is None else checkpoint_folder(folder)
     checkpoint = Checkpoint(path, identity, temporary, scan, buckets, epoch=epoch or 1)
     if not (path / "plan.json").exists() and path.is_dir() and not _is_barely_begun(path):
         raise OperationalError(f"{path} holds other files and no checkpoint of cepsql", hint="name a folder of its own")
@@ -118,7 +113,7 @@ def kept_identity(folder: str | Path) -> dict | None:
 
     Raises OperationalError if it is damaged, or in the format of another version of cepsql.
     """
-    file = Path(folder).expanduser() / "plan.json"
+    file = checkpoint_folder(folder) / "plan.json"
     if not file.exists():
         return None
     plan = _read_plan(file)

@@ -18,12 +18,13 @@ from pyspark.sql import DataFrame
 
 from cepsql.analysis.late_rows import kept_seconds
 from cepsql.catalog import Relation, Source
+from cepsql.catalog.locations import local_path
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import marked, plain_batch, stack
 from cepsql.ordered.late_file import late_rows, write_file
 from cepsql.ordered.rejected import set_aside
 from cepsql.spark.checkpoint_files import last_committed
-from cepsql.spark.source import AHEAD, MALFORMED, WHOLE, count_source, local_path
+from cepsql.spark.source import AHEAD, MALFORMED, WHOLE, count_source
 
 _QUERY_PROPERTY, _BATCH_PROPERTY = "sql.streaming.queryId", "streaming.sql.batchId"
 _PIECE_ROWS = 100_000

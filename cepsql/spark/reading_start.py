@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cepsql.catalog import Registered, Source
+from cepsql.catalog.locations import checkpoint_folder
 from cepsql.plan.start import FROM_NOW
 from cepsql.spark.checkpoint_files import last_committed, last_planned
 
@@ -27,7 +28,7 @@ def reading_starts(origins: Iterable[Source | Registered], checkpoint: str | Pat
 
     checkpoint: the folder that it goes on from, if there is something in it; None for none.
     """
-    spark = None if checkpoint is None else Path(checkpoint).expanduser() / "spark"
+    spark = None if checkpoint is None else checkpoint_folder(checkpoint) / "spark"
     if spark is not None and (batch := last_committed(spark)) is not None:
         return [ReadingStart(f"it goes on after batch {batch} of its checkpoint")]
     if spark is not None and last_planned(spark) is not None:

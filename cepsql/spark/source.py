@@ -13,6 +13,7 @@ from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 
 from cepsql.catalog import ColumnDefinition, Source
+from cepsql.catalog.locations import local_path
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
 from cepsql.secrets import secret_values
 from cepsql.spark.column_types import frame_columns
@@ -217,11 +218,6 @@ def located_options(source: Source) -> dict[str, str]:
         folder, file = os.path.split(path)
         return options | {name: folder, "pathGlobFilter": re.sub(r"([*?\[\]{}\\])", r"\\\1", file)}
     return options | {name: path}
-
-
-def local_path(path: str) -> str:
-    """Return a path of this machine as an absolute one, with neither `file:` nor `~`."""
-    return os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", path)))
 
 
 def _explained(source: Source, error: Error) -> Error:

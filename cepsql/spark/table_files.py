@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlparse
 
 from cepsql.catalog import Source
-from cepsql.spark.source import local_path
+from cepsql.catalog.locations import local_path
 
 LOGGER = logging.getLogger("cepsql")
 

@@ -10,6 +10,7 @@ from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
+from cepsql.catalog.locations import checkpoint_folder
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.references import resolved
 from cepsql.catalog.savepoints import Savepoints
@@ -41,11 +42,12 @@ class Home:
     def checkpoint(self, query: RegisteredQuery) -> str:
         """Return the folder of a query's checkpoint: what its options say, else one beside the catalog.
 
-        Raises OperationalError if the catalog is in no file, so that nothing is beside it.
+        Raises OperationalError if the catalog is in no file, so that nothing is beside it, NotSupportedError if the
+        option names another file system than a local or mounted one.
         """
         options = resolved(query.options, f"query {query.name}")
         if "checkpoint" in options:
-            return options["checkpoint"]
+            return str(checkpoint_folder(options["checkpoint"]))
         file = self.states.database.file
         if file is None:
             hint = f"ALTER QUERY {query.name} SET (checkpoint '/a/folder/of/its/own')"

@@ -231,7 +231,7 @@ def _reading_starts(host: Host, query: "NamedQuery") -> str:
         (statement,) = statements(query.definition.sql)
         assert isinstance(statement, st.Query)
         checkpoint = host.home.checkpoint(query.definition)
-        if query.progress and not Path(checkpoint).expanduser().exists():
+        if query.progress and not Path(checkpoint).exists():
             # Another machine has it.
             return ""
         plan = started_at(host.plan(statement), dict(query.definition.options).get("start"))

@@ -2,7 +2,10 @@
 
 import threading
 
+import pytest
+
 from cepsql.engine import Engine
+from cepsql.errors import NotSupportedError
 
 
 def test_threads_that_ask_at_once_get_the_same():
@@ -21,3 +24,14 @@ def test_threads_that_ask_at_once_get_the_same():
     engine.close()
     assert len(homes) == 8
     assert len({id(home) for home in homes}) == 1
+
+
+def test_checkpoints_lie_where_their_option_says():
+    with Engine(None, None, {}) as engine:
+        engine.sql("CREATE STREAM s (a INT) USING json OPTIONS (path '/tmp/none')")
+        for name, place in (("near", "file:///data/near"), ("far", "s3a://bucket/far")):
+            engine.sql(f"CREATE QUERY {name} OPTIONS (checkpoint '{place}') AS SELECT a FROM s")
+        near, far = (engine.catalog.query(name) for name in ("near", "far"))
+        assert engine.home.checkpoint(near) == "/data/near"
+        with pytest.raises(NotSupportedError, match="a checkpoint on s3a: is not supported: s3a://bucket/far"):
+            engine.home.checkpoint(far)
