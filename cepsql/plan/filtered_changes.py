@@ -6,10 +6,9 @@ from cepsql.analysis.emission import OPERATION, OPERATIONS
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.analysis.window_groups import END, START
 from cepsql.language.tokens import DIALECT
-from cepsql.plan.nodes import ChangingGroups, LabelledChanges, Sql, WindowAggregate
+from cepsql.plan.labelled_changes import labelled_query
+from cepsql.plan.nodes import ChangingGroups, Sql, WindowAggregate
 from cepsql.plan.rows_below import AROUND
-
-_PASSED = "__passed"
 
 
 def with_whole_updates(root: Sql) -> Sql:
@@ -28,12 +27,7 @@ def with_whole_updates(root: Sql) -> Sql:
     around = {part: inner.args.pop(part) for part in AROUND if inner.args.get(part) is not None}
     numbered = [exp.alias_(item.unalias().copy(), f"__{i}") for i, item in enumerate(items)]
     inner.set("expressions", [*numbered, *_hidden(name, _identity_columns(root, name))])
-    passed = LabelledChanges(_PASSED, Sql(inner, root.inputs))
-    columns = [exp.alias_(exp.column(f"__{i}", table=_PASSED), name, quoted=True) for i, name in enumerate(names)]
-    outer = exp.select(*columns, exp.column(OPERATION, table=_PASSED)).from_(exp.to_table(_PASSED))
-    for part, clause in around.items():
-        outer.set(part, clause)
-    return Sql(outer, {_PASSED: passed}, root.view)
+    return labelled_query(Sql(inner, root.inputs), names, around, root.view)
 
 
 def _identity_columns(root: Sql, name: str) -> list[str]:

@@ -23,8 +23,9 @@ from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.changelogs import is_changelog
 from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.join_order import relations, streams_first
+from cepsql.plan.labelled_changes import labelled_query
 from cepsql.plan.markers import inline_ctes, join_kind
-from cepsql.plan.nodes import LabelledChanges, Node, RetractingGroups, Sql, TableJoin, Upserts, reads
+from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, reads
 from cepsql.plan.over import named_item, window_calls
 from cepsql.plan.rank_limits import with_rank_limits
 from cepsql.plan.ranked_rows import is_ranking, ranked_select
@@ -41,7 +42,6 @@ _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
 """Joins that give each row of a table that changes by itself: where it stands before tables at rest, and after them."""
 
 _HIDDEN = (IDENTITY, CHANGE)
-_RESULT = "__result"
 _CLAUSES = {
     "order": "ORDER BY", "sort": "SORT BY", "cluster": "CLUSTER BY", "limit": "LIMIT", "offset": "OFFSET",
     "qualify": "QUALIFY", "pivots": "PIVOT", "sample": "TABLESAMPLE",
@@ -77,12 +77,7 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
     query = _outermost(with_rank_limits(resolved.qualified, is_ranking))
     names = [named_item(item).alias_or_name for item in query.selects]
     limit = query.args.pop("limit", None)
-    rows = planner.rows(_numbered(query))
-    labelled = LabelledChanges(_RESULT, rows)
-    columns = [exp.alias_(exp.column(f"__{i}", table=_RESULT), name, quoted=True) for i, name in enumerate(names)]
-    outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(exp.to_table(_RESULT))
-    outer.set("limit", limit)
-    return Sql(outer, {_RESULT: labelled}, root.view)
+    return labelled_query(planner.rows(_numbered(query)), names, {"limit": limit}, root.view)
 
 
 @dataclass

@@ -878,10 +878,10 @@ SELECT sym, COUNT(*) AS n FROM ticks WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY sy
 == rewritten ==
 __groups_2 reads
   SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
-SELECT __passed.__0 AS `sym`, __passed.__1 AS `n`, __passed.op FROM __passed
+SELECT __result.__0 AS `sym`, __result.__1 AS `n`, __result.op FROM __result
 == logical ==
 Query  stream  sym string, n bigint, op string
-  Sql  SELECT __passed.__0 AS `sym`, __passed.__1 AS `n`, __passed.op FROM __passed
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `n`, __result.op FROM __result
     Changes  with what each does in op
       Sql  SELECT __groups_2.sym AS __0, __groups_2.__a0 AS __1, TO_JSON(STRUCT(`__groups_2`.`sym`, `__groups_2`.`window_start`, `__groups_2`.`window_end`)) AS __identity, CAST(CASE __groups_2.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_2 WHERE __groups_2.__a0 > 1
         WindowAggregate __groups_2
@@ -935,10 +935,10 @@ SELECT sym, COUNT(*), AVG(price) AS p FROM ticks WHERE qty > 1 GROUP BY sym HAVI
 == rewritten ==
 __groups_1 reads
   SELECT ticks.sym AS sym, 1 AS __c1, ticks.price AS price, ticks.qty AS qty FROM ticks AS ticks WHERE ticks.qty > 1
-SELECT __passed.__0 AS `sym`, __passed.__1 AS `count(1)`, __passed.__2 AS `p`, __passed.op FROM __passed
+SELECT __result.__0 AS `sym`, __result.__1 AS `count(1)`, __result.__2 AS `p`, __result.op FROM __result
 == logical ==
 Query  stream  sym string, count(1) bigint, p double, op string
-  Sql  SELECT __passed.__0 AS `sym`, __passed.__1 AS `count(1)`, __passed.__2 AS `p`, __passed.op FROM __passed
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `count(1)`, __result.__2 AS `p`, __result.op FROM __result
     Changes  with what each does in op
       Sql  SELECT __groups_1.sym AS __0, __groups_1.__a0 AS __1, __groups_1.__a1 AS __2, TO_JSON(STRUCT(`__groups_1`.`sym`)) AS __identity, CAST(CASE __groups_1.op WHEN '+I' THEN 0 WHEN '-D' THEN 1 WHEN '-U' THEN 2 WHEN '+U' THEN 3 END AS TINYINT) AS __change FROM __groups_1 WHERE __groups_1.__a2 > 3
         ChangingGroups __groups_1

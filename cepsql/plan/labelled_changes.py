@@ -1,0 +1,27 @@
+"""A whole query whose rows are changes, under the names and with the operations that the user sees."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from cepsql.analysis.emission import OPERATION
+from cepsql.plan.nodes import LabelledChanges, Sql
+
+_RESULT = "__result"
+
+
+def labelled_query(
+    rows: Sql, names: Sequence[str], around: Mapping[str, exp.Expr | None], view: str | None = None
+) -> Sql:
+    """Return a query that gives changes with OPERATION as its last column.
+
+    rows:   the changes in columns __0, __1, ..., for names in a result may be equal, with IDENTITY and CHANGE.
+    names:  of the columns.
+    around: clauses of the SELECT, such as its LIMIT.
+    view:   whose query it is, if it is one's.
+    """
+    columns = [exp.alias_(exp.column(f"__{i}", table=_RESULT), name, quoted=True) for i, name in enumerate(names)]
+    outer = exp.select(*columns, exp.column(OPERATION, table=_RESULT)).from_(exp.to_table(_RESULT))
+    for part, clause in around.items():
+        outer.set(part, clause)
+    return Sql(outer, {_RESULT: LabelledChanges(_RESULT, rows)}, view)
