@@ -114,7 +114,9 @@ def refuse_grouping_sets(select: exp.Select, place: Span) -> None:
     """Raise NotSupportedError for a GROUP BY over a stream that makes several groups of a row, or of all columns."""
     if _has_sets(select):
         raise NotSupportedError(
-            "GROUPING SETS, CUBE, ROLLUP and ALL beside a window over a stream are not supported here", place
+            "GROUPING SETS, CUBE, ROLLUP and ALL beside a window over a stream are not supported here",
+            place,
+            "one SELECT for each GROUP BY, with UNION ALL between them",
         )
 
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.emission import CHANGES, INSERT, OPERATION, plan_emission
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
 from cepsql.plan.changelogs import changelog_read
@@ -16,8 +16,9 @@ from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Sql, WindowAggregate, walk
 from cepsql.plan.ranked_rows import rank_that_changes
 from cepsql.plan.reader import Checked
+from cepsql.plan.stream_join import joins_streams
 from cepsql.plan.table_changes import over_table_changes
-from cepsql.plan.window_groups import hoist_emitted_groups, window_call
+from cepsql.plan.window_groups import aggregates_of, hoist_emitted_groups, window_call
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
 
@@ -80,6 +81,17 @@ def _groups_below(root: Sql) -> bool:
             if any(node.inputs[table_name(table)].properties.streaming for table in catalog_tables(select)):
                 return True
     return False
+
+
+def groups_joined_streams(root: Sql) -> bool:
+    """Tell whether a query makes groups without a window of a join of streams: they can only be read as changes."""
+    if not isinstance(root.query, exp.Select) or not root.resolved.streaming or _has_window(root):
+        return False
+    streams = {flat_name(name) for name, node in root.inputs.items() if node.properties.streaming}
+    selects = inline_ctes(root.query).find_all(exp.Select)
+    return any(
+        (select.args.get("group") or aggregates_of(select)) and joins_streams(select, streams) for select in selects
+    )
 
 
 def _grouping(root: Sql) -> exp.Expr | None:

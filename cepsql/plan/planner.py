@@ -26,7 +26,7 @@ from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse
 from cepsql.plan.calendar_windows import with_calendar_windows
 from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct
-from cepsql.plan.emission import with_emission
+from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
@@ -160,7 +160,7 @@ class _Planner:
         refuse_groups_beside(root)
         root = join_tables_as_of(root, query.span)
         ranked = (defining or view is not None) and rank_that_changes(root) is not None
-        if defining and (ranked or changelog_read(root)):
+        if defining and (ranked or changelog_read(root) or groups_joined_streams(root)):
             over_table_changes(root, query.span, self._checked)
             return root, None
         if ranked:
