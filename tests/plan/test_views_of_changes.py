@@ -17,6 +17,6 @@ def test_groups_of_a_join_are_read_as_changes():
         engine.sql(STREAMS)
         rows = engine.sql("EXPLAIN LOGICAL SELECT * FROM both WHERE n > 1 EMIT CHANGES").rows
         text = "\n".join(line for (line,) in rows)
-        assert text.index("RetractingGroups") < text.index("Join")
+        assert text.index("Groups of a table") < text.index("Join")
         with pytest.raises(Error, match="needs windows of their event time"):
             engine.sql("EXPLAIN LOGICAL SELECT * FROM both")
