@@ -25,6 +25,9 @@ def check_files(spark: Path) -> None:
     Raises OperationalError for what only Spark's other files could tell.
     """
     if last_planned(spark) is None and last_committed(spark) is None:
+        if next((spark / "state").rglob("[0-9]*.*"), None) is not None:
+            # Batches have written it, and would come again.
+            raise _damaged(spark, spark / "offsets")
         for log in ("offsets", "commits", "state"):
             shutil.rmtree(spark / log, ignore_errors=True)
     if (last := _last(spark / "commits")) is not None and not _is_log(last):

@@ -140,6 +140,14 @@ def test_a_missing_file_of_the_state_is_named(spark, begun, copy):
     assert "Exception" not in str(raised.value) and "replay the input" in raised.value.hint
 
 
+def test_logs_that_are_gone_do_not_make_batches_come_again(spark, begun, copy):
+    for log in ("offsets", "commits"):
+        shutil.rmtree(copy / "spark" / log)
+    with pytest.raises(OperationalError, match="offsets"):
+        run(query(spark, begun), copy)
+    assert any((copy / "spark" / "state").rglob("*.delta"))
+
+
 def test_a_first_batch_whose_planning_was_cut_short_is_planned_anew(spark, tmp_path):
     (tmp_path / "in").mkdir()
     assert run(query(spark, tmp_path), tmp_path / "checkpoint") == []
