@@ -1,5 +1,6 @@
 """What a process needs to keep queries under names: a database, leases, and its reconciler."""
 
+import atexit
 import re
 import shutil
 import tempfile
@@ -29,6 +30,9 @@ class Home:
         self, catalog: Catalog, start: Starter, adopts: Callable[[], bool] = lambda: False, lease: float = LEASE_SECONDS
     ):
         self._temporary = None if catalog.store else Path(tempfile.mkdtemp(prefix="cepsql-queries-"))
+        if self._temporary is not None:
+            # Not every program closes its engine.
+            atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
         database = catalog.store.database if catalog.store else Database(str(self._folder / "catalog.db"))
         self.states = QueryStates(database, Leases(database, lease))
         self.savepoints = Savepoints(database)
