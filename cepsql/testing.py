@@ -14,8 +14,9 @@ import pyarrow as pa
 from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
+from cepsql.language.tokens import quoted
 from cepsql.query import Query
-from cepsql.spark.names import ARRIVAL, quoted
+from cepsql.spark.names import ARRIVAL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -10,12 +10,12 @@ from pyspark.sql.streaming import DataStreamWriter
 from cepsql.analysis.emission import OPERATION
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.language.tokens import quoted
 from cepsql.secrets import is_secret, redact
 from cepsql.sinks.columns import Columns, fitted_columns
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.column_types import column_types
 from cepsql.spark.sink import BatchSink
-from cepsql.spark.source import quoted
 
 LOGGER = logging.getLogger("cepsql")
 PATIENCE_SECONDS = 600.0

@@ -10,9 +10,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.catalog import Backfill, Source
+from cepsql.language.tokens import quoted
 from cepsql.spark.checkpoint_files import last_committed
 from cepsql.spark.kept_rows import keep_rows, kept_rows
-from cepsql.spark.names import DELETED, quoted
+from cepsql.spark.names import DELETED
 from cepsql.spark.source import MALFORMED, WHOLE, read_source, whole_row
 from cepsql.spark.worker import settle
 

@@ -9,12 +9,12 @@ from pyspark.sql.types import LongType, StructType, TimestampType
 
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
+from cepsql.language.tokens import quoted
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.plan.markers import BOUND
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.control import ABOVE_WATERMARK
 from cepsql.spark.rows import column_type
-from cepsql.spark.source import quoted
 from cepsql.spark.worker import settle
 
 _LAST_MICROS = 9_214_646_400_000_000

@@ -16,6 +16,7 @@ from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError
 from cepsql.language.misread import refuse_misread
+from cepsql.language.tokens import quoted
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import carry_markers, inline_ctes
@@ -70,7 +71,6 @@ from cepsql.spark.source import (
     REACHED,
     WHOLE,
     observe_source,
-    quoted,
     read_source,
     single_changes,
     without_marks,

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
+from cepsql.language.tokens import quoted
 from cepsql.ordered.packet import heartbeat_time
 from cepsql.ordered.row_layout import END_OF_TIME
-from cepsql.spark.names import quoted
 from cepsql.spark.rows import column_type
 from cepsql.spark.spark_plan import analyzed, is_match, nodes
 

@@ -9,13 +9,14 @@ from pyspark.sql.types import StructField, StructType
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.deduplicate import FirstRows
+from cepsql.language.tokens import quoted
 from cepsql.operators.deduplicate import Deduplicate
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.match import sorted_rows
 from cepsql.spark.rows import layout_columns
-from cepsql.spark.source import MALFORMED, quoted
+from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
 STATE_VERSION = 1

@@ -14,6 +14,7 @@ from cepsql.explain.condition_parts import ConditionParts, condition_parts
 from cepsql.explain.explain_match import explain_match
 from cepsql.explain.match_explanation import MatchExplanation
 from cepsql.explain.match_key import AskedPartition
+from cepsql.language.tokens import quoted
 from cepsql.matching.key_rows import KeyRows, held_rows, sort_batches, state_of_key
 from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.columns import plain_batch
@@ -28,7 +29,6 @@ from cepsql.spark.build import match_feeds
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
-from cepsql.spark.names import quoted
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings

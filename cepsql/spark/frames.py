@@ -11,8 +11,8 @@ from pyspark.sql.types import DataType
 
 from cepsql.catalog import Registered, Watermark
 from cepsql.errors import InterfaceError, ProgrammingError
+from cepsql.language.tokens import quoted
 from cepsql.spark.failures import translate_failure
-from cepsql.spark.names import quoted
 from cepsql.spark.spark_plan import analyzed, children, column_ids, items
 
 _DELAY = "spark.watermarkDelayMs"

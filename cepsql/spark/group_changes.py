@@ -8,13 +8,13 @@ from pyspark.sql.types import ByteType, StructField, StructType
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.group_changes import GroupChanges
+from cepsql.language.tokens import quoted
 from cepsql.operators.changing_groups import EVER, ChangingGroups
 from cepsql.operators.changing_windows import CHANGE
 from cepsql.plan.identity import describe_group_changes
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.over import running_fields
 from cepsql.spark.rows import layout_columns
-from cepsql.spark.source import quoted
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 from cepsql.spark.window_groups import operation_of
 

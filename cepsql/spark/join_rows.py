@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
+from cepsql.language.tokens import quoted
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.columns import plain_schema
 from cepsql.plan.join_layout import JoinLayout
@@ -26,7 +27,6 @@ from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.frames import alike
 from cepsql.spark.rows import column_type, incomparable, timestamp_of
-from cepsql.spark.source import quoted
 from cepsql.spark.spark_plan import analyzed, items
 from cepsql.spark.stage import Feed, stage_rows
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from cepsql.analysis.list_aggregates import ELEMENT, ListAggregate
+from cepsql.language.tokens import quoted
 from cepsql.spark.failures import translate_failure
-from cepsql.spark.names import quoted
 from cepsql.spark.spark_plan import jvm
 
 _ROW, _PLACE = "__cepsql_row", "__place"

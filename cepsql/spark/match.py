@@ -7,6 +7,7 @@ from functools import partial
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cepsql.language.tokens import quoted
 from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.row_layout import Column as RowColumn
 from cepsql.ordered.row_layout import RowLayout
@@ -14,7 +15,6 @@ from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
 from cepsql.spark.bounds import unpack_bounded
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.names import quoted
 from cepsql.spark.rows import incomparable, layout_columns, match_schema
 from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import Feed, run_stage, stage_rows

@@ -1,4 +1,4 @@
-"""Names in Spark SQL."""
+"""Hidden columns of streams with a PRIMARY KEY."""
 
 ARRIVAL = "__arrival"
 """The column of a stream with a PRIMARY KEY that grows as its rows were written, where that is known: a file and a part
@@ -6,8 +6,3 @@ of it as text, in which rows come in their order, or an offset."""
 
 DELETED = "__deleted"
 """A BOOLEAN column of a stream with a PRIMARY KEY: its format says that the row with this key is gone."""
-
-
-def quoted(name: str) -> str:
-    """Return a name as a Spark SQL identifier."""
-    return f"`{name.replace('`', '``')}`"

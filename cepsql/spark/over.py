@@ -16,6 +16,7 @@ from cepsql.analysis.canonical import digest
 from cepsql.analysis.over import Frames
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
+from cepsql.language.tokens import quoted
 from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
 from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.columns import plain_schema
@@ -24,7 +25,6 @@ from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.rows import incomparable, layout_columns
-from cepsql.spark.source import quoted
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
 STATE_VERSION = 1

@@ -6,12 +6,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, IntegerType, StructField, StructType
 
 from cepsql.errors import NotSupportedError
+from cepsql.language.tokens import quoted
 from cepsql.operators.ranked_rows import RANK
 from cepsql.operators.ranked_rows import RankedRows as RankedOperator
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.nodes import RankedRows, takes_rows_away
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.names import quoted
 from cepsql.spark.rows import column_type, incomparable, layout_columns
 from cepsql.spark.stage import Feed
 from cepsql.spark.table_changes import AT_ONCE, HIDDEN, change_stage, hidden_columns

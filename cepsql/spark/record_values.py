@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import ProgrammingError
-from cepsql.spark.names import ARRIVAL, DELETED, quoted
+from cepsql.language.tokens import quoted
+from cepsql.spark.names import ARRIVAL, DELETED
 
 RECORD_COLUMNS = {
     "key": "key",

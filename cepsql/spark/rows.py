@@ -18,6 +18,7 @@ from pyspark.sql.types import (
 )
 
 from cepsql.errors import NotSupportedError, ProgrammingError
+from cepsql.language.tokens import quoted
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.pattern.program import (
     Aggregate,
@@ -31,7 +32,6 @@ from cepsql.pattern.program import (
     Navigation,
     RowValue,
 )
-from cepsql.spark.names import quoted
 
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 

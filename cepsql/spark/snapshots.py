@@ -16,8 +16,8 @@ from pyspark.sql.types import StructType
 
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
+from cepsql.language.tokens import quoted
 from cepsql.spark.kept_rows import keep_rows, kept_rows
-from cepsql.spark.names import quoted
 from cepsql.spark.source import read_source, without_marks
 from cepsql.spark.table_files import FileState, local_files
 from cepsql.spark.worker import settle

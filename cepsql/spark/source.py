@@ -15,11 +15,12 @@ from pyspark.sql.streaming import DataStreamReader
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.locations import local_path
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
+from cepsql.language.tokens import quoted
 from cepsql.secrets import secret_values
 from cepsql.spark.column_types import frame_columns
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
-from cepsql.spark.names import ARRIVAL, DELETED, quoted
+from cepsql.spark.names import ARRIVAL, DELETED
 from cepsql.spark.packages import AVRO, KAFKA
 from cepsql.spark.record_values import decoded
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
 
+from cepsql.language.tokens import quoted
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
@@ -21,7 +22,6 @@ from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
-from cepsql.spark.names import quoted
 from cepsql.spark.progress import INPUT_COUNTS, STANDING
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE

@@ -10,6 +10,7 @@ from pyspark.sql.types import ByteType, StringType, StructField, StructType
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import OPERATION, OPERATIONS
 from cepsql.analysis.properties import CHANGE, IDENTITY
+from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
 from cepsql.operators.change_rows import KIND, labelled, net_rows, signs
 from cepsql.operators.changing_groups import EVER
@@ -28,7 +29,7 @@ from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upser
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.join_rows import key_types
-from cepsql.spark.names import ARRIVAL, DELETED, quoted
+from cepsql.spark.names import ARRIVAL, DELETED
 from cepsql.spark.over import running_type
 from cepsql.spark.rows import column_type, incomparable, layout_columns
 from cepsql.spark.source import MALFORMED, REACHED

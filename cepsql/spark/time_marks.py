@@ -4,7 +4,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 
 from cepsql.catalog import Watermark
-from cepsql.spark.names import ARRIVAL, DELETED, quoted
+from cepsql.language.tokens import quoted
+from cepsql.spark.names import ARRIVAL, DELETED
 from cepsql.spark.rows import column_type, event_time
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 

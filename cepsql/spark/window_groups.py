@@ -17,6 +17,7 @@ from cepsql.analysis.emission import ON_CLOSE, OPERATION, OPERATIONS
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.analysis.window_totals import Totals, totals
+from cepsql.language.tokens import quoted
 from cepsql.operators.changing_windows import CHANGE, ChangingWindows, Fixed, Gaps, Given, Windows
 from cepsql.operators.window_totals import WindowTotals
 from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
@@ -26,7 +27,6 @@ from cepsql.spark.buckets import Buckets
 from cepsql.spark.conditions import is_ansi
 from cepsql.spark.over import running_fields
 from cepsql.spark.rows import column_type, layout_columns, timestamp_of
-from cepsql.spark.source import quoted
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
 STATE_VERSION = 1
