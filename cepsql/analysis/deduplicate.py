@@ -6,12 +6,12 @@ from sqlglot import exp
 
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.match import check_stream_order, order_sql
-from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import MatchScope
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import DeduplicateClause
+from cepsql.language.tokens import quoted
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 
 _TIMES = ("timestamp", "timestamp_ntz", "timestampntz", "date")
@@ -74,17 +74,17 @@ def plan_deduplicate(
 def plan_distinct(name: str, columns: tuple[ColumnDefinition, ...], time: str) -> FirstRows:
     """Plan SELECT DISTINCT over rows of a stream with an event time: duplicates have the same, so none is kept."""
     keys = tuple(column.name for column in columns)
-    return FirstRows(name, columns, keys, time, (_quoted(time),), _layout(columns, keys, time, ()), 1)
+    return FirstRows(name, columns, keys, time, (quoted(time),), _layout(columns, keys, time, ()), 1)
 
 
 def _layout(
     columns: tuple[ColumnDefinition, ...], keys: tuple[str, ...], time: str, order: tuple[OrderColumn, ...]
 ) -> RowLayout:
     return RowLayout(
-        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(keys)),
-        Column("t", _quoted(time)),
+        tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(keys)),
+        Column("t", quoted(time)),
         order,
-        tuple(Column(f"v{i}", _quoted(column.name)) for i, column in enumerate(columns)),
+        tuple(Column(f"v{i}", quoted(column.name)) for i, column in enumerate(columns)),
     )
 
 
@@ -104,7 +104,3 @@ def _within(clause: DeduplicateClause) -> int:
     if micros <= 0:
         raise ProgrammingError("WITHIN must be longer than zero", span)
     return micros
-
-
-def _quoted(name: str) -> str:
-    return sql_of(exp.column(exp.to_identifier(name, quoted=True)))

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from cepsql.analysis.emission import OPERATION
-from cepsql.analysis.plain_sql import sql_of
 from cepsql.catalog import ColumnDefinition
+from cepsql.language.tokens import quoted
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import Column, RowLayout
 
@@ -49,10 +47,10 @@ def plan_group_changes(
     types = {column.name: column for column in columns}
     values = list(dict.fromkeys(call.column for _, call in calls if call.column is not None))
     layout = RowLayout(
-        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(keys)),
+        tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(keys)),
         # Rows are taken whenever they come, so that no time is asked of them.
         Column("t", "CAST(0 AS BIGINT)"),
-        values=tuple(Column(f"v{i}", _quoted(value)) for i, value in enumerate(values)),
+        values=tuple(Column(f"v{i}", quoted(value)) for i, value in enumerate(values)),
     )
     places = {value: f"v{i}" for i, value in enumerate(values)}
     taken = tuple(
@@ -60,7 +58,3 @@ def plan_group_changes(
         for column, call in calls
     )
     return GroupChanges(name, tuple(types[key] for key in keys), taken, tuple(spoken), layout)
-
-
-def _quoted(name: str) -> str:
-    return sql_of(exp.column(exp.to_identifier(name, quoted=True)))

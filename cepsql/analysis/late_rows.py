@@ -61,12 +61,16 @@ def _check_options(late: LateRows) -> None:
 def kept_seconds(table: Source) -> float | None:
     """Return for how long a table of late rows keeps its files, None for ever."""
     kept = dict(table.options).get("keep")
-    return None if kept is None else interval_micros(exp.Interval(this=exp.Literal.string(kept))) / 1_000_000
+    return None if kept is None else _micros(kept) / 1_000_000
+
+
+def _micros(time: str) -> int:
+    return interval_micros(exp.Interval(this=exp.Literal.string(time)))
 
 
 def _is_time(text: str) -> bool:
     try:
-        return interval_micros(exp.Interval(this=exp.Literal.string(text))) > 0
+        return _micros(text) > 0
     except ProgrammingError:
         return False
 

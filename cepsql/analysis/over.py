@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.frames import Reach, reach_of
-from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.running_calls import running_call
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import ProgrammingError, Span
+from cepsql.language.tokens import quoted
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 
@@ -97,13 +97,13 @@ def plan_over(
         kind = next(column.type.lower() for column in columns if column.name == time)
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)
     layout = RowLayout(
-        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(keys)),
-        Column("t", _quoted(time)),
+        tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(keys)),
+        Column("t", quoted(time)),
         tuple(
-            OrderColumn(f"o{i}", _quoted(o.this.name), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
+            OrderColumn(f"o{i}", quoted(o.this.name), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
             for i, o in enumerate(later)
         ),
-        tuple(Column(f"v{i}", _quoted(column.name)) for i, column in enumerate(columns)),
+        tuple(Column(f"v{i}", quoted(column.name)) for i, column in enumerate(columns)),
     )
     return Frames(name, columns, keys, time, order, frames, layout)
 
@@ -127,7 +127,3 @@ def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, plac
     if order[0].args.get("desc"):
         raise ProgrammingError("on a stream the event time must be in ascending order", span_of(order[0], place), hint)
     return watermark.column
-
-
-def _quoted(name: str) -> str:
-    return sql_of(exp.column(exp.to_identifier(name, quoted=True)))

@@ -7,10 +7,10 @@ from sqlglot import exp
 
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.intervals import interval_micros
-from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.tokens import quoted
 from cepsql.operators.windows import END, START, TIME
 from cepsql.ordered.row_layout import Column, RowLayout
 
@@ -140,9 +140,9 @@ def plan_window_groups(
     keys: of rows whose window does not go by keys, what they are spread by.
     """
     layout = RowLayout(
-        tuple(Column(f"k{i}", _quoted(key)) for i, key in enumerate(_spread(keys, window))),
-        Column("t", _quoted(watermark.column)),
-        values=tuple(Column(f"v{i}", _quoted(column.name)) for i, column in enumerate(columns)),
+        tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(_spread(keys, window))),
+        Column("t", quoted(watermark.column)),
+        values=tuple(Column(f"v{i}", quoted(column.name)) for i, column in enumerate(columns)),
     )
     computed = None if aggregates is None else tuple(aggregates)
     return WindowGroups(name, columns, tuple(keys), watermark.column, window, computed, given, layout)
@@ -170,7 +170,3 @@ def _length(argument: exp.Expr, place: Span | None) -> int:
     if not isinstance(argument, exp.Interval):
         raise NotSupportedError("the length of a window must be constant here", place, "for example '5 minutes'")
     return interval_micros(argument, place)
-
-
-def _quoted(name: str) -> str:
-    return sql_of(exp.column(exp.to_identifier(name, quoted=True)))

@@ -3,10 +3,9 @@
 from sqlglot import exp, parse_one
 
 from cepsql.analysis.emission import OPERATION, OPERATIONS
-from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.analysis.window_groups import END, START
 from cepsql.language.tokens import DIALECT
-from cepsql.plan.labelled_changes import labelled_query
+from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.nodes import ChangingGroups, Sql, WindowAggregate
 from cepsql.plan.rows_below import AROUND
 
@@ -25,8 +24,8 @@ def with_whole_updates(root: Sql) -> Sql:
     *items, _ = select.expressions
     inner, names = select.copy(), [item.alias_or_name for item in items]
     around = {part: inner.args.pop(part) for part in AROUND if inner.args.get(part) is not None}
-    numbered = [exp.alias_(item.unalias().copy(), f"__{i}") for i, item in enumerate(items)]
-    inner.set("expressions", [*numbered, *_hidden(name, _identity_columns(root, name))])
+    identity = [exp.column(column, table=name, quoted=True) for column in _identity_columns(root, name)]
+    inner.set("expressions", [*numbered(items), *hidden_columns(identity, _kind(name))])
     return labelled_query(Sql(inner, root.inputs), names, around, root.view)
 
 
@@ -41,10 +40,7 @@ def _identity_columns(root: Sql, name: str) -> list[str]:
     raise AssertionError(node)
 
 
-def _hidden(table: str, identity: list[str]) -> list[exp.Expr]:
-    """Return the columns by which changes are told from one another."""
-    columns = [exp.column(name, table=table, quoted=True) for name in identity]
-    told = exp.func("to_json", exp.func("struct", *columns)) if columns else exp.Literal.string("")
+def _kind(table: str) -> exp.Expr:
+    """Return the number of the `Change` that OPERATION says."""
     cases = " ".join(f"WHEN '{said}' THEN {kind:d}" for kind, said in OPERATIONS.items())
-    kind = parse_one(f"CAST(CASE {table}.{OPERATION} {cases} END AS TINYINT)", read=DIALECT)
-    return [exp.alias_(told, IDENTITY), exp.alias_(kind, CHANGE)]
+    return parse_one(f"CASE {table}.{OPERATION} {cases} END", read=DIALECT)

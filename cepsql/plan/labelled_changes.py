@@ -5,9 +5,21 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.plan.nodes import LabelledChanges, Sql
 
 _RESULT = "__result"
+
+
+def numbered(items: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Return the items of a SELECT under the names __0, __1, ...: those in a result may be equal."""
+    return [exp.alias_(item.unalias().copy(), f"__{i}") for i, item in enumerate(items)]
+
+
+def hidden_columns(columns: Sequence[exp.Expr], kind: exp.Expr) -> list[exp.Expr]:
+    """Return IDENTITY and CHANGE of rows that columns tell from one another; `kind` is the number of a `Change`."""
+    told = exp.func("to_json", exp.func("struct", *columns)) if columns else exp.Literal.string("")
+    return [exp.alias_(told, IDENTITY), exp.alias_(exp.cast(kind, "tinyint", dialect="spark"), CHANGE)]
 
 
 def labelled_query(
@@ -15,7 +27,7 @@ def labelled_query(
 ) -> Sql:
     """Return a query that gives changes with OPERATION as its last column.
 
-    rows:   the changes in columns __0, __1, ..., for names in a result may be equal, with IDENTITY and CHANGE.
+    rows:   the changes, `numbered`, with IDENTITY and CHANGE.
     names:  of the columns.
     around: clauses of the SELECT, such as its LIMIT.
     view:   whose query it is, if it is one's.

@@ -1,7 +1,6 @@
 """SELECTs with ROW_NUMBER, RANK or DENSE_RANK over a table that changes: what they ask of the operator that ranks."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
@@ -75,36 +74,13 @@ def _qualified(node: Sql) -> exp.Query:
     return known.qualified
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """What a SELECT asks of the operator that ranks its rows.
+def ranked_select(
+    select: exp.Select, name: str, changes: Callable[[exp.Select], Sql], place: Span
+) -> tuple[RankedRows, exp.Select]:
+    """Return the operator for a SELECT with a call of a ranking function, and the SELECT over it.
 
-    below:     the SELECT of the rows.
-    keys:      PARTITION BY: columns of them.
-    order:     ORDER BY, over columns of them.
-    limit:     the last rank that is asked for, None for all.
-    rank:      the column that the rank is to come out in, None if it is not.
-    columns:   the columns of the rows that are to come out.
-    outer:     the SELECT over the operator.
-    """
-
-    below: exp.Select
-    keys: tuple[str, ...]
-    order: tuple[exp.Ordered, ...]
-    ranking: Ranking
-    limit: int | None
-    rank: str | None
-    columns: tuple[str, ...]
-    outer: exp.Select
-
-    def node(self, name: str, rows: Sql) -> RankedRows:
-        """Return the operator over the changes of the rows."""
-        return RankedRows(name, (rows,), self.keys, self.order, self.ranking, self.limit, self.rank, self.columns)
-
-
-def ranked_select(select: exp.Select, name: str, place: Span) -> Ranked:
-    """Take a SELECT with a call of a ranking function apart; `name` is what SQL over the operator calls it.
-
+    name:    what that calls the operator.
+    changes: makes the node of a SELECT that gives changes.
     Raises NotSupportedError and ProgrammingError for other window functions, and for what cannot stand beside.
     """
     call = _only_call(select, place)
@@ -139,9 +115,8 @@ def ranked_select(select: exp.Select, name: str, place: Span) -> Ranked:
         outer.set("distinct", select.args["distinct"].copy())
     used = list(dict.fromkeys(column.name for column in outer.find_all(exp.Column, bfs=False)))
     rank = _RANK if _RANK in used else None
-    return Ranked(
-        columns.select(select), keys, tuple(order), ranking, limit, rank, tuple(n for n in used if n != _RANK), outer
-    )
+    given, rows = tuple(n for n in used if n != _RANK), changes(columns.select(select))
+    return RankedRows(name, (rows,), keys, tuple(order), ranking, limit, rank, given), outer
 
 
 def _only_call(select: exp.Select, place: Span) -> exp.Window:

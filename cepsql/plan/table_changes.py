@@ -23,7 +23,7 @@ from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.changelogs import is_changelog
 from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.join_order import relations, streams_first
-from cepsql.plan.labelled_changes import labelled_query
+from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.markers import inline_ctes, join_kind
 from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, reads
 from cepsql.plan.over import named_item, window_calls
@@ -341,17 +341,14 @@ class _TableChanges:
         """Return the rows of a stream as ones that are added to a table."""
         columns = [c.name for c in node.properties.columns if c.name.lower() in needed]
         named = [exp.column(column, table=name, quoted=True) for column in columns]
-        told = exp.func("to_json", exp.func("struct", *named)) if named else exp.Literal.string("")
-        kind = exp.cast(exp.Literal.number(int(Change.INSERT)), "tinyint", dialect="spark")
-        hidden = exp.alias_(told, IDENTITY), exp.alias_(kind, CHANGE)
+        hidden = hidden_columns(named, exp.Literal.number(int(Change.INSERT)))
         return Sql(exp.select(*(c.copy() for c in named), *hidden).from_(exp.to_table(name)), {name.lower(): node})
 
     def _ranked(self, select: exp.Select) -> exp.Select:
         """Return a SELECT over an operator that ranks the rows of a SELECT."""
         name = self._name("__ranked")
-        asked = ranked_select(select, name, self.place)
-        self.nodes[name] = asked.node(name, self._changing(asked.below))
-        return asked.outer
+        self.nodes[name], outer = ranked_select(select, name, self._changing, self.place)
+        return outer
 
     def _grouped(self, select: exp.Select) -> Sql:
         """Return a SELECT with GROUP BY, aggregates or DISTINCT over an operator with its groups."""
@@ -436,7 +433,7 @@ def _outermost(query: exp.Expr) -> exp.Query:
 
 
 def _numbered(query: exp.Query) -> exp.Query:
-    """Return a query whose columns are called __0, __1, ...: names in a result may be equal."""
+    """Return a query whose columns are called __0, __1, ..."""
     return _named_branch(query.copy())
 
 
@@ -445,5 +442,5 @@ def _named_branch(query: exp.Query) -> exp.Query:
         query.set("this", _named_branch(_outermost(query.left)))
         return query
     assert isinstance(query, exp.Select)
-    query.set("expressions", [exp.alias_(e.unalias().copy(), f"__{i}") for i, e in enumerate(query.expressions)])
+    query.set("expressions", numbered(query.expressions))
     return query
