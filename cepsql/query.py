@@ -133,6 +133,7 @@ class Query:
         scan: str = "spark",
         buckets: "Buckets | None" = None,
         checkpoint: Path | None = None,
+        fused: bool = True,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
@@ -148,6 +149,7 @@ class Query:
                 self._engine.search_limits,
                 scan,
                 checkpoint,
+                fused,
             )
 
     @cached_property
@@ -288,7 +290,7 @@ class Query:
             tables = [one for one in origins if isinstance(one, Source) and not one.streaming]
             refresh = TableRefresh(self._engine.spark, folder.folder, tables)
             refresh.begin()
-            frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets, checkpoint=folder.folder)
+            frame = self.build(folder.control, None, folder.scan, folder.buckets, folder.folder, folder.fused)
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
@@ -299,7 +301,7 @@ class Query:
         remove_uncommitted([files.folder for files in late], folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
-            return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark)
+            return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark, folder.fused)
 
         options = StartOptions(
             drain=drain,

@@ -67,9 +67,11 @@ def projected(query: exp.Query, columns: Columns, session: Session) -> tuple[Nod
     selected = Columns()
     for item in query.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
-            if any(item.args.get(name) for name in ("except_", "replace", "rename")):
-                raise Unlike("a star with exceptions")
-            selected.update(columns)
+            star = item.this if isinstance(item, exp.Column) else item
+            if any(star.args.get(name) for name in ("replace", "rename")):
+                raise Unlike("a star that replaces or renames columns")
+            left_out = {column.name.lower() for column in star.args.get("except_") or []}
+            selected.update({name: columns.get(name) for name in columns if name not in left_out})
             continue
         try:
             selected[item.alias_or_name.lower()] = compile_tree(item.unalias(), columns, session)

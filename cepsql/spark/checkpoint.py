@@ -42,6 +42,7 @@ class Checkpoint:
     epoch:    grows with every start.
     lock:     keeps others from using it.
     rebuilds: whether its first batch was read before, under another text of the query, and makes the state anew.
+    fused:    whether operators share a stage, and a state, where they can.
     """
 
     folder: Path
@@ -53,6 +54,7 @@ class Checkpoint:
     epoch: int = 0
     lock: CheckpointLock | None = None
     rebuilds: bool = False
+    fused: bool = True
 
     @property
     def spark(self) -> str:
@@ -61,7 +63,7 @@ class Checkpoint:
 
     @property
     def control(self) -> str:
-        """The control folder for `match_stream` and `end_input`."""
+        """The folder in which `cepsql.spark.control` ends the input."""
         return str(self.folder / "control")
 
 
@@ -135,7 +137,8 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
             rebuilds = begin_rebuilding(checkpoint.folder, checkpoint.id)
             checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds)
         else:
-            kept = {"scan": plan["scan"], "buckets": plan["buckets"] and Buckets(**plan["buckets"])}
+            buckets = plan["buckets"] and Buckets(**plan["buckets"])
+            kept = {"scan": plan["scan"], "buckets": buckets, "fused": plan.get("fused", False)}
             checkpoint = replace(checkpoint, **kept, id=plan["id"], epoch=epoch, rebuilds=plan["rebuilds"])
     with _writing(checkpoint.folder):
         Path(checkpoint.control).mkdir(exist_ok=True)
@@ -195,6 +198,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "scan": checkpoint.scan,
         "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
         "rebuilds": checkpoint.rebuilds,
+        "fused": checkpoint.fused,
     }
     new = checkpoint.folder / "plan.json.new"
     with _writing(checkpoint.folder):
