@@ -61,7 +61,7 @@ from cepsql.spark.group_changes import group_changes
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stage, match_table
-from cepsql.spark.neighbours import in_one_stage, neighbour
+from cepsql.spark.neighbours import Sharing, neighbour
 from cepsql.spark.over import over_stage
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.ranked_rows import ranked_rows
@@ -104,7 +104,7 @@ def build(
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
     scan: str = SPARK_SCAN,
     checkpoint: Path | None = None,
-    fused: bool = True,
+    sharing: Sharing | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -115,7 +115,7 @@ def build(
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
     checkpoint: folder of the query's checkpoint, for what is kept there of tables. None: tables with REFRESH EVERY are
                read as they are now, and streams without their history.
-    fused:      operators share a stage where they can (`cepsql.spark.neighbours`).
+    sharing:    which operators share a stage; default: those that can. It is told which do.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(
@@ -128,7 +128,7 @@ def build(
         scan,
         text=plan.query.sql,
         checkpoint=checkpoint,
-        fused=fused,
+        sharing=sharing,
     )
     try:
         frame = builder.frame(plan.root)
@@ -167,13 +167,13 @@ def match_feeds(
     return builder.feeds(node, frames) if node.properties.streaming else [Feed(frame, 0) for frame in frames]
 
 
-def stage_of_match(spark: SparkSession, plan: Plan, match: MatchPlan, fused: bool) -> tuple[Staged, int]:
+def stage_of_match(spark: SparkSession, plan: Plan, match: MatchPlan, sharing: Sharing) -> tuple[Staged, int]:
     """Return the stage in which a match of a plan over streams runs, and its number, counted from the last one on.
 
-    fused: as for `build`.
+    sharing: as for `build`.
     Raises NotSupportedError where several stages run the match.
     """
-    builder = _Builder(spark, plan.streaming, None, None, {}, write_late=False, fused=fused)
+    builder = _Builder(spark, plan.streaming, None, None, {}, write_late=False, sharing=sharing)
     builder.frame(plan.root)
     found = [
         (staged, number)
@@ -238,10 +238,10 @@ class _Builder:
         write_late: bool = True,
         text: str = "",
         checkpoint: Path | None = None,
-        fused: bool = True,
+        sharing: Sharing | None = None,
     ):
         self.spark, self.streaming = spark, streaming
-        self.fused = fused
+        self.sharing = sharing or Sharing()
         self._built: dict[int, Staged] = {}
         self.control, self.buckets, self.limits = control, buckets, limits
         self.scan, self.write_late = scan, write_late
@@ -301,12 +301,11 @@ class _Builder:
     def staged(self, node: Match | Deduplicate | Over | WindowAggregate) -> Staged:
         """Return what runs an operator over streams, together with the one below it if they share a stage."""
         frames = self.inputs(node)
-        staged = replace(self._alone(node, self.feeds(node, frames), frames[0]), nodes=(node,))
+        alone = replace(self._alone(node, self.feeds(node, frames), frames[0]), nodes=(node,))
         # What is below has just been built.
-        first = self._built.get(id(neighbour(node))) if self.fused else None
-        shared = None if first is None else in_one_stage(self.spark, node, first, staged)
-        self._built[id(node)] = shared or staged
-        return shared or staged
+        staged = self.sharing.staged(self.spark, node, self._built.get(id(neighbour(node))), alone)
+        self._built[id(node)] = staged
+        return staged
 
     def stages(self, node: Node) -> Iterator[Staged | None]:
         """Yield the stages up to a node that was built, in the order in which Spark counts them; None for others than

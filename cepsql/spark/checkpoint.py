@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class Checkpoint:
     epoch:    grows with every start.
     lock:     keeps others from using it.
     rebuilds: whether its first batch was read before, under another text of the query, and makes the state anew.
-    fused:    whether operators share a stage, and a state, where they can.
+    shared:   which operators share a stage, and a state (`cepsql.spark.neighbours.Sharing`); None: it is not known yet.
     """
 
     folder: Path
@@ -54,7 +54,7 @@ class Checkpoint:
     epoch: int = 0
     lock: CheckpointLock | None = None
     rebuilds: bool = False
-    fused: bool = True
+    shared: frozenset[int] | None = None
 
     @property
     def spark(self) -> str:
@@ -138,13 +138,23 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
             checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds)
         else:
             buckets = plan["buckets"] and Buckets(**plan["buckets"])
-            kept = {"scan": plan["scan"], "buckets": buckets, "fused": plan.get("fused", False)}
+            # A checkpoint of a version that shared no stage says nothing of it.
+            shared = plan.get("shared", [])
+            kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
             checkpoint = replace(checkpoint, **kept, id=plan["id"], epoch=epoch, rebuilds=plan["rebuilds"])
     with _writing(checkpoint.folder):
         Path(checkpoint.control).mkdir(exist_ok=True)
     _write_plan(checkpoint, finished=False)
     put_in_place(checkpoint.folder, checkpoint.id)
     return checkpoint
+
+
+def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
+    """Record which operators share a stage; return the checkpoint that knows it."""
+    known = replace(checkpoint, shared=frozenset(shared))
+    if known != checkpoint:
+        _write_plan(known, finished=False)
+    return known
 
 
 def finish(checkpoint: Checkpoint) -> None:
@@ -198,7 +208,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "scan": checkpoint.scan,
         "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
         "rebuilds": checkpoint.rebuilds,
-        "fused": checkpoint.fused,
+        "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
     }
     new = checkpoint.folder / "plan.json.new"
     with _writing(checkpoint.folder):

@@ -31,6 +31,7 @@ from cepsql.spark.build import match_feeds, stage_of_match
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
+from cepsql.spark.neighbours import Sharing
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings
@@ -67,11 +68,11 @@ def explain_query(
 
 
 def explain_held(
-    spark: SparkSession, plan: Plan, asked: AskedPartition, checkpoint: str, fused: bool
+    spark: SparkSession, plan: Plan, asked: AskedPartition, checkpoint: str, sharing: Sharing
 ) -> MatchExplanation:
     """Explain what a standing query with this Spark checkpoint holds of a partition: rows that are not decided yet.
 
-    fused: as for `cepsql.spark.build.build`.
+    sharing: as for `cepsql.spark.build.build`.
     What was decided is gone from the state, and so are values that only conditions on single rows read.
     Raises ProgrammingError if nothing of the key is held, OperationalError before the first batch.
     """
@@ -80,7 +81,7 @@ def explain_held(
         wanted = _Partition(match_feeds(spark, plan, match)[0].frame, asked)
         program = in_session(wanted.frame, match.program)
         match = replace(match, program=program)
-        staged, number = stage_of_match(spark, plan, match, fused)
+        staged, number = stage_of_match(spark, plan, match, sharing)
         operator = _operator_number(spark, plan, number, checkpoint)
         states = spark.read.format("statestore").option("operatorId", operator).load(checkpoint)
         place = next(i for i, n in enumerate(staged.nodes) if isinstance(n, Match) and n.match.clause == match.clause)

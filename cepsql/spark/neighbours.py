@@ -1,10 +1,13 @@
 """Two operators in one stage, where the second one's rows are made of the first one's without Spark."""
 
+from dataclasses import dataclass, field
+
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 from sqlglot import exp, parse_one
 
 from cepsql.analysis.canonical import digest
+from cepsql.errors import OperationalError
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.fused import Fused
 from cepsql.plan.markers import BOUND
@@ -20,6 +23,36 @@ from cepsql.scan.select import Columns, both, plain_table, projected, projection
 from cepsql.spark.arrow_scan import scan_session, session_obstacle
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.staged import Staged
+
+
+@dataclass
+class Sharing:
+    """Which operators of a query run in the stage of the one below, by number in the order in which they are built.
+
+    begun: those of the checkpoint that the query goes on from, which stay; None: all do that can.
+    found: those that do.
+    """
+
+    begun: frozenset[int] | None = None
+    found: set[int] = field(default_factory=set)
+    _numbers: dict[int, int] = field(default_factory=dict)
+
+    def staged(self, spark: SparkSession, node: Ordered, first: Staged | None, alone: Staged) -> Staged:
+        """Return an operator, together with the one below it, if there is one, where they share a stage.
+
+        Raises OperationalError where they did when the checkpoint was begun, and cannot now.
+        """
+        number = self._numbers.setdefault(id(node), len(self._numbers))
+        wanted = self.begun is None or number in self.begun
+        together = None if first is None or not wanted else in_one_stage(spark, node, first, alone)
+        if together is not None:
+            self.found.add(number)
+        elif self.begun is not None and wanted:
+            raise OperationalError(
+                "the checkpoint was begun with operators in one stage that this session cannot run there",
+                hint="use the settings of Spark and the version of cepsql that began it, or a new checkpoint",
+            )
+        return together or alone
 
 
 def neighbour(node: Ordered) -> Ordered | None:

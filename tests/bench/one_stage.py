@@ -17,6 +17,7 @@ from measure import session
 
 import cepsql
 from cepsql.spark.checkpoint import open_checkpoint
+from cepsql.spark.neighbours import Sharing
 from cepsql.spark.replay import Replay, replay_source, write_batch
 
 COLUMNS = "k STRING, ts TIMESTAMP, x INT"
@@ -58,12 +59,12 @@ def main() -> None:
 
 def batch_seconds(engine: cepsql.Engine, sql: str, fused: bool, options: argparse.Namespace) -> float:
     """Return the median seconds of a micro-batch."""
-    query = engine.sql(sql)
-    seconds = []
+    query, seconds = engine.sql(sql), []
+    sharing = Sharing(None if fused else frozenset())
     with tempfile.TemporaryDirectory() as folder:
         rows = replay_source(engine.spark, Path(folder, "in"), COLUMNS)
         checkpoint = open_checkpoint(Path(folder, "checkpoint"), query.identity())
-        frame = query.build(checkpoint.control, {"events": rows}, checkpoint=checkpoint.folder, fused=fused)
+        frame = query.build(checkpoint.control, {"events": rows}, checkpoint=checkpoint.folder, sharing=sharing)
         with Replay(frame, checkpoint) as replay:
             for number in range(_WARM_UP + options.batches):
                 write_batch(Path(folder, "in"), batch(number, options.rows))

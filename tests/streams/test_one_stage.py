@@ -1,16 +1,20 @@
 """Operators with equal keys share a stage, and give what they give in stages of their own."""
 
 import json
+import os
+import shutil
 
 import pytest
 from test_equals_batch import disordered, events
 
 import cepsql
 from cepsql.spark.checkpoint import open_checkpoint
+from cepsql.spark.neighbours import Sharing
 from cepsql.spark.replay import Replay, replay_source, write_batch
 from cepsql.spark.spark_plan import analyzed, is_match, nodes
 from cepsql.testing import _texts
 
+NONE = frozenset()
 STREAM = (
     "CREATE STREAM events (k STRING, ts TIMESTAMP, x INT, d DECIMAL(6, 2), s STRING,"
     " WATERMARK FOR ts AS ts - INTERVAL '6' SECONDS)"
@@ -72,14 +76,14 @@ def _stages(frame) -> int:
     return sum(map(is_match, nodes(analyzed(frame))))
 
 
-def _played(engine, query, folder, batches, fused):
+def _played(engine, query, folder, batches, sharing):
     """Return the rows after each batch, restarted after some, and what the last run counted."""
     (source,) = query.origins
     columns = ", ".join(f"{column.name} STRING" for column in source.columns)
     given = replay_source(engine.spark, folder / "in", columns)
     typed = given.selectExpr(*(f"CAST({column.name} AS {column.type}) AS {column.name}" for column in source.columns))
     checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
-    frame = query.build(checkpoint.control, {"events": typed}, checkpoint=checkpoint.folder, fused=fused)
+    frame = query.build(checkpoint.control, {"events": typed}, checkpoint=checkpoint.folder, sharing=sharing)
     seen = []
     with Replay(frame, checkpoint) as replay:
         for number, batch in enumerate([*batches, None]):
@@ -97,9 +101,10 @@ def _played(engine, query, folder, batches, fused):
 @pytest.mark.parametrize("name", ONE)
 def test_one_stage_gives_what_stages_of_their_own_give(engine, tmp_path, name):
     query = engine.sql(ONE[name])
-    assert (_stages(query.build()), _stages(query.build(fused=False)) > 1) == (1, True)
-    batches = disordered(events(len(name)), len(name))[:9]
-    one, two = (_played(engine, query, tmp_path / str(fused), batches, fused) for fused in (True, False))
+    assert (_stages(query.build()), _stages(query.build(sharing=Sharing(NONE))) > 1) == (1, True)
+    batches = disordered(events(len(name)), len(name))[:6]
+    one = _played(engine, query, tmp_path / "one", batches, Sharing())
+    two = _played(engine, query, tmp_path / "two", batches, Sharing(NONE))
     assert one == two
     assert sum(map(len, one[0])) > 0
 
@@ -109,15 +114,25 @@ def test_what_cannot_share_a_stage_has_one_of_its_own(engine, name):
     assert _stages(engine.sql(TWO[name]).build()) == 2
 
 
-def test_a_checkpoint_stays_as_it_was_begun(engine, tmp_path):
-    query = engine.sql(ONE["a pattern over first rows"])
-    assert open_checkpoint(tmp_path, query.identity()).fused
-    file = tmp_path / "plan.json"
+def test_a_checkpoint_stays_as_it_was_begun(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    query = _engine(spark, tmp_path / "in").sql(ONE["a pattern over first rows"])
+    file = tmp_path / "checkpoint" / "plan.json"
+
+    def started() -> list[int]:
+        (tmp_path / "in" / f"{len(os.listdir(tmp_path / 'in'))}.csv").write_text("p,2026-01-01 00:00:01,1,0,a\n")
+        with query.start(checkpoint=file.parent) as standing:
+            standing.process_available()
+        return json.loads(file.read_text())["shared"]
+
+    assert [started(), started()] == [[1], [1]]
     plan = json.loads(file.read_text())
-    # Before stages were shared nothing said so.
-    del plan["fused"]
-    file.write_text(json.dumps(plan))
-    assert not open_checkpoint(tmp_path, query.identity()).fused
+    shutil.rmtree(file.parent)
+    open_checkpoint(file.parent, query.identity()).lock.release()
+    assert json.loads(file.read_text())["shared"] is None
+    # A version that shared no stage did not say so.
+    file.write_text(json.dumps({name: value for name, value in plan.items() if name != "shared"}))
+    assert [started(), started()] == [[], []]
 
 
 def test_a_pattern_over_first_rows_is_explained_by_what_is_held(spark, tmp_path):
