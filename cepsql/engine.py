@@ -185,7 +185,7 @@ class Engine:
         from cepsql.standing.home import LEASE_SECONDS, Home
 
         with self._home_lock:
-            self._home = Home(self.catalog, self._start_owned, adopts, lease or LEASE_SECONDS)
+            self._home = Home(self.catalog, self._start_owned, lambda: self.spark, adopts, lease or LEASE_SECONDS)
             return self._home
 
     def warm(self) -> None:

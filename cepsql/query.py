@@ -3,7 +3,7 @@
 import contextlib
 import io
 import uuid
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
+    from cepsql.spark.checkpoint_path import CheckpointPath
     from cepsql.spark.late_rows import LateFiles
     from cepsql.spark.neighbours import Sharing
     from cepsql.spark.query import StandingQuery
@@ -101,7 +102,13 @@ class Query:
         """Return where each stream is read from, or where the checkpoint in a folder is gone on from."""
         from cepsql.spark.reading_start import reading_starts
 
-        return reading_starts(started_at(self.plan, self._begins).origins, checkpoint)
+        folder = None if checkpoint is None else self._checkpoint_path(checkpoint)
+        return reading_starts(started_at(self.plan, self._begins).origins, folder)
+
+    def _checkpoint_path(self, location: str) -> "CheckpointPath":
+        from cepsql.spark.checkpoint_path import checkpoint_path
+
+        return checkpoint_path(location, lambda: self._engine.spark)
 
     @property
     def patterns(self) -> str:
@@ -275,6 +282,7 @@ class Query:
                 hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
             )
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, keep_shared, open_checkpoint
+        from cepsql.spark.checkpoint_path import used
         from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
@@ -283,26 +291,31 @@ class Query:
         from cepsql.spark.query import StartOptions, start
         from cepsql.spark.table_refresh import TableRefresh
 
-        if checkpoint is not None:
+        path = None if checkpoint is None else self._checkpoint_path(checkpoint)
+        if path is not None:
             _check_replayable(self.origins)
+        if not isinstance(path, Path | None):
+            _check_no_local_files(self.origins, path)
         reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
-        folder = open_checkpoint(checkpoint, self.identity(), drain, reader, self._buckets(), epoch, upgrades)
+        folder = open_checkpoint(path, self.identity(), drain, reader, self._buckets(), epoch, upgrades)
         try:
             origins = self._valued.origins
             tables = [one for one in origins if isinstance(one, Source) and not one.streaming]
-            refresh = TableRefresh(self._engine.spark, folder.folder, tables)
+            kept = folder.folder if isinstance(folder.folder, Path) else None
+            refresh = TableRefresh(self._engine.spark, kept, tables)
             refresh.begin()
             sharing = Sharing(folder.shared)
-            frame = self.build(folder.control, None, folder.scan, folder.buckets, folder.folder, sharing)
+            frame = self.build(folder.control, None, folder.scan, folder.buckets, kept, sharing)
             folder = keep_shared(folder, sharing.found)
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
+            late = _late_files(origins)
+            with used(folder.folder, "read"):
+                remove_uncommitted([files.folder for files in late], folder.spark_folder)
         except BaseException:
             discard(folder)
             raise
-        late = _late_files(origins)
-        remove_uncommitted([files.folder for files in late], folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
             return explain_held(
@@ -515,6 +528,18 @@ def _file_age(origins: list[Source | Registered]) -> float | None:
     from cepsql.spark.source_log import longest_file_age
 
     return longest_file_age(one.options for one in origins if isinstance(one, Source) and one.streaming)
+
+
+def _check_no_local_files(origins: Iterable[Source | Registered], checkpoint: "CheckpointPath") -> None:
+    """Refuse what a checkpoint keeps in files that tasks open themselves; raises NotSupportedError."""
+    for origin in origins:
+        if isinstance(origin, Source) and (origin.refresh is not None or origin.backfill is not None):
+            what = "table with REFRESH EVERY" if origin.refresh is not None else "stream with BACKFILL FROM"
+            raise NotSupportedError(
+                f"{origin.name} is a {what}, whose rows a query keeps in its checkpoint, and that is not supported in "
+                f"{checkpoint}",
+                hint="a checkpoint on a local file system, or on one that all hosts mount",
+            )
 
 
 def _check_replayable(origins: list[Source | Registered]) -> None:

@@ -135,8 +135,9 @@ def _play(
 
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
-    checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
-    frame = query.build(checkpoint.control, frames, checkpoint=checkpoint.folder)
+    kept = folder / "checkpoint"
+    checkpoint = open_checkpoint(kept, query.identity())
+    frame = query.build(checkpoint.control, frames, checkpoint=kept)
     seen, by_name = [], {source.name: source for source in sources}
     with Replay(frame, checkpoint, query.patterns) as replay:
         for number, batch in enumerate(batches):

@@ -9,6 +9,9 @@ from urllib.parse import urlparse
 from cepsql.catalog import Definition, RegisteredQuery, Sink, Source
 from cepsql.errors import NotSupportedError
 
+_ATOMIC = ("hdfs",)
+"""Schemes of file systems of Hadoop's that promise what a checkpoint needs."""
+
 
 def located(definition: Definition) -> Definition:
     """Return a definition whose local paths are absolute.
@@ -41,15 +44,27 @@ def local_path(path: str) -> str:
     return os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", path)))
 
 
-def checkpoint_folder(given: str | Path) -> Path:
-    """Return the folder of a checkpoint; raises NotSupportedError if it is not on a local or mounted file system."""
-    scheme = urlparse(str(given)).scheme
-    if scheme not in ("", "file"):
+def checkpoint_location(given: str | Path) -> str:
+    """Return where a checkpoint is: an absolute path of this machine, or a URI of a file system of Hadoop's.
+
+    Raises NotSupportedError for a file system that does not promise what a checkpoint needs.
+    """
+    location = str(given)
+    if is_local(location):
+        return local_path(location)
+    scheme, path = urlparse(location).scheme, urlparse(location).path
+    if scheme not in _ATOMIC:
         raise NotSupportedError(
-            f"a checkpoint on {scheme}: is not supported: {given}",
-            hint="a path of a local file system, or of a shared one that is mounted, such as NFS",
+            f"a checkpoint on {scheme}: is not supported: {given}; it needs files that are renamed in one step, and "
+            "names that only one process gets, which this file system does not promise",
+            hint="a path of a local file system, or of a shared one that is mounted, such as NFS, or hdfs://host/path",
         )
-    return Path(local_path(str(given)))
+    return location.rstrip("/") if path.strip("/") else location
+
+
+def is_local(location: str) -> bool:
+    """Tell whether a location is a path of this machine, and no URI of another file system."""
+    return urlparse(location).scheme in ("", "file")
 
 
 def _located(options: tuple[tuple[str, str], ...], key: str) -> tuple[tuple[str, str], ...]:
@@ -57,7 +72,7 @@ def _located(options: tuple[tuple[str, str], ...], key: str) -> tuple[tuple[str,
 
 
 def _absolute(path: str) -> str:
-    if urlparse(path).scheme not in ("", "file") or path.startswith("${"):
+    if not is_local(path) or path.startswith("${"):
         return path
     absolute = local_path(path)
     return absolute + "/" if path.endswith("/") and absolute != "/" else absolute

@@ -32,7 +32,7 @@ def with_history(spark: SparkSession, live: DataFrame, stream: Source, checkpoin
         live = live.selectExpr("*", f"false AS {MALFORMED}")
     folder = Path(checkpoint) / "history" / re.sub(r"\W", "_", stream.name.lower())
     kept, sign = folder / "rows.arrow", folder / "sign" / "begin.txt"
-    if last_committed(str(Path(checkpoint) / "spark")) is not None:
+    if last_committed(Path(checkpoint) / "spark") is not None:
         kept.unlink(missing_ok=True)
     elif not kept.exists():
         keep_rows(_history(spark, stream, given, live).where(_on_side(time, "<", given)), kept)

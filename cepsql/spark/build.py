@@ -56,6 +56,7 @@ from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
 from cepsql.spark.deduplicate import deduplicate_table, deduplication_stage
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.frame_sql import frame_sql
 from cepsql.spark.frames import alike
 from cepsql.spark.group_changes import group_changes
 from cepsql.spark.late_rows import LateFiles, divert, late_files
@@ -391,6 +392,7 @@ class _Builder:
         """
         query = inline_ctes(node.query) if self.streaming and node.query.find(exp.With) else node.query
         views: dict[str, list[str]] = {}
+        frames: dict[str, DataFrame] = {}
         punctuated = False
         for table in catalog_tables(query):
             name = table_name(table)
@@ -405,7 +407,7 @@ class _Builder:
                 if hidden in frame.columns:
                     query = carry_column(query, name, hidden)
             views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
-            frame.createOrReplaceTempView(views[name][-1])
+            frames[views[name][-1]] = frame
         unused = {name: iter(names) for name, names in views.items()}
         if node.written is not None and query is node.query:
             sql = node.written.sql(lambda name: next(unused[name]))
@@ -413,13 +415,10 @@ class _Builder:
             refuse_misread(query, self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         try:
-            found = self.spark.sql(sql)
+            found = frame_sql(self.spark, sql, frames)
             return found.withColumnRenamed(BOUND, REACHED) if punctuated else found
         except Exception as failure:
             raise translate_failure(failure) from failure
-        finally:
-            for view in itertools.chain(*views.values()):
-                self.spark.catalog.dropTempView(view)
 
     def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's

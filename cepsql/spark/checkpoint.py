@@ -1,22 +1,20 @@
 """The folder in which a standing query keeps what it needs to go on after a restart."""
 
-import contextlib
 import json
-import os
-import shutil
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from cepsql.analysis.canonical import canonical_json, digest
-from cepsql.catalog.locations import checkpoint_folder
 from cepsql.errors import OperationalError
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
+from cepsql.spark.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint_files import check_files
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
+from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree, used, write_whole
 from cepsql.spark.control import is_ended
 from cepsql.spark.rebuilding import begin_rebuilding, put_in_place
 
@@ -28,7 +26,8 @@ ARROW_SCAN, SPARK_SCAN = "arrow", "spark"
 
 _WAY_OUT = "use another checkpoint folder, or remove this one to replay the input from its beginning"
 
-_FIRST_FILES = {"lock", ".lock", "lock.turn", "control", "plan.json.new"}
+_LOCKS = {"lock.turn", CLAIMS}
+_FIRST_FILES = {"lock", ".lock", "control", ".plan.json.new"} | _LOCKS
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Checkpoint:
     shared:   which operators share a stage, and a state (`cepsql.spark.neighbours.Sharing`); None: it is not known yet.
     """
 
-    folder: Path
+    folder: CheckpointPath
     identity: object
     temporary: bool = False
     scan: str = SPARK_SCAN
@@ -59,16 +58,26 @@ class Checkpoint:
     @property
     def spark(self) -> str:
         """Spark's checkpointLocation."""
-        return str(self.folder / "spark")
+        return str(self.spark_folder)
+
+    @property
+    def spark_folder(self) -> CheckpointPath:
+        """The folder of that."""
+        return self.folder / "spark"
 
     @property
     def control(self) -> str:
+        """The name of the folder in which `cepsql.spark.control` ends the input."""
+        return str(self.control_folder)
+
+    @property
+    def control_folder(self) -> CheckpointPath:
         """The folder in which `cepsql.spark.control` ends the input."""
-        return str(self.folder / "control")
+        return self.folder / "control"
 
 
 def open_checkpoint(
-    folder: str | Path | None,
+    folder: CheckpointPath | None,
     identity: object,
     drain: bool = False,
     scan: str = SPARK_SCAN,
@@ -86,40 +95,44 @@ def open_checkpoint(
               (`cepsql.plan.upgrade`).
     `discard` must be called when the query has ended.
     Raises OperationalError if the folder is in use, belongs to another query, another version of cepsql, no query at
-    all, or one whose input was ended; NotSupportedError if it is not on a local (or mounted) file system.
+    all, or one whose input was ended.
     """
     temporary = folder is None
-    path = Path(tempfile.mkdtemp(prefix="cepsql-checkpoint-")) if folder is None else checkpoint_folder(folder)
+    path = Path(tempfile.mkdtemp(prefix="cepsql-checkpoint-")) if folder is None else folder
     checkpoint = Checkpoint(path, identity, temporary, scan, buckets, epoch=epoch or 1)
-    if not (path / "plan.json").exists() and path.is_dir() and not _is_barely_begun(path):
-        raise OperationalError(f"{path} holds other files and no checkpoint of cepsql", hint="name a folder of its own")
-    if not temporary:
-        with _writing(path):
+    with used(path):
+        if not (path / "plan.json").exists() and path.is_dir() and not _is_barely_begun(path):
+            message = f"{path} holds other files and no checkpoint of cepsql"
+            raise OperationalError(message, hint="name a folder of its own")
+        if not temporary:
             path.mkdir(parents=True, exist_ok=True)
-            checkpoint = replace(checkpoint, lock=lock_checkpoint(path, epoch))
+            lock = lock_checkpoint(path, epoch)
+            checkpoint = replace(checkpoint, folder=lock.folder, lock=lock)
     try:
-        return _opened(checkpoint, drain, epoch, upgrades)
+        with used(path, "read"):
+            return _opened(checkpoint, drain, epoch, upgrades)
     except BaseException:
         discard(checkpoint)
         raise
 
 
-def _is_barely_begun(folder: Path) -> bool:
+def _is_barely_begun(folder: CheckpointPath) -> bool:
     """Tell whether a folder has nothing, or no more than what a start writes before it says whose checkpoint it is."""
     there = {path.name for path in folder.iterdir()}
-    return not there or ("lock.turn" in there and there <= _FIRST_FILES)
+    return not there or bool(there & _LOCKS and there <= _FIRST_FILES)
 
 
-def kept_identity(folder: str | Path) -> dict | None:
+def kept_identity(folder: CheckpointPath) -> dict | None:
     """Return the identity of the query whose checkpoint a folder holds, None if it holds none here.
 
-    Raises OperationalError if it is damaged, or in the format of another version of cepsql.
+    Raises OperationalError if it cannot be read, is damaged, or in the format of another version of cepsql.
     """
-    file = checkpoint_folder(folder) / "plan.json"
-    if not file.exists():
-        return None
-    plan = _read_plan(file)
-    _check_format(file.parent, plan)
+    file = folder / "plan.json"
+    with used(folder, "read"):
+        if not file.exists():
+            return None
+        plan = _read_plan(file)
+    _check_format(folder, plan)
     return plan["plan"]
 
 
@@ -130,7 +143,7 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
         plan = _read_plan(file)
         kind = _verify(checkpoint, plan, drain, upgrades)
         put_in_place(checkpoint.folder, plan["id"])
-        check_files(Path(checkpoint.spark))
+        check_files(checkpoint.spark_folder)
         epoch = plan["epoch"] + 1 if epoch is None else epoch
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.
@@ -142,8 +155,8 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
             shared = plan.get("shared", [])
             kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
             checkpoint = replace(checkpoint, **kept, id=plan["id"], epoch=epoch, rebuilds=plan["rebuilds"])
-    with _writing(checkpoint.folder):
-        Path(checkpoint.control).mkdir(exist_ok=True)
+    with used(checkpoint.folder):
+        checkpoint.control_folder.mkdir(parents=True, exist_ok=True)
     _write_plan(checkpoint, finished=False)
     put_in_place(checkpoint.folder, checkpoint.id)
     return checkpoint
@@ -167,10 +180,10 @@ def discard(checkpoint: Checkpoint) -> None:
     if checkpoint.lock is not None:
         checkpoint.lock.release()
     if checkpoint.temporary:
-        shutil.rmtree(checkpoint.folder, ignore_errors=True)
+        remove_tree(checkpoint.folder)
 
 
-def _read_plan(file: Path) -> dict:
+def _read_plan(file: CheckpointPath) -> dict:
     try:
         return json.loads(file.read_text("utf-8"))
     except ValueError as error:
@@ -178,7 +191,7 @@ def _read_plan(file: Path) -> dict:
         raise OperationalError(f"the checkpoint file {file} is damaged", hint=hint) from error
 
 
-def _check_format(folder: Path, plan: dict) -> None:
+def _check_format(folder: CheckpointPath, plan: dict) -> None:
     if plan.get("format") != FORMAT:
         raise OperationalError(f"the checkpoint {folder} is in the format of another version of cepsql", hint=_WAY_OUT)
 
@@ -191,7 +204,7 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool, upgrades: bool) -> 
     if found.kind != SAME and not (upgrades and found.kind in (COMPATIBLE, REPLAYABLE)):
         message = f"the checkpoint {folder} belongs to a different query: {found.differences}"
         raise OperationalError(message, hint=_WAY_OUT)
-    if plan.get("finished") or (is_ended(checkpoint.control) and not drain):
+    if plan.get("finished") or (is_ended(checkpoint.control_folder) and not drain):
         message = f"the input of checkpoint {folder} was ended: every further row would be late"
         raise OperationalError(message, hint=_WAY_OUT)
     return found.kind
@@ -210,15 +223,5 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "rebuilds": checkpoint.rebuilds,
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
     }
-    new = checkpoint.folder / "plan.json.new"
-    with _writing(checkpoint.folder):
-        new.write_text(json.dumps(plan, ensure_ascii=False, indent=1) + "\n", "utf-8")
-        os.replace(new, checkpoint.folder / "plan.json")
-
-
-@contextlib.contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OperationalError(f"the checkpoint {folder} cannot be written: {error.strerror or error}") from error
+    with used(checkpoint.folder):
+        write_whole(checkpoint.folder / "plan.json", json.dumps(plan, ensure_ascii=False, indent=1) + "\n")

@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cepsql.errors import Error, OperationalError
+from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree
 
 LOGGER = logging.getLogger("cepsql")
 _FULL, _ROOM_BYTES = "No space left on device", 2**20
 _HINT = "put the folder back from a copy, or use another checkpoint folder and replay the input"
 
 
-def check_files(spark: Path) -> None:
+def check_files(spark: CheckpointPath) -> None:
     """Make sure that what Spark reads first when it goes on can be read; `spark` is its checkpoint location.
 
     A damaged record that the last batch is finished is removed: the batch is done again, and sinks know it.
@@ -29,7 +30,7 @@ def check_files(spark: Path) -> None:
             # Batches have written it, and would come again.
             raise _damaged(spark, spark / "offsets")
         for log in ("offsets", "commits", "state"):
-            shutil.rmtree(spark / log, ignore_errors=True)
+            remove_tree(spark / log)
     if (last := _last(spark / "commits")) is not None and not _is_log(last):
         LOGGER.warning("the checkpoint file %s is damaged: batch %s is done again", last, last.name)
         last.unlink()
@@ -43,22 +44,22 @@ def check_files(spark: Path) -> None:
         raise _damaged(spark, metadata)
 
 
-def last_committed(spark: str | Path) -> int | None:
+def last_committed(spark: CheckpointPath) -> int | None:
     """Return the number of the last micro-batch that Spark has committed in its checkpoint, None before the first."""
-    return _last_number(Path(spark) / "commits")
+    return _last_number(spark / "commits")
 
 
-def is_between_batches(spark: Path) -> bool:
+def is_between_batches(spark: CheckpointPath) -> bool:
     """Tell whether all batches that were planned are committed, so that no sink has rows of another one."""
     return last_planned(spark) == last_committed(spark)
 
 
-def last_planned(spark: Path) -> int | None:
+def last_planned(spark: CheckpointPath) -> int | None:
     """Return the number of the last micro-batch that Spark has planned in its checkpoint, None before the first."""
     return _last_number(spark / "offsets")
 
 
-def drop_planned(spark: Path, *begun: int | None) -> None:
+def drop_planned(spark: CheckpointPath, *begun: int | None) -> None:
     """Forget a batch that was planned, and not one of those that may have been begun, which are given.
 
     It was never handed over, so that another one may have its number. What Spark's planning wrote about the state goes
@@ -68,14 +69,14 @@ def drop_planned(spark: Path, *begun: int | None) -> None:
     at = max((number for number in (*begun, committed) if number is not None), default=-1)
     if planned is not None and int(planned.name) > at == (-1 if committed is None else committed):
         if committed is None:
-            shutil.rmtree(spark / "state", ignore_errors=True)
+            remove_tree(spark / "state")
         planned.unlink()
         (planned.parent / f".{planned.name}.crc").unlink(missing_ok=True)
 
 
-def explained(error: Error, folder: Path) -> Error:
+def explained(error: Error, folder: CheckpointPath) -> Error:
     """Return an error of a query with what it means for its checkpoint, where that is what failed."""
-    if _FULL in error.message and shutil.disk_usage(folder).free < _ROOM_BYTES:
+    if _FULL in error.message and isinstance(folder, Path) and shutil.disk_usage(folder).free < _ROOM_BYTES:
         message, hint = f"the checkpoint {folder} cannot be written: {_FULL}", "a start goes on once there is room"
     elif str(folder / "spark") in error.message:
         message, hint = f"the checkpoint {folder} cannot be gone on from: {error.message}", _HINT
@@ -84,23 +85,23 @@ def explained(error: Error, folder: Path) -> Error:
     return OperationalError(message, hint=hint, detail=error.detail)
 
 
-def _damaged(spark: Path, file: Path) -> OperationalError:
+def _damaged(spark: CheckpointPath, file: CheckpointPath) -> OperationalError:
     what = "is damaged" if file.exists() else "is missing"
     return OperationalError(f"the checkpoint {spark.parent} cannot be gone on from: its file {file} {what}", hint=_HINT)
 
 
-def _last_number(folder: Path) -> int | None:
+def _last_number(folder: CheckpointPath) -> int | None:
     last = _last(folder)
     return None if last is None else int(last.name)
 
 
-def _last(folder: Path) -> Path | None:
+def _last(folder: CheckpointPath) -> CheckpointPath | None:
     """Return the file of the last batch in one of Spark's logs."""
     numbered = [path for path in folder.glob("*") if path.name.removesuffix(".compact").isdigit()]
     return max(numbered, key=lambda path: int(path.name.removesuffix(".compact")), default=None)
 
 
-def _is_log(file: Path) -> bool:
+def _is_log(file: CheckpointPath) -> bool:
     """Tell whether a file of Spark's logs is whole: a version, then JSON or a dash on each line."""
     version, *lines = _text(file).splitlines() or [""]
     return bool(re.fullmatch(r"v\d+", version)) and bool(lines) and _is_json(line for line in lines if line != "-")
@@ -115,5 +116,5 @@ def _is_json(texts: Iterable[str]) -> bool:
     return True
 
 
-def _text(file: Path) -> str:
+def _text(file: CheckpointPath) -> str:
     return file.read_bytes().decode("utf-8", "replace")

@@ -1,35 +1,41 @@
-"""One process at a time uses a checkpoint."""
+"""One process at a time uses a checkpoint.
+
+On a file system of this machine, or one that is mounted, the operating system keeps the others out with a lock, which
+ends with its process. Where there are no locks a claim does (`cepsql.spark.checkpoint_claim`).
+"""
 
 import contextlib
 import fcntl
 import json
 import os
-import socket
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from cepsql.errors import OperationalError
+from cepsql.spark.checkpoint_claim import CheckpointClaim, claim_checkpoint
+from cepsql.spark.checkpoint_holder import holder_here, in_use, taken_over
+from cepsql.spark.checkpoint_path import CheckpointPath
 
 _FILE = "lock"
 
 
 @dataclass(frozen=True)
-class CheckpointLock:
+class FileLock:
     """The right to use a checkpoint, for as long as this process lives or until `release`."""
 
     path: Path
     file: IO[str]
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the checkpoint."""
+        return self.path.parent
+
     def check(self) -> None:
         """Raise OperationalError if a later owner of the query has taken the checkpoint over."""
         if not self.file.closed and not _is_same(self.path, self.file):
-            raise OperationalError(
-                f"the checkpoint {self.path.parent} was taken over by another process",
-                hint="nothing is lost: the other one goes on with this batch",
-            )
+            raise taken_over(self.folder)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -37,7 +43,7 @@ class CheckpointLock:
 
         Raises OperationalError if a later owner of the query has done so before.
         """
-        with _alone(self.path.parent):
+        with _alone(self.folder):
             self.check()
             yield
 
@@ -46,12 +52,19 @@ class CheckpointLock:
         self.file.close()
 
 
-def lock_checkpoint(folder: Path, epoch: int | None = None) -> CheckpointLock:
-    """Return the right to use a checkpoint.
+CheckpointLock = FileLock | CheckpointClaim
+
+
+def lock_checkpoint(folder: CheckpointPath, epoch: int | None = None) -> CheckpointLock:
+    """Return the right to use a checkpoint; what it writes goes through the `folder` of the lock.
 
     epoch: of the owner of the query, to whom earlier owners must give way; None: whoever uses it keeps it.
-    Raises OperationalError if another process, or another query of this one, uses it.
+    Raises OperationalError if another process, or another query of this one, uses it; OSError if it cannot be written.
     """
+    return _locked(folder, epoch) if isinstance(folder, Path) else claim_checkpoint(folder, epoch)
+
+
+def _locked(folder: Path, epoch: int | None) -> FileLock:
     path = folder / _FILE
     with _alone(folder):
         file = path.open("a+", encoding="utf-8")
@@ -59,7 +72,7 @@ def lock_checkpoint(folder: Path, epoch: int | None = None) -> CheckpointLock:
             holder = _holder(file)
             if epoch is None or holder.get("epoch") is None or holder["epoch"] >= epoch:
                 file.close()
-                raise _in_use(folder, holder)
+                raise in_use(folder, holder)
             # The earlier owner may hang and not let go, so a new file takes the place of the one that it holds.
             file.close()
             new = folder / f".{_FILE}"
@@ -67,9 +80,9 @@ def lock_checkpoint(folder: Path, epoch: int | None = None) -> CheckpointLock:
             _lock(file)
             os.replace(new, path)
         file.truncate(0)
-        json.dump({"process": os.getpid(), "host": socket.gethostname(), "command": _command(), "epoch": epoch}, file)
+        json.dump(holder_here(epoch), file)
         file.flush()
-    return CheckpointLock(path, file)
+    return FileLock(path, file)
 
 
 @contextlib.contextmanager
@@ -100,17 +113,3 @@ def _holder(file: IO[str]) -> dict:
         return json.loads(file.read())
     except ValueError:
         return {}
-
-
-def _in_use(folder: Path, holder: dict) -> OperationalError:
-    who = f"process {holder['process']} on {holder['host']} ({holder['command']})" if holder else "another process"
-    if holder.get("process") == os.getpid() and holder.get("host") == socket.gethostname():
-        who = "a query of this program"
-    return OperationalError(
-        f"the checkpoint {folder} is in use by {who}",
-        hint="a checkpoint serves one running query: stop that one, or name another folder",
-    )
-
-
-def _command() -> str:
-    return Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"

@@ -1,9 +1,7 @@
 """The control folder of a standing query: files written there end its input, or say that the clock goes on."""
 
 import datetime
-import os
 import re
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,6 +11,7 @@ from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.ordered.packet import heartbeat_time
 from cepsql.ordered.row_layout import END_OF_TIME
+from cepsql.spark.checkpoint_path import CheckpointPath, write_whole
 from cepsql.spark.rows import column_type
 from cepsql.spark.spark_plan import analyzed, is_match, nodes
 
@@ -31,9 +30,9 @@ Below a watermark the conditions of the user would drop the rows that are there 
 """
 
 
-def end_input(control: str | Path) -> None:
+def end_input(control: CheckpointPath) -> None:
     """Tell the query that reads this folder that no row follows; the file appears there whole or not at all."""
-    _write(Path(control), _END, "end")
+    _write(control, _END, "end")
 
 
 def says_end(watermark: datetime.datetime) -> bool:
@@ -41,15 +40,14 @@ def says_end(watermark: datetime.datetime) -> bool:
     return abs(_LAST_DAY - watermark.date()) <= _LONGEST_DELAY
 
 
-def give_heartbeat(control: str | Path, clock: int) -> None:
+def give_heartbeat(control: CheckpointPath, clock: int) -> None:
     """Tell the query that reads this folder what the clock shows, in microseconds since the epoch.
 
     Those that came long ago are removed; Spark's log of the folder still knows them.
     """
-    folder = Path(control)
-    for old in sorted(folder.glob(_HEARTBEATS), key=_clock)[: -_KEPT_HEARTBEATS or None]:
+    for old in sorted(control.glob(_HEARTBEATS), key=_clock)[: -_KEPT_HEARTBEATS or None]:
         old.unlink(missing_ok=True)
-    _write(folder, _HEARTBEATS.replace("*", str(clock)), f"heartbeat {clock}")
+    _write(control, _HEARTBEATS.replace("*", str(clock)), f"heartbeat {clock}")
 
 
 def control_times(spark: SparkSession, control: str) -> DataFrame:
@@ -58,19 +56,17 @@ def control_times(spark: SparkSession, control: str) -> DataFrame:
     return spark.readStream.text(control).selectExpr(f"if({_SAYS_END}, {END_OF_TIME}L, {clock}) AS t")
 
 
-def _write(folder: Path, name: str, text: str) -> None:
-    hidden = folder / f".{name}"
-    hidden.write_text(f"{text}\n")
-    os.replace(hidden, folder / name)
+def _write(folder: CheckpointPath, name: str, text: str) -> None:
+    write_whole(folder / name, f"{text}\n")
 
 
-def _clock(path: Path) -> int:
+def _clock(path: CheckpointPath) -> int:
     return int(re.sub(r"\D", "", path.name))
 
 
-def is_ended(control: str | Path) -> bool:
+def is_ended(control: CheckpointPath) -> bool:
     """Tell whether `end_input` was called for this folder."""
-    return (Path(control) / _END).exists()
+    return (control / _END).exists()
 
 
 def check_ended(frame: DataFrame, stages: int) -> None:

@@ -7,11 +7,10 @@ totals before it are kept, too.
 import contextlib
 import json
 import logging
-import os
 from dataclasses import asdict, fields
-from pathlib import Path
 
 from cepsql.ordered.counts import Counts
+from cepsql.spark.checkpoint_path import CheckpointPath, move_whole, write_whole
 from cepsql.spark.progress import Progress
 
 LOGGER = logging.getLogger("cepsql")
@@ -33,18 +32,17 @@ class KeptProgress:
     """The totals in the checkpoint `folder`, of which Spark has committed the batch `committed` last.
 
     begun: the totals as of that batch.
+    Raises OSError if they cannot be read; what is damaged begins anew.
     """
 
-    def __init__(self, folder: Path, committed: int | None):
+    def __init__(self, folder: CheckpointPath, committed: int | None):
         self._file = folder / _FILE
         self.begun = self._last = self._kept(committed)
 
     def keep(self, batch: int, progress: Progress, before: Progress | None = None) -> None:
         """Write the totals as of a batch that is about to be committed, and those `before` it, by default the last."""
         said = {"batch": batch, "totals": _data(progress), "before": _data(before or self._last)}
-        new = self._file.with_suffix(".new")
-        new.write_text(json.dumps(said), "utf-8")
-        os.replace(new, self._file)
+        write_whole(self._file, json.dumps(said))
         self._last = progress
 
     def _kept(self, committed: int | None) -> Progress:
@@ -56,22 +54,22 @@ class KeptProgress:
         except FileNotFoundError:
             if committed is None:
                 return Progress()
-        except (OSError, ValueError):
+        except ValueError:
             pass
         LOGGER.warning("%s is missing or damaged: the totals of the query begin anew, its rows do not", self._file)
         return Progress()
 
 
-def restarted_totals(folder: Path, committed: int | None, target: Path) -> None:
+def restarted_totals(folder: CheckpointPath, committed: int | None, target: CheckpointPath) -> None:
     """Write into `target` the record of a checkpoint whose batches begin again, with the totals of one in `folder`."""
     kept = KeptProgress(folder, committed)
     KeptProgress(target, None).keep(0, kept.begun, kept.begun)
 
 
-def move_record(source: Path, target: Path) -> None:
+def move_record(source: CheckpointPath, target: CheckpointPath) -> None:
     """Let the record in one folder be that of another; nothing happens if it was moved before."""
     with contextlib.suppress(FileNotFoundError):
-        os.replace(source / _FILE, target / _FILE)
+        move_whole(source / _FILE, target / _FILE)
 
 
 def _data(progress: Progress) -> dict:

@@ -8,7 +8,6 @@ reads from Spark's log between micro-batches and sends to the tasks within the p
 import itertools
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -16,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from cepsql.spark.checkpoint_files import last_committed
+from cepsql.spark.checkpoint_path import CheckpointPath
 from cepsql.spark.spark_plan import (
     analyzed,
     children,
@@ -50,14 +50,14 @@ class LateBound:
         function = functions.apply(sequence, kind, 1).asNondeterministic().withName("late_bound")
         self.column = ClassicColumn(function.apply(java.PythonUtils.toSeq([F.lit(0)._jc])))
 
-    def set_after(self, checkpoint: str, batch: int | None = None) -> None:
-        """Set the bound for the micro-batch after `batch`, by default after the last that Spark's checkpoint finished.
+    def set_after(self, spark: CheckpointPath, batch: int | None = None) -> None:
+        """Set the bound for the micro-batch after `batch`, by default after the last that Spark has finished.
 
         Spark makes some tasks before it hands a micro-batch over, so that only the time between two is early enough.
         """
         if batch is None:
-            batch = last_committed(checkpoint)
-        self._value[0] = 0 if batch is None else _watermark(checkpoint, batch)
+            batch = last_committed(spark)
+        self._value[0] = 0 if batch is None else _watermark(spark, batch)
 
 
 def count_left_out(frame: DataFrame) -> tuple[DataFrame, LateBound | None]:
@@ -198,7 +198,7 @@ def _has(node, wanted) -> bool:
     return any(attribute.exprId().equals(wanted) for attribute in items(node.output()))
 
 
-def _watermark(checkpoint: str, batch: int) -> int:
+def _watermark(spark: CheckpointPath, batch: int) -> int:
     """Return the watermark of a micro-batch, in microseconds, from Spark's checkpoint."""
-    _, metadata, *_ = (Path(checkpoint) / "offsets" / str(batch)).read_text().splitlines()
+    _, metadata, *_ = (spark / "offsets" / str(batch)).read_text("utf-8").splitlines()
     return json.loads(metadata)["batchWatermarkMs"] * 1000

@@ -24,6 +24,7 @@ from cepsql.ordered.columns import marked, plain_batch, stack
 from cepsql.ordered.late_file import late_rows, write_file
 from cepsql.ordered.rejected import set_aside
 from cepsql.spark.checkpoint_files import last_committed
+from cepsql.spark.checkpoint_path import CheckpointPath
 from cepsql.spark.source import AHEAD, MALFORMED, WHOLE, count_source
 
 _QUERY_PROPERTY, _BATCH_PROPERTY = "sql.streaming.queryId", "streaming.sql.batchId"
@@ -70,9 +71,9 @@ def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
         ) from error
 
 
-def remove_batch(folders: Iterable[str], checkpoint: str, batch: int) -> None:
+def remove_batch(folders: Iterable[str], spark: CheckpointPath, batch: int) -> None:
     """Remove what the query of Spark's checkpoint wrote for a batch."""
-    query = json.loads((Path(checkpoint) / "metadata").read_text())["id"]
+    query = json.loads((spark / "metadata").read_text("utf-8"))["id"]
     for folder in folders:
         for path in Path(folder).glob(f"*{query}-{batch:09d}-*"):
             path.unlink(missing_ok=True)
@@ -104,16 +105,16 @@ def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:
     return counted.mapInArrow(partial(_divert, files, marks), frame.drop(*marks).schema)
 
 
-def remove_uncommitted(folders: Iterable[str], checkpoint: str) -> None:
+def remove_uncommitted(folders: Iterable[str], spark: CheckpointPath) -> None:
     """Remove what a query that is about to go on from Spark's checkpoint wrote for batches that it never finished.
 
     Such a batch comes again, and its rows might fall to other tasks then.
     """
-    metadata = Path(checkpoint) / "metadata"
+    metadata = spark / "metadata"
     if not metadata.exists():
         return
-    query = json.loads(metadata.read_text())["id"]
-    committed = last_committed(checkpoint)
+    query = json.loads(metadata.read_text("utf-8"))["id"]
+    committed = last_committed(spark)
     for folder in folders:
         for path in Path(folder).glob(f"*{query}-*"):
             batch = int(path.name.split(f"{query}-")[1].split("-")[0])

@@ -21,6 +21,7 @@ from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
 from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed, last_planned
+from cepsql.spark.checkpoint_path import used
 from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
@@ -88,7 +89,12 @@ def start(
 
     Raises the cepsql error that says why Spark cannot run it.
     """
-    query = StandingQuery(frame, sink, checkpoint, options)
+    try:
+        with used(checkpoint.folder, "read"):
+            query = StandingQuery(frame, sink, checkpoint, options)
+    except Error:
+        discard(checkpoint)
+        raise
     query._start()
     return query
 
@@ -108,9 +114,9 @@ class StandingQuery:
         self._error: Error | None = None
         self._query: StreamingQuery
         self._started, self._batches_done = threading.Event(), 0
-        self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark))
+        self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark_folder))
         # Another process may have begun it before it was killed.
-        self._found_planned = last_planned(Path(checkpoint.spark))
+        self._found_planned = last_planned(checkpoint.spark_folder)
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
         self._tidied = float("-inf")
@@ -208,7 +214,7 @@ class StandingQuery:
         Raises InterfaceError if the query has no MATCH_RECOGNIZE or its checkpoint was temporary and is gone,
         OperationalError before the first batch has ended, ProgrammingError if nothing of the key is held.
         """
-        if self._options.explain is None or not Path(self._checkpoint.spark).exists():
+        if self._options.explain is None or not self._checkpoint.spark_folder.exists():
             raise InterfaceError("the query has no state that could be explained", hint="start it with checkpoint=...")
         return self._options.explain(key)
 
@@ -241,7 +247,7 @@ class StandingQuery:
     def _start(self) -> None:
         try:
             if self._options.drain and self._options.in_one_batch:
-                end_input(self._checkpoint.control)
+                end_input(self._checkpoint.control_folder)
             if self._sink.limit is not None and self._sink.limit.reached:
                 self._enough.set()
             self._start_spark()
@@ -262,14 +268,14 @@ class StandingQuery:
             if given is None or given != self._batches_done:
                 given = self._batches_done
                 with contextlib.suppress(OSError):
-                    give_heartbeat(self._checkpoint.control, time.time_ns() // 1000)
+                    give_heartbeat(self._checkpoint.control_folder, time.time_ns() // 1000)
 
     def _run(self) -> None:
         """Follow the query to its end, in a thread of its own."""
         try:
             self._follow()
             if self._options.drain and not self._options.in_one_batch and not self._is_ending():
-                end_input(self._checkpoint.control)
+                end_input(self._checkpoint.control_folder)
                 self._start_spark()
                 self._follow()
             if self._options.drain and not self._is_ending():
@@ -291,7 +297,7 @@ class StandingQuery:
         lock = self._checkpoint.lock
         if self._stopping.is_set() and not self._query.isActive:
             with contextlib.suppress(OperationalError), contextlib.nullcontext() if lock is None else lock.held():
-                drop_planned(Path(self._checkpoint.spark), self._sink.begun, self._found_planned)
+                drop_planned(self._checkpoint.spark_folder, self._sink.begun, self._found_planned)
 
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
@@ -302,7 +308,7 @@ class StandingQuery:
         writer = self._sink.attach(writer, self._after_batch).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
         spark = self._frame.sparkSession
-        settings = local_checkpoint_settings(spark)
+        settings = local_checkpoint_settings(spark) if isinstance(self._checkpoint.folder, Path) else {}
         with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings):
             self._query = writer.trigger(**timing).start()
             self._started.set()
@@ -339,9 +345,9 @@ class StandingQuery:
         totals = replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows)
         self._moments.append(Moment.of(time.time(), vars(totals)))
         if self._checkpoint.rebuilds and batch == 0:
-            remove_batch([files.folder for files in self._options.late_files], self._checkpoint.spark, batch)
+            remove_batch([files.folder for files in self._options.late_files], self._checkpoint.spark_folder, batch)
         if self._checkpoint.lock is not None:
-            with self._checkpoint.lock.held():
+            with used(self._checkpoint.folder), self._checkpoint.lock.held():
                 self._kept.keep(batch, totals)
         self._prepare_batch(batch)
         if self._options.refresh is not None:
@@ -357,11 +363,11 @@ class StandingQuery:
         lock, age = self._checkpoint.lock, self._options.file_age
         if age is not None:
             with contextlib.nullcontext() if lock is None else lock.held(), contextlib.suppress(OSError):
-                forget_old_files(Path(self._checkpoint.spark), age)
+                forget_old_files(self._checkpoint.spark_folder, age)
 
     def _prepare_batch(self, before: int | None = None) -> None:
         if self._late_bound is not None:
-            self._late_bound.set_after(self._checkpoint.spark, before)
+            self._late_bound.set_after(self._checkpoint.spark_folder, before)
 
     def _follow(self) -> None:
         """Wait until Spark's query has ended, and complete the progress; raise what it failed with."""

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from cepsql.catalog import Registered, Source
-from cepsql.catalog.locations import checkpoint_folder
 from cepsql.plan.start import FROM_NOW
 from cepsql.spark.checkpoint_files import last_committed, last_planned
+from cepsql.spark.checkpoint_path import CheckpointPath, used
 
 _FILES = {"avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml"}
 
@@ -23,18 +22,25 @@ class ReadingStart:
     chosen: bool = False
 
 
-def reading_starts(origins: Iterable[Source | Registered], checkpoint: str | Path | None) -> list[ReadingStart]:
+def reading_starts(origins: Iterable[Source | Registered], checkpoint: CheckpointPath | None) -> list[ReadingStart]:
     """Return where a query starts to read: in each stream of which that is known, or in its checkpoint.
 
     checkpoint: the folder that it goes on from, if there is something in it; None for none.
+    Raises OperationalError if that cannot be read.
     """
-    spark = None if checkpoint is None else checkpoint_folder(checkpoint) / "spark"
-    if spark is not None and (batch := last_committed(spark)) is not None:
-        return [ReadingStart(f"it goes on after batch {batch} of its checkpoint")]
-    if spark is not None and last_planned(spark) is not None:
-        return [ReadingStart("it does the first batch of its checkpoint again, which was cut short")]
+    if checkpoint is not None and (going_on := _going_on(checkpoint)) is not None:
+        return [going_on]
     streams = (origin for origin in origins if isinstance(origin, Source) and origin.streaming)
     return [start for stream in streams if (start := _stream_start(stream)) is not None]
+
+
+def _going_on(checkpoint: CheckpointPath) -> ReadingStart | None:
+    with used(checkpoint, "read"):
+        if (batch := last_committed(checkpoint / "spark")) is not None:
+            return ReadingStart(f"it goes on after batch {batch} of its checkpoint")
+        if last_planned(checkpoint / "spark") is not None:
+            return ReadingStart("it does the first batch of its checkpoint again, which was cut short")
+    return None
 
 
 def _stream_start(stream: Source) -> ReadingStart | None:

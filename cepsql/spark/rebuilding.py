@@ -5,21 +5,20 @@ planned batch ends where the last one did before, begins with all files or recor
 """
 
 import json
-import os
-import shutil
 import uuid
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_files import is_between_batches, last_committed
+from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, remove_tree, used
 from cepsql.spark.kept_progress import move_record, restarted_totals
 
 _BEGUN_ANEW = "spark-"
 """What the name of Spark's part of a checkpoint begins with before it is in place; the checkpoint's id follows."""
 
 
-def rebuilding_obstacle(folder: Path) -> str | None:
+def rebuilding_obstacle(folder: CheckpointPath) -> str | None:
     """Return why the state of a checkpoint cannot be made anew from its sources, None if it can, as far as is known."""
     gone = [path for path in _files_read(folder / "spark") if not path.exists()]
     if gone:
@@ -27,7 +26,7 @@ def rebuilding_obstacle(folder: Path) -> str | None:
     return None
 
 
-def begin_rebuilding(folder: Path, id: str) -> bool:
+def begin_rebuilding(folder: CheckpointPath, id: str) -> bool:
     """Prepare Spark's part of the checkpoint that takes the place of the one in `folder`, under the new `id`.
 
     Nothing has changed before `put_in_place`. Returns whether there is a batch that must be read again.
@@ -43,42 +42,34 @@ def begin_rebuilding(folder: Path, id: str) -> bool:
     if (obstacle := rebuilding_obstacle(folder)) is not None:
         hint = "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins with what is there now"
         raise OperationalError(f"the state of the checkpoint {folder} cannot be made anew: {obstacle}", hint=hint)
-    try:
+    with used(folder):
         (new / "offsets").mkdir(parents=True)
         if committed is not None:
             version, metadata, *ends = (spark / "offsets" / str(committed)).read_text("utf-8").splitlines()
             said = json.loads(metadata) | {"batchWatermarkMs": 0}
             (new / "offsets" / "0").write_text("\n".join([version, json.dumps(said), *ends]), "utf-8")
             (new / "metadata").write_text(json.dumps({"id": str(uuid.uuid4())}), "utf-8")
-            shutil.copytree(spark / "sources", new / "sources")
+            copy_tree(spark / "sources", new / "sources")
         restarted_totals(folder, committed, new)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
     return committed is not None
 
 
-def put_in_place(folder: Path, id: str) -> None:
+def put_in_place(folder: CheckpointPath, id: str) -> None:
     """Let what was prepared for the checkpoint of this id take its place, and remove what was for another one.
 
     Cut short anywhere, it is brought to its end by the next call.
     """
-    try:
+    with used(folder):
         for prepared in folder.glob(f"{_BEGUN_ANEW}*"):
             if prepared.name != f"{_BEGUN_ANEW}{id}":
-                shutil.rmtree(prepared)
+                remove_tree(prepared)
                 continue
             move_record(prepared, folder)
-            shutil.rmtree(folder / "spark", ignore_errors=True)
-            os.rename(prepared, folder / "spark")
-    except OSError as error:
-        raise _unwritable(folder, error) from error
+            remove_tree(folder / "spark")
+            move_whole(prepared, folder / "spark")
 
 
-def _unwritable(folder: Path, error: OSError) -> OperationalError:
-    return OperationalError(f"the checkpoint {folder} cannot be written: {error.strerror or error}")
-
-
-def _files_read(spark: Path) -> list[Path]:
+def _files_read(spark: CheckpointPath) -> list[Path]:
     """Return the local files that the sources of a checkpoint have read."""
     found = []
     for log in (spark / "sources").glob("*/*"):

@@ -62,12 +62,12 @@ class Replay:
 
     def heartbeat(self, clock: int) -> pa.Table | None:
         """Tell the query what the clock shows, in microseconds, and return the rows that this decides, None if none."""
-        give_heartbeat(self._checkpoint.control, clock)
+        give_heartbeat(self._checkpoint.control_folder, clock)
         return self.advance()
 
     def end(self) -> pa.Table | None:
         """End the input and return the rows that this decides, None if there are none."""
-        end_input(self._checkpoint.control)
+        end_input(self._checkpoint.control_folder)
         return self.advance()
 
     def restart(self) -> None:

@@ -1,10 +1,10 @@
 """LIMIT over a stream: how many rows have been given out, over all starts of a query."""
 
 import json
-import os
-from pathlib import Path
 
 import pyarrow as pa
+
+from cepsql.spark.checkpoint_path import CheckpointPath, write_whole
 
 _FILE = "limit.json"
 
@@ -16,7 +16,7 @@ class RowLimit:
     all rows were given out no further one is.
     """
 
-    def __init__(self, limit: int, checkpoint: Path):
+    def __init__(self, limit: int, checkpoint: CheckpointPath):
         self._limit, self._file = limit, checkpoint / _FILE
         self._batch, self._before, self._given = -1, 0, 0
         if self._file.exists():
@@ -42,6 +42,4 @@ class RowLimit:
     def save(self) -> None:
         """Remember that the rows of the last batch were given out."""
         said = {"batch": self._batch, "before": self._before, "given": self._given}
-        new = self._file.with_suffix(".new")
-        new.write_text(json.dumps(said), "utf-8")
-        os.replace(new, self._file)
+        write_whole(self._file, json.dumps(said))

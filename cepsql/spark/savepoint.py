@@ -1,24 +1,27 @@
 """Copies of checkpoints: savepoints, and checkpoints that begin with one."""
 
 import json
-import os
 import shutil
 import uuid
-from pathlib import Path
 
 from cepsql.errors import OperationalError
+from cepsql.spark.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint_files import is_between_batches
 from cepsql.spark.checkpoint_lock import lock_checkpoint
+from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, remove_tree
 
-_OWN_OF_A_PROCESS = shutil.ignore_patterns("lock*", ".lock")
+_OWN_OF_A_PROCESS = ("lock*", ".lock", CLAIMS)
 
 
-def save_checkpoint(checkpoint: Path, savepoint: Path) -> None:
+def save_checkpoint(checkpoint: CheckpointPath, savepoint: CheckpointPath) -> None:
     """Copy the checkpoint of a query that does not run to a folder that is not there yet.
 
     Raises OperationalError if it is in use, its last batch was cut short, or the copy cannot be written.
     """
-    lock = lock_checkpoint(checkpoint)
+    try:
+        lock = lock_checkpoint(checkpoint)
+    except OSError as error:
+        raise _uncopied(checkpoint, savepoint, error) from error
     try:
         if not is_between_batches(checkpoint / "spark"):
             raise OperationalError(
@@ -30,7 +33,7 @@ def save_checkpoint(checkpoint: Path, savepoint: Path) -> None:
         lock.release()
 
 
-def begin_checkpoint(savepoint: Path, checkpoint: Path) -> None:
+def begin_checkpoint(savepoint: CheckpointPath, checkpoint: CheckpointPath) -> None:
     """Begin a new checkpoint, under an identity of its own, with what a savepoint holds.
 
     Raises OperationalError if the savepoint is not there, or the folder of the checkpoint is not empty.
@@ -42,7 +45,7 @@ def begin_checkpoint(savepoint: Path, checkpoint: Path) -> None:
     _copy(savepoint, checkpoint, anew=True)
 
 
-def _copy(source: Path, target: Path, anew: bool = False) -> None:
+def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) -> None:
     """Copy a checkpoint; the copy appears as a whole.
 
     anew: it gets an identity of its own: its batches are not those of the first one, to Spark and to sinks.
@@ -50,20 +53,24 @@ def _copy(source: Path, target: Path, anew: bool = False) -> None:
     hidden = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, hidden, ignore=_OWN_OF_A_PROCESS)
+        copy_tree(source, hidden, _OWN_OF_A_PROCESS)
         if anew:
             _renew(hidden / "plan.json")
             metadata = hidden / "spark" / "metadata"
             if metadata.exists():
                 _renew(metadata)
                 (metadata.parent / ".metadata.crc").unlink(missing_ok=True)
-        os.rename(hidden, target)
+        move_whole(hidden, target)
     except (OSError, shutil.Error) as error:
-        raise OperationalError(f"the checkpoint {source} cannot be copied to {target}: {error}") from error
+        raise _uncopied(source, target, error) from error
     finally:
-        shutil.rmtree(hidden, ignore_errors=True)
+        remove_tree(hidden)
 
 
-def _renew(file: Path) -> None:
+def _uncopied(source: CheckpointPath, target: CheckpointPath, error: Exception) -> OperationalError:
+    return OperationalError(f"the checkpoint {source} cannot be copied to {target}: {error}")
+
+
+def _renew(file: CheckpointPath) -> None:
     """Give the JSON object in a file another `id`."""
     file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"id": str(uuid.uuid4())}), "utf-8")

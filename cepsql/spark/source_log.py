@@ -4,10 +4,10 @@ Every tenth file of the log holds all files that were ever read, so that it grow
 of files that are `maxFileAge` older than the newest one, whether it knows them or not: those can be left out.
 """
 
-import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+
+from cepsql.spark.checkpoint_path import CheckpointPath, write_whole
 
 _KEPT_BATCHES = 100
 """Of so many batches of the log all files are kept: the last one may have to be read again."""
@@ -23,18 +23,18 @@ def longest_file_age(options: Iterable[Iterable[tuple[str, str]]]) -> float | No
     return max(known) if ages and len(known) == len(ages) else None
 
 
-def forget_old_files(spark: Path, age: float) -> None:
+def forget_old_files(spark: CheckpointPath, age: float) -> None:
     """Leave files out of the logs in Spark's checkpoint that are so many seconds older than the newest one of a log.
 
     No batch may be planned meanwhile. A log that holds something else is left as it is.
     """
     for folder in (spark / "sources").glob("*"):
-        whole = max(folder.glob("[0-9]*.compact"), key=lambda path: int(path.stem), default=None)
-        if whole is not None:
-            _shorten(whole, age)
+        whole: list[CheckpointPath] = sorted(folder.glob("[0-9]*.compact"), key=lambda path: int(path.stem))
+        if whole:
+            _shorten(whole[-1], age)
 
 
-def _shorten(log: Path, age: float) -> None:
+def _shorten(log: CheckpointPath, age: float) -> None:
     version, *entries = log.read_bytes().splitlines()
     times, batches = ([int(n) for entry in entries for n in sought.findall(entry)[-1:]] for sought in (_TIME, _BATCH))
     if not entries or not len(entries) == len(times) == len(batches):
@@ -46,10 +46,8 @@ def _shorten(log: Path, age: float) -> None:
         if time >= oldest or batch > int(log.stem) - _KEPT_BATCHES
     ]
     if len(kept) < len(entries):
-        new = log.with_name(f".{log.name}.new")
-        new.write_bytes(b"\n".join([version, *kept]))
         (log.parent / f".{log.name}.crc").unlink(missing_ok=True)
-        os.replace(new, log)
+        write_whole(log, b"\n".join([version, *kept]))
 
 
 def _file_age(options: Mapping[str, str]) -> float | None:

@@ -22,19 +22,24 @@ _END_SECONDS = 5.0
 class TableRefresh:
     """Keeps the snapshots of the tables with REFRESH EVERY that a query reads; `failures` counts readings that failed.
 
-    checkpoint: the folder of the query's checkpoint, which holds the snapshots.
+    checkpoint: the folder of the query's checkpoint, which holds the snapshots; None if no table is read again.
     tables:     all tables that it reads.
     """
 
-    def __init__(self, spark: SparkSession, checkpoint: Path, tables: Iterable[Source]):
+    def __init__(self, spark: SparkSession, checkpoint: Path | None, tables: Iterable[Source]):
         tables = tuple(tables)
         self.failures = 0
-        self._spark, self._checkpoint = spark, checkpoint
+        self._spark, self._folder = spark, checkpoint
         self._tables = [table for table in tables if table.refresh is not None]
         self._files = TableFiles(tables)
         self._failing: set[str] = set()
         self._planned = [0, 0]
         self._ended, self._threads = threading.Event(), list[threading.Thread]()
+
+    @property
+    def _checkpoint(self) -> Path:
+        assert self._folder is not None
+        return self._folder
 
     def begin(self) -> None:
         """Read every table before the query starts.

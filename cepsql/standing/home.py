@@ -6,18 +6,24 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
-from cepsql.catalog.locations import checkpoint_folder
+from cepsql.catalog.locations import checkpoint_location
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.references import resolved
 from cepsql.catalog.savepoints import Savepoints
 from cepsql.errors import OperationalError
 from cepsql.standing.owner import process_name
 from cepsql.standing.reconciler import Reconciler, Starter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from cepsql.spark.checkpoint_path import CheckpointPath
 
 LEASE_SECONDS = 5.0
 """How long a process that has died keeps others from taking its queries over."""
@@ -27,8 +33,14 @@ class Home:
     """The states of a catalog's queries, in its database; those of a catalog that is not kept, in a temporary one."""
 
     def __init__(
-        self, catalog: Catalog, start: Starter, adopts: Callable[[], bool] = lambda: False, lease: float = LEASE_SECONDS
+        self,
+        catalog: Catalog,
+        start: Starter,
+        spark: "Callable[[], SparkSession]",
+        adopts: Callable[[], bool] = lambda: False,
+        lease: float = LEASE_SECONDS,
     ):
+        self._spark = spark
         self._temporary = None if catalog.store else Path(tempfile.mkdtemp(prefix="cepsql-queries-"))
         if self._temporary is not None:
             # Not every program closes its engine.
@@ -44,20 +56,29 @@ class Home:
         return self._temporary
 
     def checkpoint(self, query: RegisteredQuery) -> str:
-        """Return the folder of a query's checkpoint: what its options say, else one beside the catalog.
+        """Return where a query's checkpoint is: what its options say, else beside the catalog.
 
         Raises OperationalError if the catalog is in no file, so that nothing is beside it, NotSupportedError if the
-        option names another file system than a local or mounted one.
+        option names a file system that cannot hold checkpoints.
         """
         options = resolved(query.options, f"query {query.name}")
         if "checkpoint" in options:
-            return str(checkpoint_folder(options["checkpoint"]))
+            return checkpoint_location(options["checkpoint"])
         file = self.states.database.file
         if file is None:
             hint = f"ALTER QUERY {query.name} SET (checkpoint '/a/folder/of/its/own')"
             raise OperationalError(f"query {query.name} needs the option checkpoint", hint=hint)
         folder = re.sub(r"[^\w.-]", "_", f"{query.name.lower()}-{query.id}")
         return str(file.with_name(f"{file.name}.checkpoints") / folder)
+
+    def folder(self, location: str) -> "CheckpointPath":
+        """Return the folder of a checkpoint or savepoint, with the session that reaches it, if it needs one.
+
+        Raises OperationalError if it is not to be reached.
+        """
+        from cepsql.spark.checkpoint_path import checkpoint_path
+
+        return checkpoint_path(location, self._spark)
 
     def close(self) -> None:
         """Stop the queries of this process."""

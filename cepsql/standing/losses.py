@@ -73,5 +73,5 @@ def _state(host: Host, gone: Definition) -> str:
 
 def _has_checkpoint(host: Host, query: RegisteredQuery) -> bool:
     with suppress(Error):
-        return kept_identity(host.home.checkpoint(query)) is not None
+        return kept_identity(host.home, host.home.checkpoint(query)) is not None
     return False

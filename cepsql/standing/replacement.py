@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepsql.analysis.canonical import canonical_json
@@ -70,7 +69,7 @@ def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: 
     place, fresh = home.checkpoint(kept), _fresh(after)
     if new:
         return Effect(fresh, False, "", home.checkpoint(after), after)
-    known = kept_identity(home.checkpoint(before))
+    known = kept_identity(home, home.checkpoint(before))
     if known is None:
         return Effect("it has no checkpoint here that would have to fit", False, "", place, kept)
     if place != home.checkpoint(before):
@@ -83,7 +82,7 @@ def effect(home: "Home", before: RegisteredQuery, after: RegisteredQuery, plan: 
     if found.kind == INCOMPATIBLE:
         return Effect(f"incompatible: it needs {fresh}", True, found.differences, place, kept)
     if found.kind == REPLAYABLE:
-        obstacle = _rebuilding_obstacle(place)
+        obstacle = _rebuilding_obstacle(home, place)
         if obstacle is not None:
             said = f"incompatible, for its state cannot be made anew: it needs {fresh}"
             return Effect(said, True, f"{found.differences}; {obstacle}", place, kept)
@@ -97,17 +96,20 @@ def _fresh(query: RegisteredQuery) -> str:
     return f"a new checkpoint, which reads the input from {start or 'where its streams begin'}"
 
 
-def kept_identity(checkpoint: str) -> dict | None:
+def kept_identity(home: "Home", checkpoint: str) -> dict | None:
     """Return the identity of the query whose checkpoint a folder holds, None if it holds none here."""
     from cepsql.spark import checkpoint as checkpoints
 
-    return checkpoints.kept_identity(checkpoint)
+    return checkpoints.kept_identity(home.folder(checkpoint))
 
 
-def _rebuilding_obstacle(checkpoint: str) -> str | None:
+def _rebuilding_obstacle(home: "Home", checkpoint: str) -> str | None:
+    from cepsql.spark.checkpoint_path import used
     from cepsql.spark.rebuilding import rebuilding_obstacle
 
-    return rebuilding_obstacle(Path(checkpoint))
+    folder = home.folder(checkpoint)
+    with used(folder, "read"):
+        return rebuilding_obstacle(folder)
 
 
 def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None:

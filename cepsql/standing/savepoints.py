@@ -1,9 +1,7 @@
 """Savepoints of queries that stand under names: made at a stop, begun with by others, shown and dropped."""
 
 import re
-import shutil
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import RegisteredQuery
@@ -22,7 +20,7 @@ def check_savepoint(home: "Home", query: RegisteredQuery, name: str) -> None:
     if home.savepoints.get(name) is not None:
         raise ProgrammingError(f"savepoint {name} exists already", hint=f"DROP SAVEPOINT '{name}'")
     folder = home.checkpoint(query)
-    if kept_identity(folder) is None:
+    if kept_identity(home, folder) is None:
         raise ProgrammingError(
             f"query {query.name} has no checkpoint in {folder} yet", hint=f"START QUERY {query.name}"
         )
@@ -33,15 +31,16 @@ def make_savepoint(home: "Home", query: RegisteredQuery, name: str) -> Savepoint
 
     Raises OperationalError if it cannot be copied or runs again, ProgrammingError if the name is taken.
     """
+    from cepsql.spark.checkpoint_path import remove_tree
     from cepsql.spark.savepoint import save_checkpoint
 
-    checkpoint = Path(home.checkpoint(query))
+    checkpoint = home.folder(home.checkpoint(query))
     plain = re.sub(r"[^\w.-]", "_", name)
     folder = checkpoint.with_name(f"{checkpoint.name}.savepoints") / f"{plain}-{uuid.uuid4().hex[:8]}"
     savepoint = Savepoint(name, query.name, str(folder))
-    save_checkpoint(checkpoint, Path(savepoint.folder))
+    save_checkpoint(checkpoint, folder)
     if not home.savepoints.add(savepoint):
-        shutil.rmtree(savepoint.folder, ignore_errors=True)
+        remove_tree(folder)
         raise ProgrammingError(f"savepoint {name} exists already")
     return savepoint
 
@@ -55,7 +54,7 @@ def begin_from(home: "Home", query: RegisteredQuery, plan: Plan, name: str, span
     from cepsql.spark.savepoint import begin_checkpoint
 
     savepoint = found_savepoint(home, name, span)
-    known = kept_identity(savepoint.folder)
+    known = kept_identity(home, savepoint.folder)
     if known is None:
         raise OperationalError(f"the folder {savepoint.folder} of savepoint {name} is not there", span)
     described = described_as(plan, known, query)
@@ -63,14 +62,16 @@ def begin_from(home: "Home", query: RegisteredQuery, plan: Plan, name: str, span
     if found is not None and found.kind == INCOMPATIBLE:
         message = f"savepoint {name} is of a query with another meaning: {found.differences}"
         raise ProgrammingError(message, span, "without FROM SAVEPOINT the query reads its input from the beginning")
-    begin_checkpoint(Path(savepoint.folder), Path(home.checkpoint(query)))
+    begin_checkpoint(home.folder(savepoint.folder), home.folder(home.checkpoint(query)))
 
 
 def drop_savepoint(home: "Home", name: str, span: Span) -> None:
     """Forget a savepoint and remove its folder; queries that began with it have copies of their own."""
-    savepoint = found_savepoint(home, name, span)
+    from cepsql.spark.checkpoint_path import remove_tree
+
+    folder = home.folder(found_savepoint(home, name, span).folder)
     home.savepoints.remove(name)
-    shutil.rmtree(savepoint.folder, ignore_errors=True)
+    remove_tree(folder)
 
 
 def found_savepoint(home: "Home", name: str, span: Span) -> Savepoint:

@@ -1,6 +1,5 @@
 """The statements about sinks and queries that stand under names."""
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -163,7 +162,9 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
     try:
         host.catalog.add(query, create.replace, create.name.span)
     except Error:
-        shutil.rmtree(host.home.checkpoint(query), ignore_errors=True)
+        from cepsql.spark.checkpoint_path import remove_tree
+
+        remove_tree(host.home.folder(host.home.checkpoint(query)))
         raise
     running = before is not None and host.queries[query.name].state.desired == RUNNING
     verb, command = ("RESTART", "replaced") if running else ("START", "replaced" if before else "created")
@@ -230,8 +231,8 @@ def _reading_starts(host: Host, query: "NamedQuery") -> str:
     try:
         (statement,) = statements(query.definition.sql)
         assert isinstance(statement, st.Query)
-        checkpoint = host.home.checkpoint(query.definition)
-        if query.progress and not Path(checkpoint).exists():
+        checkpoint = host.home.folder(host.home.checkpoint(query.definition))
+        if query.progress and isinstance(checkpoint, Path) and not checkpoint.exists():
             # Another machine has it.
             return ""
         plan = started_at(host.plan(statement), dict(query.definition.options).get("start"))

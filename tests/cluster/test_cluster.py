@@ -1,8 +1,6 @@
 """The same queries on a Spark cluster as in one process; run with --nightly, for they take a minute."""
 
 import json
-import os
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 from skipping import or_skipped
 from spark_cluster import Unavailable, running_cluster
+from ticks import write_ticks
 
 
 def test_a_cluster_gives_what_one_process_gives(request, tmp_path):
@@ -25,20 +24,10 @@ def test_a_cluster_gives_what_one_process_gives(request, tmp_path):
 
 def _run(master: str, folder: Path) -> dict:
     """Return what queries give over the same files, which are written for each run."""
-    chance = random.Random(5)
-    (folder / "in").mkdir(parents=True)
-    for number in range(4):
-        path = folder / "in" / f"{number}.csv"
-        path.write_text("".join(_row(chance, number * 60 + i) for i in range(60)))
-        os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+    write_ticks(folder / "in")
     script = Path(__file__).parent / "run_query.py"
     done = subprocess.run(
         [sys.executable, script, master, folder], capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
-
-
-def _row(chance: random.Random, place: int) -> str:
-    at = max(0, place + chance.choice([0, 0, -3, 3, -60]))
-    return f"{'abc'[chance.randrange(3)]},2026-01-01 00:{at // 60:02}:{at % 60:02},{chance.randrange(30)}\n"

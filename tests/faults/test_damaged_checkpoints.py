@@ -201,6 +201,6 @@ def test_a_full_disk_ends_the_query_and_loses_nothing(spark, begun, copy, small_
 def test_a_start_that_was_cut_short_before_anything_was_kept(spark, begun, tmp_path):
     checkpoint = tmp_path / "checkpoint"
     (checkpoint / "control").mkdir(parents=True)
-    for name in ("lock", "lock.turn", "plan.json.new"):
+    for name in ("lock", "lock.turn", ".plan.json.new"):
         (checkpoint / name).write_text("{")
     assert run(query(spark, begun), checkpoint)[:1] == [{"k": 1, "a": 0, "b": 1}]

@@ -6,7 +6,6 @@ Ctrl-C; with `--install` it only fetches, with Maven, which it installs by apt i
 
 import argparse
 import contextlib
-import os
 import shutil
 import signal
 import socket
@@ -17,7 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-CACHE = Path(os.environ.get("CEPSQL_TEST_CACHE") or Path.home() / ".cache" / "cepsql-tests")
+from maven import Unavailable, fetched, install_maven
 
 _BROKER = {"org.apache.kafka:kafka_2.13": "4.1.0"}
 _CONNECTOR = {
@@ -28,13 +27,6 @@ _CONNECTOR = {
     "org.apache.commons:commons-pool2": "2.12.0",
 }
 _SECONDS_TO_START = 60
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>cepsql</groupId><artifactId>tests</artifactId><version>1</version><dependencies>
-{}
-</dependencies></project>
-"""
-_DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
-_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -51,10 +43,6 @@ auto.create.topics.enable=false
 message.max.bytes=20000000
 replica.fetch.max.bytes=20000000
 """
-
-
-class Unavailable(Exception):
-    """A broker cannot be had on this machine."""
 
 
 @contextlib.contextmanager
@@ -128,31 +116,6 @@ def connector_jars() -> str:
     return ",".join(map(str, sorted(fetched("kafka-connector", _CONNECTOR, alone=True).glob("*.jar"))))
 
 
-def fetched(name: str, artifacts: dict[str, str], alone: bool) -> Path:
-    """Return the cache folder with the jars of Maven artifacts; fetch them if they are not there.
-
-    alone: without the artifacts' own dependencies. Raises Unavailable.
-    """
-    versions = "-".join(artifacts.values())
-    folder = CACHE / f"{name}-{versions}"
-    if folder.exists():
-        return folder
-    if shutil.which("mvn") is None or shutil.which("java") is None:
-        raise Unavailable("there is no Maven (mvn) and Java to fetch it with")
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=CACHE) as made:
-        wanted = [(*key.split(":"), version, _ALONE if alone else "") for key, version in artifacts.items()]
-        Path(made, "pom.xml").write_text(_POM.format("\n".join(_DEPENDENCY.format(*item) for item in wanted)))
-        command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={made}/jars"]
-        done = subprocess.run(command, cwd=made, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        if done.returncode:
-            raise Unavailable(f"Maven cannot fetch {', '.join(artifacts)}: {done.stdout[-1000:]}")
-        with contextlib.suppress(OSError):
-            # Another process may have been quicker.
-            os.rename(Path(made, "jars"), folder)
-    return folder
-
-
 def _free_port() -> int:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
@@ -160,11 +123,7 @@ def _free_port() -> int:
 
 
 def _install() -> None:
-    if shutil.which("mvn") is None:
-        sudo = [] if os.geteuid() == 0 else ["sudo"]
-        subprocess.run([*sudo, "apt-get", "update", "-qq"], check=True)
-        command = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "maven"]
-        subprocess.run([*sudo, *command], check=True)
+    install_maven()
     print(fetched("kafka-broker", _BROKER, alone=False))
     print(connector_jars())
 

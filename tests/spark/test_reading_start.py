@@ -57,7 +57,7 @@ def test_what_only_others_know_is_not_said():
 
 def test_a_checkpoint_is_gone_on_from(tmp_path):
     def said() -> list[str]:
-        return [start.said for start in reading_starts([stream("rate"), stream("json")], str(tmp_path))]
+        return [start.said for start in reading_starts([stream("rate"), stream("json")], tmp_path)]
 
     begins = ["s is read from now on", "s is read from its earliest file on"]
     assert said() == begins

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -74,7 +75,7 @@ def engine(tmp_path_factory) -> Engine:
             states.report(lease, RUNNING, {"batches": batches}, False)
         if name != "runs":
             states.leases.release(lease)
-    discard(open_checkpoint(engine.home.checkpoint(engine.catalog.query("begun")), {}))
+    discard(open_checkpoint(Path(engine.home.checkpoint(engine.catalog.query("begun"))), {}))
     engine.home.savepoints.add(Savepoint("before", "rests", str(folder / "copy")))
     yield engine
     engine.close()

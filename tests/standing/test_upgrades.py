@@ -87,7 +87,7 @@ def test_cut_short_it_is_brought_to_its_end(engine, monkeypatch):
         raise OSError(5, "the machine stops here")
 
     with monkeypatch.context() as patched:
-        patched.setattr(cepsql.spark.rebuilding.os, "rename", fail)
+        patched.setattr(cepsql.spark.rebuilding, "move_whole", fail)
         with pytest.raises(OperationalError, match="the machine stops here"):
             engine.sql("START QUERY rises")
     put(1, [9, 0, 0, 0])

@@ -1,0 +1,152 @@
+"""One process at a time uses a checkpoint on a file system that has no locks, such as HDFS.
+
+A claim is a folder with a number. Who wants the checkpoint prepares one and renames it to the number after the last,
+which only one process can; the greatest number has the checkpoint. The last claim is never removed, so that numbers
+only grow.
+
+The owner touches a file in its claim every few seconds. Who finds a claim takes the next number if the owner is known
+to be dead, if its epoch is earlier, or if nothing was touched for long by the own clock. So a process that hangs can
+lose its checkpoint, as with a lease. What it writes after that does not appear: its files are begun in its claim, which
+the next owner removes before it reads anything, and are renamed from there.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from cepsql.spark.checkpoint_holder import holder_here, in_use, machine, named, process_begin, taken_over
+from cepsql.spark.hadoop_path import HadoopPath
+
+LOGGER = logging.getLogger("cepsql")
+CLAIMS = "claims"
+_OWNER = "owner.json"
+_TOUCH_SECONDS, _DEAD_SECONDS, _POLL_SECONDS = 3.0, 20.0, 0.5
+_OURS: set[str] = set()
+"""The claims of this process that are not released, for Java may be gone before that can be written."""
+
+
+@dataclass(frozen=True)
+class CheckpointClaim:
+    """The right to use a checkpoint until `release`, unless this process does not answer for long.
+
+    folder: of the checkpoint, through which its files are written.
+    place:  the folder of the claim.
+    """
+
+    folder: HadoopPath
+    place: HadoopPath
+    holder: dict
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def check(self) -> None:
+        """Raise OperationalError if another owner has taken the checkpoint over."""
+        if not self.released.is_set() and not (self.place / _OWNER).exists():
+            raise taken_over(self.folder)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let nobody's files but the owner's appear within the block.
+
+        Raises OperationalError if another one has taken the checkpoint over before or meanwhile.
+        """
+        self.check()
+        try:
+            yield
+        except FileNotFoundError:
+            self.check()
+            raise
+
+    def release(self) -> None:
+        """Let others use the checkpoint."""
+        if not self.released.is_set():
+            self.released.set()
+            _OURS.discard(str(self.place))
+            with contextlib.suppress(OSError):
+                (self.place / _OWNER).write_text(json.dumps(self.holder | {"released": True}), "utf-8")
+
+    def keep_alive(self) -> None:
+        """Touch the claim until it is released or gone."""
+        while not self.released.wait(_TOUCH_SECONDS):
+            try:
+                (self.place / _OWNER).touch(time.time_ns() // 1_000_000)
+            except FileNotFoundError:
+                return
+            except OSError:
+                # The file system may come back.
+                continue
+
+
+def claim_checkpoint(folder: HadoopPath, epoch: int | None) -> CheckpointClaim:
+    """Return the right to use a checkpoint, as `cepsql.spark.checkpoint_lock.lock_checkpoint` does.
+
+    Waits up to half a minute where only time can tell whether the last owner still lives.
+    Raises OperationalError if it does, OSError if the folder cannot be written.
+    """
+    claims = folder / CLAIMS
+    claims.mkdir(parents=True, exist_ok=True)
+    last = _last(claims)
+    if last is not None and (holder := _holder(claims / str(last))) is not None:
+        given_up = holder.get("released") or (epoch is not None and (holder.get("epoch") or epoch) < epoch)
+        if not given_up and _lives(folder, claims / str(last), holder):
+            raise in_use(folder, holder)
+    number = 1 if last is None else last + 1
+    here = holder_here(epoch) | {"machine": machine(), "begin": process_begin(os.getpid())}
+    prepared, place = claims / f".{uuid.uuid4().hex}", claims / str(number)
+    prepared.mkdir(parents=True)
+    (prepared / _OWNER).write_text(json.dumps(here), "utf-8")
+    try:
+        prepared.rename(place)
+    except FileExistsError:
+        prepared.remove_tree()
+        raise in_use(folder, _holder(place) or {}) from None
+    if (greatest := _last(claims)) != number:
+        # Others came and went between the two looks.
+        place.remove_tree()
+        raise in_use(folder, _holder(claims / str(greatest)) or {})
+    for earlier in claims.iterdir():
+        if earlier.name.isdigit() and int(earlier.name) < number:
+            earlier.remove_tree()
+    _OURS.add(str(place))
+    claim = CheckpointClaim(replace(folder, staging=str(place)), place, here)
+    threading.Thread(target=claim.keep_alive, name="cepsql-claim", daemon=True).start()
+    return claim
+
+
+def _last(claims: HadoopPath) -> int | None:
+    return max((int(path.name) for path in claims.iterdir() if path.name.isdigit()), default=None)
+
+
+def _holder(place: HadoopPath) -> dict | None:
+    """Return who has made a claim, None if it is gone; of one that is written anew nothing is known."""
+    try:
+        return json.loads((place / _OWNER).read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        return {}
+
+
+def _lives(folder: HadoopPath, place: HadoopPath, holder: dict) -> bool:
+    """Tell whether the owner of a claim lives, at once if it is or was a process of this machine."""
+    if holder.get("machine") is not None and holder["machine"] == machine():
+        same = process_begin(holder["process"]) == holder["begin"]
+        return same and (holder["process"] != os.getpid() or str(place) in _OURS)
+    said = "the checkpoint %s was used by %s: whether that still lives shows within %g seconds"
+    LOGGER.warning(said, folder, named(holder), _DEAD_SECONDS)
+    deadline = time.monotonic() + _DEAD_SECONDS
+    try:
+        touched = (place / _OWNER).modified()
+        while time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+            if (place / _OWNER).modified() != touched:
+                # It may have been released just now.
+                return not (_holder(place) or {}).get("released")
+    except FileNotFoundError:
+        return True
+    return False

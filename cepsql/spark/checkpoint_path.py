@@ -1,0 +1,109 @@
+"""Where a checkpoint is: a folder of this machine, or one in a file system of Hadoop's.
+
+Both have the methods of pathlib.Path; here is what pathlib has not.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cepsql.catalog.locations import checkpoint_location, is_local
+from cepsql.errors import OperationalError
+from cepsql.spark.hadoop_path import HadoopFiles, HadoopPath
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CheckpointPath = Path | HadoopPath
+
+
+def checkpoint_path(location: str | Path, spark: "Callable[[], SparkSession]") -> CheckpointPath:
+    """Return the folder of a location, as users give it.
+
+    spark: gives the session whose JVM reaches file systems of Hadoop's; it is not asked for folders of this machine.
+    Raises NotSupportedError for a file system that cannot hold checkpoints, OperationalError if it is not to be
+    reached.
+    """
+    known = checkpoint_location(location)
+    if is_local(known):
+        return Path(known)
+    try:
+        return HadoopFiles(spark(), known).path(known)
+    except OSError as error:
+        raise OperationalError(f"the checkpoint {known} cannot be reached: {error}") from error
+
+
+@contextlib.contextmanager
+def used(folder: CheckpointPath, how: str = "written") -> Iterator[None]:
+    """Let what fails within the block, as a checkpoint is read or written, raise OperationalError that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise OperationalError(f"the checkpoint {folder} cannot be {how}: {error.strerror or error}") from error
+
+
+def write_whole(path: CheckpointPath, data: str | bytes) -> None:
+    """Write a file that appears whole or not at all, in place of one that is there. Raises OSError."""
+    content = data.encode() if isinstance(data, str) else data
+    if isinstance(path, HadoopPath):
+        path.write_whole(content)
+    else:
+        hidden = path.with_name(f".{path.name}.new")
+        hidden.write_bytes(content)
+        os.replace(hidden, path)
+
+
+def move_whole(source: CheckpointPath, target: CheckpointPath) -> None:
+    """Move a file or folder in one step, in place of a file or an empty folder; both are on one file system.
+
+    Raises OSError, FileNotFoundError if there is nothing to move.
+    """
+    if isinstance(source, Path):
+        assert isinstance(target, Path)
+        os.replace(source, target)
+    else:
+        assert isinstance(target, HadoopPath)
+        source.replace(target)
+
+
+def remove_tree(path: CheckpointPath) -> None:
+    """Remove a folder as far as it can be removed."""
+    if isinstance(path, Path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.remove_tree()
+
+
+def copy_tree(source: CheckpointPath, target: CheckpointPath, without: Iterable[str] = ()) -> None:
+    """Copy a folder to one that is not there yet, which need not be on the same file system.
+
+    without: patterns of names in the folder that are left out. Raises OSError.
+    """
+    left_out = tuple(without)
+    if isinstance(source, Path) and isinstance(target, Path):
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(*left_out))
+        return
+    target.mkdir(parents=True)
+    files = source.files if isinstance(source, HadoopPath) else _files(target)
+    copied = [path for path in source.iterdir() if not any(fnmatchcase(path.name, pattern) for pattern in left_out)]
+    with files.calling() as (_, java):
+        copy = files.jvm.org.apache.hadoop.fs.FileUtil.copy
+        for path in copied:
+            to = target / path.name
+            copy(_system(files, path), java(str(path)), _system(files, to), java(str(to)), False, files.configuration)
+
+
+def _files(path: CheckpointPath) -> HadoopFiles:
+    assert isinstance(path, HadoopPath)
+    return path.files
+
+
+def _system(files: HadoopFiles, path: CheckpointPath):
+    """Return Hadoop's file system of a path; that of this machine writes no checksums beside files."""
+    if isinstance(path, HadoopPath):
+        return path.files.system
+    return files.jvm.org.apache.hadoop.fs.FileSystem.getLocal(files.configuration).getRaw()

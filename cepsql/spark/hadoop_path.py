@@ -1,0 +1,230 @@
+"""Files in a file system of Hadoop's, such as HDFS, through Spark's JVM."""
+
+import contextlib
+import fnmatch
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+
+from cepsql.errors import NotSupportedError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ERRORS: dict[str, type[OSError]] = {
+    "FileNotFoundException": FileNotFoundError,
+    "FileAlreadyExistsException": FileExistsError,
+    "ParentNotDirectoryException": NotADirectoryError,
+    "AccessControlException": PermissionError,
+}
+"""What the exceptions of Java's and Hadoop's are to Python; every other one is an OSError."""
+
+
+@dataclass(frozen=True)
+class HadoopPath:
+    """A file or folder, with those methods of pathlib.Path, and their exceptions, that a checkpoint needs.
+
+    uri:     with scheme and host; only that of the root ends with a slash.
+    staging: a folder in which files are begun that appear whole, for this path and all that are made of it: once
+             somebody has removed it, none appears any more. None: next to the file.
+    """
+
+    files: "HadoopFiles"
+    uri: str
+    staging: str | None = None
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def __truediv__(self, name: str) -> "HadoopPath":
+        return replace(self, uri=f"{self.uri.rstrip('/')}/{name}")
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self.uri.rpartition("/")[2]
+
+    @property
+    def stem(self) -> str:
+        """The last part without what follows its last dot."""
+        return self.name.rpartition(".")[0] or self.name
+
+    @property
+    def parent(self) -> "HadoopPath":
+        """The folder that this is in."""
+        above = self.uri.rpartition("/")[0]
+        return replace(self, uri=above if urlparse(above).path else f"{above}/")
+
+    def with_name(self, name: str) -> "HadoopPath":
+        """Return another one in the same folder."""
+        return self.parent / name
+
+    def exists(self) -> bool:
+        """Tell whether it is there."""
+        with self.files.calling() as (system, java):
+            return system.exists(java(self.uri))
+
+    def is_dir(self) -> bool:
+        """Tell whether it is a folder."""
+        with contextlib.suppress(FileNotFoundError), self.files.calling() as (system, java):
+            return system.getFileStatus(java(self.uri)).isDirectory()
+        return False
+
+    def modified(self) -> int:
+        """Return when it was written or touched last, in milliseconds since the epoch by some clock."""
+        with self.files.calling() as (system, java):
+            return system.getFileStatus(java(self.uri)).getModificationTime()
+
+    def touch(self, time: int) -> None:
+        """Say of a file that is there that it was written at `time`, in milliseconds since the epoch."""
+        with self.files.calling() as (system, java):
+            system.setTimes(java(self.uri), time, -1)
+
+    def iterdir(self) -> Iterator["HadoopPath"]:
+        """Yield what is in a folder; raises NotADirectoryError for a file."""
+        with self.files.calling() as (system, java):
+            found = [str(status.getPath().toString()) for status in system.listStatus(java(self.uri))]
+        if found == [self.uri]:
+            raise NotADirectoryError(f"{self} is a file")
+        yield from (self / path.rpartition("/")[2] for path in found)
+
+    def glob(self, pattern: str) -> Iterator["HadoopPath"]:
+        """Yield what matches below a folder, nothing if it is not there; a pattern has one part for each level."""
+        first, _, rest = pattern.partition("/")
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            for path in self.iterdir():
+                if fnmatch.fnmatchcase(path.name, first):
+                    yield from path.glob(rest) if rest else [path]
+
+    def rglob(self, pattern: str) -> Iterator["HadoopPath"]:
+        """Yield what matches in a folder and in all below it."""
+        yield from self.glob(pattern)
+        for path in self.glob("*"):
+            if path.is_dir():
+                yield from path.rglob(pattern)
+
+    def read_bytes(self) -> bytes:
+        """Return what a file holds."""
+        with self.files.calling() as (system, java):
+            stream = system.open(java(self.uri))
+            try:
+                return bytes(self.files.jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+            finally:
+                stream.close()
+
+    def read_text(self, encoding: str) -> str:
+        """Return the text in a file."""
+        return self.read_bytes().decode(encoding)
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write a file, in place of one that is there; its folder must be there."""
+        with self.files.calling() as (system, java):
+            stream = system.createFile(java(self.uri)).overwrite(True).build()
+            try:
+                stream.write(data)
+                stream.hsync()
+            finally:
+                stream.close()
+
+    def write_text(self, text: str, encoding: str) -> None:
+        """Write a text as `write_bytes` does."""
+        self.write_bytes(text.encode(encoding))
+
+    def write_whole(self, data: bytes) -> None:
+        """Write a file that appears whole or not at all, in place of one that is there.
+
+        Raises FileNotFoundError if the staging folder is gone.
+        """
+        begun = f".{self.name}.{uuid.uuid4().hex[:8]}"
+        new = self.with_name(begun) if self.staging is None else replace(self, uri=f"{self.staging}/{begun}")
+        new.write_bytes(data)
+        new.replace(self)
+
+    def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
+        """Make a folder, and those above it."""
+        assert parents
+        if not exist_ok and self.exists():
+            raise FileExistsError(f"{self} is there already")
+        with self.files.calling() as (system, java):
+            system.mkdirs(java(self.uri))
+
+    def rename(self, target: "HadoopPath") -> None:
+        """Move it, in one step; raises FileExistsError if the target is there."""
+        self._rename(target, "NONE")
+
+    def replace(self, target: "HadoopPath") -> None:
+        """Move it, in one step, and in place of a file or an empty folder that is there."""
+        self._rename(target, "OVERWRITE")
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Remove a file; raises FileNotFoundError if it is not there."""
+        with self.files.calling() as (system, java):
+            if not system.delete(java(self.uri), False) and not missing_ok:
+                raise FileNotFoundError(f"{self} is not there")
+
+    def remove_tree(self) -> None:
+        """Remove a file or folder with all that is in it, in one step; nothing happens if it is not there."""
+        with self.files.calling() as (system, java):
+            system.delete(java(self.uri), True)
+
+    def _rename(self, target: "HadoopPath", how: str) -> None:
+        with self.files.calling() as (_, java):
+            self.files.context.rename(java(self.uri), java(target.uri), self.files.renaming(how))
+
+
+class HadoopFiles:
+    """The file system of a URI in a session's JVM, with the session's configuration of Hadoop."""
+
+    def __init__(self, spark: "SparkSession", uri: str):
+        if not hasattr(spark, "_jsparkSession"):
+            raise NotSupportedError(f"the checkpoint {uri} cannot be reached over Spark Connect")
+        assert spark._jvm is not None
+        self.jvm: Any = spark._jvm
+        self._gateway: Any = spark.sparkContext._gateway
+        with _raising():
+            configuration = spark._jsparkSession.sessionState().newHadoopConf()
+            at = self.jvm.java.net.URI(self.jvm.org.apache.hadoop.fs.Path(uri).toUri().toString())
+            self.system = self.jvm.org.apache.hadoop.fs.FileSystem.get(at, configuration)
+            self.context = self.jvm.org.apache.hadoop.fs.FileContext.getFileContext(at, configuration)
+            self.configuration = configuration
+
+    def path(self, uri: str) -> HadoopPath:
+        """Return a path with its scheme and host written out."""
+        with self.calling() as (system, java):
+            return HadoopPath(self, system.makeQualified(java(uri)).toString())
+
+    @contextlib.contextmanager
+    def calling(self) -> Iterator[tuple[Any, Any]]:
+        """Lend the file system and the class of paths; what Java raises within the block becomes OSError."""
+        with _raising():
+            yield self.system, self.jvm.org.apache.hadoop.fs.Path
+
+    def renaming(self, how: str) -> Any:
+        """Return Hadoop's way to rename, as its variable arguments are passed."""
+        kind = getattr(self.jvm.org.apache.hadoop.fs, "Options$Rename")
+        given = self._gateway.new_array(kind, 1)
+        given[0] = kind.valueOf(how)
+        return given
+
+
+@contextlib.contextmanager
+def _raising() -> Iterator[None]:
+    try:
+        yield
+    except Py4JJavaError as error:
+        java = error.java_exception
+        kind, said = java.getClass().getSimpleName(), java.getMessage()
+        raise _ERRORS.get(kind, OSError)(_first_line(said or kind)) from error
+    except PySparkException as error:
+        raise OSError(_first_line(str(error))) from error
+    except Py4JError as error:
+        raise OSError(f"Spark's Java process does not answer: {_first_line(str(error))}") from error
+
+
+def _first_line(said: str) -> str:
+    return said.partition("\n")[0].partition("; For more details")[0]
