@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from cepsql.analysis.fleeting import random_call
 from cepsql.analysis.guards import may_fail
 from cepsql.analysis.intervals import interval_micros, interval_type
 from cepsql.analysis.plain_sql import spoken_type, sql_of
@@ -20,8 +21,6 @@ Take = Callable[[str, exp.Expr], Leaf]
 """Returns what stands for an expression over one side, which Spark computes for each of its rows; it is told the
 side's name."""
 
-_FLEETING = (exp.Rand, exp.Randn, exp.Uuid)
-
 
 def lower_pair_condition(condition: exp.Expr, take: Take, place: Span | None) -> Expression:
     """Return a condition on pairs as an expression whose leaves are what `take` gives.
@@ -29,7 +28,7 @@ def lower_pair_condition(condition: exp.Expr, take: Take, place: Span | None) ->
     condition: with the side's name as the table of every column.
     Raises NotSupportedError for what cannot be computed on values of both sides.
     """
-    found = condition.find(*_FLEETING, exp.Query, exp.Subquery)
+    found = random_call(condition) or condition.find(exp.Query, exp.Subquery)
     if found is not None:
         spoken = spoken_function(found) if isinstance(found, exp.Func) else "a subquery"
         raise NotSupportedError(f"{spoken} in the condition of an outer join of streams is not supported", place)

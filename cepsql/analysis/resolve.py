@@ -237,6 +237,8 @@ def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> No
             if isinstance(column.this, exp.Star):
                 continue
             _check_column(column, columns, everything)
+            if not column.table and not _is_alias(column, scope):
+                _check_one_owner(column, _seen_in(column, scope, columns))
 
 
 def _column_names(table: exp.Table, relation: Properties) -> list[str]:
@@ -261,6 +263,29 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
     if name.lower() not in (c.lower() for c in known):
         where = f"{column.table} has" if table and len(columns) > 1 else "there is"
         raise ProgrammingError(f"{where} no column {name}", span_of(column.this), suggestion(name, known, "columns"))
+
+
+def _is_alias(column: exp.Column, scope: Scope) -> bool:
+    """Tell whether a column without a table may be what the SELECT gives by that name."""
+    query = scope.expression
+    if not isinstance(query, exp.Query) or column.find_ancestor(exp.Join, exp.Select) is not query:
+        return False
+    values = [item.unalias() for item in query.selects if item.alias_or_name.lower() == column.name.lower()]
+    return any(not isinstance(value, exp.Column) or bool(value.table) for value in values)
+
+
+def _seen_in(column: exp.Column, scope: Scope, columns: Mapping[str, list[str]]) -> list[str]:
+    """Return the relations of a SELECT whose columns of this name are seen where the column stands."""
+    owners = [table for table, names in columns.items() if column.name.lower() in {name.lower() for name in names}]
+    joins = [join for join in scope.expression.args.get("joins") or [] if join.kind in ("SEMI", "ANTI")]
+    hidden = {join.alias_or_name.lower() for join in joins if column.find_ancestor(exp.Join) is not join}
+    return [table for table in owners if table not in hidden]
+
+
+def _check_one_owner(column: exp.Column, owners: list[str]) -> None:
+    if len(owners) > 1:
+        hint = f"write {' or '.join(f'{table}.{column.name}' for table in owners)}"
+        raise ProgrammingError(f"it is not clear whose column {column.name} is", span_of(column.this), hint)
 
 
 def event_time(scope: Scope | None, relations: Mapping[str, Properties], unions: bool = True) -> Watermark | None:

@@ -91,7 +91,7 @@ class _Rewriting:
         call = [made_token(TokenType.VAR, AS_OF, token), *self.tokens[begin : end + 1]]
         self.at, self.opened = end + 1, None
         if self._word(0) == "USING":
-            raise self._error("ASOF JOIN takes ON, not USING", self.tokens[self.at])
+            raise self._error("ASOF JOIN takes ON, not USING", self.tokens[self.at], "ON a.k = b.k")
         if self._word(0) == "ON":
             self.waiting = call
         else:
@@ -108,8 +108,8 @@ class _Rewriting:
         self.waiting = [name, brackets[0], *self.tokens[begin:end], brackets[1]]
         self.at = end
 
-    def _error(self, message: str, token: Token) -> ProgrammingError:
-        return ProgrammingError(message, Span(token.start, token.end + 1), None, self.text.sql)
+    def _error(self, message: str, token: Token, hint: str | None = None) -> ProgrammingError:
+        return ProgrammingError(message, Span(token.start, token.end + 1), hint, self.text.sql)
 
 
 def _word(token: Token) -> str:

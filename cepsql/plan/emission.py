@@ -62,7 +62,9 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
 
 def _changing(root: Sql) -> bool:
     """Tell whether a query over streams is one over tables that change."""
-    return changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root) is not None
+    if changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root) is not None:
+        return True
+    return _counts_distinct(root)
 
 
 def _groups_below(root: Sql) -> bool:
@@ -81,6 +83,13 @@ def _groups_below(root: Sql) -> bool:
             if any(node.inputs[table_name(table)].properties.streaming for table in catalog_tables(select)):
                 return True
     return False
+
+
+def _counts_distinct(root: Sql) -> bool:
+    """Tell whether the outermost SELECT makes groups without a window in which different values are told apart."""
+    if not isinstance(root.query, exp.Select) or _has_window(root):
+        return False
+    return any(call.find(exp.Distinct) for call in aggregates_of(root.query))
 
 
 def groups_joined_streams(root: Sql) -> bool:

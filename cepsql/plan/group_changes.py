@@ -12,7 +12,7 @@ from cepsql.errors import NotSupportedError, Span
 from cepsql.operators.running import RunningCall
 from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.nodes import ChangingGroups, Node, Sql
-from cepsql.plan.reader import Checked, RowsInOrder
+from cepsql.plan.reader import Checked, RowsAsTheyCome
 from cepsql.plan.rows_below import RowsBelow, hoist_selects, read_nodes
 from cepsql.plan.window_groups import aggregates_of, over_groups
 
@@ -50,7 +50,7 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     if not columns.names:
         columns.take(exp.Literal.number(1))
     inner = columns.select(select)
-    rows = checked(RowsInOrder((), place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
+    rows = checked(RowsAsTheyCome(place), Sql(inner, read_nodes(inner, nodes)), "GROUP BY")
     given = [(ColumnDefinition(one.name, spoken_type(call)), one) for call, one in zip(calls, planned, strict=True)]
     known = rows.properties.columns
     groups = plan_group_changes(name, known, list(names.values()), given, [sql_of(call) for call in calls])
@@ -69,6 +69,6 @@ def _call(name: str, call: exp.Expr, columns: RowsBelow, place: Span) -> Running
         raise NotSupportedError(
             f"{sql_of(call)} of groups that change is not supported",
             place,
-            "COUNT, SUM, AVG, MIN and MAX are, without DISTINCT; a window in GROUP BY takes every aggregate",
+            "COUNT, SUM, AVG, MIN and MAX are; a window in GROUP BY takes every aggregate",
         )
     return found

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cepsql.analysis.fleeting import random_call
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import UNBOUNDED, JoinKind
-from cepsql.plan.time_bound import FLEETING, TimeUpTo, missing_bounds, own_limit, time_limits
+from cepsql.plan.time_bound import TimeUpTo, missing_bounds, own_limit, time_limits
 
 KINDS = {
     "INNER": JoinKind.INNER, "CROSS": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT,
@@ -118,7 +119,7 @@ def _halves(part: exp.Expr) -> list[exp.Expr]:
 def only_side(part: exp.Expr, sides: Iterable[str]) -> str | None:
     """Return the one side that a condition reads if it can be asked of that side's rows, before the join."""
     tables = {column.table.lower() for column in part.find_all(exp.Column)}
-    if len(tables) != 1 or part.find(exp.Query, exp.Subquery, *FLEETING):
+    if len(tables) != 1 or random_call(part) or part.find(exp.Query, exp.Subquery):
         return None
     return next((side for side in sides if side in tables), None)
 
@@ -146,7 +147,7 @@ def true_if(conditions: Iterable[exp.Expr]) -> exp.Case:
 
 def equal_sides(part: exp.Expr, left: str, right: str) -> tuple[exp.Expr, exp.Expr] | None:
     """Return the two sides of an equality as expressions over the left and over the right side."""
-    if not isinstance(part, exp.EQ) or part.find(exp.Query, exp.Subquery, *FLEETING[:-1]):
+    if not isinstance(part, exp.EQ) or random_call(part) or part.find(exp.Query, exp.Subquery):
         return None
     by_table = {}
     for side in (part.this, part.expression):

@@ -207,6 +207,11 @@ class ChangingGroups(_Operator):
     inputs: tuple["Node", ...]
     markers: bool = False
 
+    @property
+    def chained(self) -> bool:
+        """Whether it waits for the markers of ordered operators; rows are taken whenever they come."""
+        return False
+
     @cached_property
     def properties(self) -> Properties:
         """What is known of the changes."""

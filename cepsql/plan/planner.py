@@ -27,10 +27,11 @@ from cepsql.plan.calendar_windows import with_calendar_windows
 from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.emission import groups_joined_streams, with_emission
+from cepsql.plan.group_by_all import with_group_by_all
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
-from cepsql.plan.reader import Reader
+from cepsql.plan.reader import Reader, RowsAsTheyCome
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
@@ -145,7 +146,9 @@ class _Planner:
 
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
-        query = _with_window_columns(query)
+        query = _rewritten(query, with_window_column)
+        if _rewritten(query, with_group_by_all) is not query and self._over_stream(query):
+            query = _rewritten(query, with_group_by_all)
         matches: dict[str, Node] = {}
         for clause in query.operators:
             if isinstance(clause, MatchClause):
@@ -185,6 +188,13 @@ class _Planner:
                 root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
 
+    def _over_stream(self, query: Query) -> bool:
+        """Tell whether a query reads a stream."""
+        placeholders = {clause.name.lower() for clause in query.operators}
+        tables = [t for text in (query.expression, *(c.input for c in query.operators)) for t in catalog_tables(text)]
+        read = [table for table in tables if table_name(table) not in placeholders]
+        return any(self._node(table).properties.streaming for table in read)
+
     def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
         match clause:
             case MatchClause():
@@ -192,6 +202,7 @@ class _Planner:
             case DeduplicateClause():
                 return self._deduplicate(clause, below)
             case WindowClause():
+                below = join_tables_as_of(below, clause.span)
                 return window_rows(implied_partition(clause, query), below, self._checked)
 
     def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
@@ -278,6 +289,8 @@ class _Planner:
             below = hoist_distinct(below)
             refuse_operator_input(clause, below, spoken)
         rows = below.properties
+        if isinstance(clause, RowsAsTheyCome):
+            return below
         if rows.ordered and rows.watermark is None:
             ordered = next(node for node in below.inputs.values() if node.properties.ordered)
             raise missing_time(ordered, spoken, clause.span)
@@ -285,9 +298,10 @@ class _Planner:
         return below
 
 
-def _with_window_columns(query: Query) -> Query:
-    expression = with_window_column(query.expression)
-    operators = tuple(replace(clause, input=with_window_column(clause.input)) for clause in query.operators)
+def _rewritten(query: Query, rule: Callable[[exp.Query], exp.Query]) -> Query:
+    """Return a query whose expressions are as a rule writes them, the same one if that changes none."""
+    expression = rule(query.expression)
+    operators = tuple(replace(clause, input=rule(clause.input)) for clause in query.operators)
     changed = expression is not query.expression or any(
         new.input is not old.input for new, old in zip(operators, query.operators, strict=True)
     )

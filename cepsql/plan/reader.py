@@ -28,5 +28,13 @@ class RowsInOrder:
     span: Span
 
 
+@dataclass(frozen=True)
+class RowsAsTheyCome:
+    """What reads rows whenever they come, so that it asks for no event time; `order_by` is empty."""
+
+    span: Span
+    order_by: tuple[exp.Ordered, ...] = ()
+
+
 Checked = Callable[[Reader, Sql, str], Sql]
 """Returns the input of an operator as it can be read in order, or raises what is wrong with it."""

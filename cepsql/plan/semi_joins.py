@@ -45,10 +45,10 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
         further = [exp.EQ(this=asked.this.copy(), expression=query.selects[0].unalias().copy())]
     else:
         return None
-    if not isinstance(query, exp.Select) or any(query.args.get(part) for part in _FURTHER) or query.find(exp.AggFunc):
-        return None
     if not any(table_name(table) in streams for table in catalog_tables(query)):
         return None
+    if not isinstance(query, exp.Select) or any(query.args.get(part) for part in _FURTHER) or query.find(exp.AggFunc):
+        return _with_values(asked, query, taken) if isinstance(asked, exp.In) and not _reads_outside(query) else None
     item = query.args["from_"].this.copy()
     conditions = [*further, *conjuncts(query.args["where"].this if query.args.get("where") else None)]
     return exp.Join(
@@ -57,6 +57,21 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
         kind=kind,
         on=exp.and_(*(part.copy() for part in conditions)) if conditions else exp.true(),
     )
+
+
+def _with_values(asked: exp.In, query: exp.Query, taken: set[str]) -> exp.Join:
+    """Return the join that asks whether a value is among those of a query of its own."""
+    name = f"__exists_{len(taken)}"
+    taken.add(name)
+    value = exp.column(query.named_selects[0], table=name, quoted=True)
+    condition = exp.EQ(this=asked.this.copy(), expression=value)
+    return exp.Join(this=query.copy().subquery(name), side="LEFT", kind="SEMI", on=condition)
+
+
+def _reads_outside(query: exp.Query) -> bool:
+    """Tell whether a subquery reads columns of relations that stand outside of it."""
+    own = {item.alias_or_name.lower() for item in query.find_all(exp.Table, exp.Subquery)}
+    return any(column.table.lower() not in own for column in query.find_all(exp.Column))
 
 
 def _renamed(item: exp.Expr, conditions: list[exp.Expr], taken: set[str]) -> exp.Expr:

@@ -1,12 +1,14 @@
 """A query with EMIT CHANGES over tables that change becomes operators over their changes."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.emission import OPERATION
+from cepsql.analysis.fleeting import is_fleeting
 from cepsql.analysis.plain_sql import conjuncts, spoken_type, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
@@ -29,7 +31,7 @@ from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, r
 from cepsql.plan.over import named_item, window_calls
 from cepsql.plan.rank_limits import with_rank_limits
 from cepsql.plan.ranked_rows import is_ranking, ranked_select
-from cepsql.plan.reader import Checked
+from cepsql.plan.reader import Checked, RowsAsTheyCome
 from cepsql.plan.rows_below import RowsBelow, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
@@ -46,14 +48,6 @@ _CLAUSES = {
     "order": "ORDER BY", "sort": "SORT BY", "cluster": "CLUSTER BY", "limit": "LIMIT", "offset": "OFFSET",
     "qualify": "QUALIFY", "pivots": "PIVOT", "sample": "TABLESAMPLE",
 }  # fmt: skip
-_OTHER_EVERY_TIME = (
-    exp.Rand, exp.Randn, exp.Uuid, exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime,
-    exp.Localtimestamp,
-)  # fmt: skip
-_CALLS = (
-    "NOW", "CURDATE", "SHUFFLE", "RANDOM", "RANDSTR", "UNIFORM", "MONOTONICALLY_INCREASING_ID", "SPARK_PARTITION_ID",
-    "INPUT_FILE_NAME",
-)  # fmt: skip
 
 
 def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
@@ -99,6 +93,7 @@ class _TableChanges:
             return self._union(query)
         if not isinstance(query, exp.Select):
             raise self._refused(query, "UNION, INTERSECT and EXCEPT")
+        query = self._of_events(with_semi_joins(query, self._streams()))
         self._check(query)
         if not any(map(self._reads_stream, relations(query))):
             raise NotSupportedError(
@@ -106,7 +101,7 @@ class _TableChanges:
                 span_of(query, self.place),
                 "a stream over the same source gives its rows as ones that are added",
             )
-        select = self._joined(self._of_events(with_semi_joins(query, self._streams())))
+        select = self._joined(query)
         if window_calls(select):
             select = self._ranked(select)
         if select.args.get("group") is not None or select.args.get("distinct") is not None or _own_aggregates(select):
@@ -125,10 +120,10 @@ class _TableChanges:
                 raise self._refused(part, "a window function here")
             if window_call(part) is not None:
                 raise self._refused(part, "a window of event time")
-            if isinstance(part, _OTHER_EVERY_TIME) or (isinstance(part, exp.Anonymous) and part.name.upper() in _CALLS):
+            if is_fleeting(part):
                 raise self._refused(part, sql_of(without_tables(part)))
         for item in relations(select)[1:]:
-            if any(temporal_call(one) for one in conjuncts(item.parent.args.get("on") if item.parent else None)):
+            if any(map(temporal_call, _asked_in_on(item))):
                 raise self._refused(item, "a join with the nearest row, or with a version,")
 
     def _check_uses(self, select: exp.Select, item: exp.Expr) -> None:
@@ -175,7 +170,9 @@ class _TableChanges:
         The same one if it joins none such: without a bound the join keeps their rows.
         """
         items = [item for item in relations(select) if self._reads_stream(item)]
-        if len(items) < 2 or not all(map(self._gives_events, items)):
+        # What is looked up in a table that changes is its row of that time.
+        read = [item for item in items if not any(map(temporal_call, _asked_in_on(item)))]
+        if len(items) < 2 or not all(map(self._gives_events, read)):
             return select
         outer = select.copy()
         for part in ("from_", "joins", "where"):
@@ -329,13 +326,27 @@ class _TableChanges:
         """Return what stands in FROM for a relation that changes: a node with hidden columns, under the same alias."""
         alias = item.alias_or_name
         if not isinstance(item, exp.Table):
-            found: Node = self.rows(_outermost(item))
+            found: Node = self._rows_below(_outermost(item), needed)
         else:
             node = self.nodes[item.name.lower()]
             if node.properties.changes:
                 return exp.alias_(exp.to_table(item.name), alias, table=True)
             found = Upserts(item.name, (node,), needed) if is_changelog(node) else self._added(item.name, node, needed)
         return exp.alias_(exp.to_table(self._enter("__rows", found)), alias, table=True)
+
+    def _rows_below(self, query: exp.Query, needed: frozenset[str]) -> Sql:
+        """Return the rows of a subquery as changes; those of one that can only be asked of events are added."""
+        try:
+            return self.rows(query)
+        except NotSupportedError:
+            if not any(map(_asks_events, query.walk())):
+                raise
+            below = Sql(query, read_nodes(query, self.nodes))
+            with suppress(Error):
+                events = self.checked(RowsAsTheyCome(self.place), below, "EMIT CHANGES")
+                name = self._enter("__events", events)
+                return self._added(name, events, needed)
+            raise
 
     def _added(self, name: str, node: Node, needed: frozenset[str]) -> Sql:
         """Return the rows of a stream as ones that are added to a table."""
@@ -412,6 +423,16 @@ class _TableChanges:
             node = replace(node, name=name)
         self.nodes[name] = node
         return name
+
+
+def _asks_events(node: exp.Expr) -> bool:
+    """Tell whether a part of a query computes with rows that stay as they are: a window, or the nearest row."""
+    return isinstance(node, exp.Window) or window_call(node) is not None or temporal_call(node) is not None
+
+
+def _asked_in_on(item: exp.Expr) -> list[exp.Expr]:
+    """Return the conditions in ON of a relation that is joined; none of that in FROM."""
+    return conjuncts(item.parent.args.get("on") if isinstance(item.parent, exp.Join) else None)
 
 
 def _own_aggregates(select: exp.Select) -> list[exp.Expr]:

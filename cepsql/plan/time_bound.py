@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cepsql.analysis.fleeting import random_call
 from cepsql.analysis.intervals import interval_micros
 from cepsql.errors import ProgrammingError
 
 _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _UPPER, _EQUAL = (exp.LT, exp.LTE), (exp.EQ, exp.NullSafeEQ)
-FLEETING = (exp.Rand, exp.Randn, exp.Uuid, exp.Anonymous)
-"""What may give another value each time."""
-
 _DAY = 86_400_000_000
 
 
@@ -82,7 +80,7 @@ def own_limit(part: exp.Expr, times: Mapping[str, str]) -> tuple[str, str, TimeU
     part = part.unnest()
     if isinstance(part, tuple(_TURNED)):
         part = _TURNED[type(part)](this=part.expression, expression=part.this)
-    if not isinstance(part, _UPPER) or part.find(exp.Query, exp.Subquery, *FLEETING):
+    if not isinstance(part, _UPPER) or random_call(part) or part.find(exp.Query, exp.Subquery):
         return None
     later, said = part.this.unnest(), part.expression
     tables = {column.table.lower() for column in said.find_all(exp.Column)}

@@ -23,7 +23,6 @@ from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import carry_markers, inline_ctes
 from cepsql.plan.nodes import (
     AsOfJoin,
-    ChangeOperator,
     ChangingGroups,
     Deduplicate,
     IntervalJoin,
@@ -351,7 +350,7 @@ class _Builder:
     def _feed(self, node: Ordered, number: int, frame: DataFrame, name: str) -> Feed:
         below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin | TableJoin) else 0
         if below.properties.ordered:
-            return Feed(frame, 0, side, name=name, inner=isinstance(node, ChangeOperator))
+            return Feed(frame, 0, side, name=name, inner=not node.chained)
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None

@@ -366,3 +366,49 @@ Query  stream  id bigint, price double, op string
                 Stream orders  csv  watermark at - 0 seconds
               Sql  SELECT `t`.`price`, `t`.`sym`, t.__identity, t.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS t
                 Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT o.id, t.price FROM orders AS o JOIN ticks AS t ON t.sym = o.customer AND t.ts >= o.at AND t.ts < o.at + make_dt_interval(0, 0, 0, o.id)
+----
+Query  stream  id bigint, price double
+  Sql  SELECT __join_2.`l_id` AS id, __join_2.`r_price` AS price FROM __join_2
+    Join __join_2  left.(customer) = right.(sym)
+      times: right.ts - left.at from 0 seconds, right.ts < left.(at + MAKE_DT_INTERVAL(0, 0, 0, id))
+      watermark: at - 0 seconds, ts - 10 seconds
+      state: rows not yet released by the watermark; rows of the left until at + MAKE_DT_INTERVAL(0, 0, 0, id) and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: Spark computes up to which time a row can be met
+      Stream orders  csv  watermark at - 0 seconds
+      Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT a.sym, b.n FROM (SELECT sym, window(ts, '5 minutes') AS w, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '5 minutes')) AS a
+JOIN (SELECT customer, window(at, '5 minutes') AS w, COUNT(*) AS n FROM orders GROUP BY ALL) AS b ON b.customer = a.sym AND a.w = b.w
+----
+Query  stream  sym string, n bigint
+  Sql  SELECT __join_2.`l_sym` AS sym, __join_2.`r_n` AS n FROM __join_2
+    Join __join_2  left.(sym) = right.(customer) AND left.(__w_start) = right.(__w_start)
+      times: right.__w_end - left.__w_end from 0 seconds to 0 seconds
+      watermark: __w_end - 0 seconds, __w_end - 0 seconds
+      state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      Sql  SELECT a.__w_end AS __w_end, a.__w_start AS __w_start, a.sym AS sym, a.w AS w, a.n AS n, __bound FROM (SELECT __groups_1.window_end AS __w_end, __groups_1.window_start AS __w_start, __groups_1.sym AS sym, NAMED_STRUCT('start', __groups_1.window_start, 'end', __groups_1.window_end) AS w, __groups_1.__a0 AS n, __bound FROM __groups_1) AS a
+        WindowAggregate __groups_1
+          windows: 5 minutes, every 5 minutes; group by: sym
+          __a0: COUNT(*)
+          watermark: ts - 10 seconds
+          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+          emit: once, when a window is over
+          event time: window_end, given out as soon as the watermark reaches it
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT ticks.ts AS ts, ticks.sym AS sym FROM ticks AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
+      Sql  SELECT b.__w_end AS __w_end, b.__w_start AS __w_start, b.customer AS customer, b.w AS w, b.n AS n, __bound FROM (SELECT __groups_1.window_end AS __w_end, __groups_1.window_start AS __w_start, __groups_1.customer AS customer, NAMED_STRUCT('start', __groups_1.window_start, 'end', __groups_1.window_end) AS w, __groups_1.__a0 AS n, __bound FROM __groups_1) AS b
+        WindowAggregate __groups_1
+          windows: 5 minutes, every 5 minutes; group by: customer
+          __a0: COUNT(*)
+          watermark: at - 0 seconds
+          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+          emit: once, when a window is over
+          event time: window_end, given out as soon as the watermark reaches it
+          scan: Arrow (csv)
+          Sql  SELECT orders.at AS at, orders.customer AS customer FROM orders AS orders
+            Stream orders  csv  watermark at - 0 seconds
