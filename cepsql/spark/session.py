@@ -87,6 +87,8 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.sql.ui.retainedExecutions": "100",
         "spark.ui.retainedJobs": "200",
         "spark.ui.retainedStages": "200",
+        # Spark would remember each file of each micro-batch, up to 250 MB of Java's heap, though none is listed again.
+        "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
         "spark.sql.ansi.enabled": "false",
         # Telling Java for each call where it stands in a program doubles what planning a query says to Java.
         "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -3,8 +3,8 @@
 `python tests/faults/soak.py --minutes 20 [--rows 3000] [--picture soak.png] [--samples soak.jsonl]` writes a small file
 for each of two streams every second, some rows of it late and some malformed, and takes files away that are two minutes
 old. It samples the memory of Python's driver, Python's workers and Java, the files and bytes of checkpoints and of
-folders of late rows, rows held, and the time of batches. In the end it compares the last quarter with the second one,
-and ends with 1 where something grows.
+folders of late rows, rows held, and the time of batches. In the end it compares the last quarter with the one before,
+when what Spark keeps of the last batches has come to its limits, and ends with 1 where something grows.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from cepsql.plots.figures import stacked  # noqa: E402
 
 KEYS, KEPT_SECONDS, SAMPLE_SECONDS, START_SECONDS = 500, 120, 5.0, 180
 LATE_SHARE, MALFORMED_SHARE = 0.005, 0.002
-GROWTH, PAGE_MEBIBYTES = 1.1, os.sysconf("SC_PAGESIZE") / 2**20
+GROWTH, PAGE_MEBIBYTES = 1.08, os.sysconf("SC_PAGESIZE") / 2**20
 DRAWN = {
     "memory (MiB)": ("driver MiB", "workers MiB", "Java MiB", "Java heap MiB"),
     "checkpoints (files)": ("checkpoint files",),
@@ -94,11 +94,11 @@ def _size(path: Path) -> int:
 
 
 def growth(samples: list[Sample], name: str) -> tuple[float, float]:
-    """Return the median of a figure in the second and in the last quarter of the time."""
+    """Return the median of a figure in the third and in the last quarter of the time."""
     quarter = len(samples) // 4
-    parts = samples[quarter : 2 * quarter], samples[3 * quarter :]
-    second, last = (statistics.median(found[name] for found in part) for part in parts)
-    return second, last
+    parts = samples[2 * quarter : 3 * quarter], samples[3 * quarter :]
+    third, last = (statistics.median(found[name] for found in part) for part in parts)
+    return third, last
 
 
 def draw(samples: list[Sample], path: Path) -> None:
@@ -157,13 +157,13 @@ def main() -> int:
 
 
 def report(samples: list[Sample]) -> int:
-    """Print each figure in the second and the last quarter; return 1 where one grows."""
+    """Print each figure in the third and the last quarter; return 1 where one grows."""
     growing = []
     for name in (name for names in DRAWN.values() for name in names):
-        second, last = growth(samples, name)
-        if last > second * GROWTH + 1:
+        third, last = growth(samples, name)
+        if last > third * GROWTH + 1:
             growing.append(name)
-        print(f"{name:18} second quarter {second:9.1f}  last quarter {last:9.1f}  {'GROWS' if name in growing else ''}")
+        print(f"{name:18} third quarter {third:9.1f}  last quarter {last:9.1f}  {'GROWS' if name in growing else ''}")
     totals = {name: value for name, value in samples[-1].items() if name.startswith("rows ") or name == "batches"}
     print(", ".join(f"{name} {value:,.0f}" for name, value in totals.items()))
     print(f"growing: {', '.join(growing)}" if growing else "bounded")
