@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.late_rows import LateFiles
+    from cepsql.spark.neighbours import Sharing
     from cepsql.spark.query import StandingQuery
     from cepsql.spark.reading_start import ReadingStart
     from cepsql.spark.runs import Run
@@ -133,6 +134,7 @@ class Query:
         scan: str = "spark",
         buckets: "Buckets | None" = None,
         checkpoint: Path | None = None,
+        sharing: "Sharing | None" = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
@@ -148,6 +150,7 @@ class Query:
                 self._engine.search_limits,
                 scan,
                 checkpoint,
+                sharing,
             )
 
     @cached_property
@@ -271,11 +274,12 @@ class Query:
                 "handled where Spark's driver runs",
                 hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
             )
-        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
+        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, keep_shared, open_checkpoint
         from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
+        from cepsql.spark.neighbours import Sharing
         from cepsql.spark.query import StartOptions, start
         from cepsql.spark.table_refresh import TableRefresh
 
@@ -288,7 +292,9 @@ class Query:
             tables = [one for one in origins if isinstance(one, Source) and not one.streaming]
             refresh = TableRefresh(self._engine.spark, folder.folder, tables)
             refresh.begin()
-            frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets, checkpoint=folder.folder)
+            sharing = Sharing(folder.shared)
+            frame = self.build(folder.control, None, folder.scan, folder.buckets, folder.folder, sharing)
+            folder = keep_shared(folder, sharing.found)
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
@@ -299,7 +305,9 @@ class Query:
         remove_uncommitted([files.folder for files in late], folder.spark)
 
         def explain(key: Key) -> "MatchExplanation":
-            return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark)
+            return explain_held(
+                self._engine.spark, self._valued, self._asked(key), folder.spark, Sharing(folder.shared)
+            )
 
         options = StartOptions(
             drain=drain,
