@@ -1,6 +1,6 @@
 """Spark's SQL as sqlglot knows it, and what that leaves out."""
 
-from sqlglot import Generator, exp
+from sqlglot import Generator, exp, transforms
 from sqlglot.dialects.spark import Spark
 
 
@@ -11,6 +11,41 @@ def _json_extract(generator: Generator, expression: exp.JSONExtract) -> str:
     return generator.func("VARIANT_GET", expression.this, expression.expression)
 
 
+_AFTER_QUALIFY = ("with_", "distinct", "order", "limit", "offset")
+
+
+def _without_qualify(expression: exp.Expr) -> exp.Expr:
+    """Write QUALIFY, which not every version of Spark knows, as WHERE over a subquery with the values that it asks."""
+    if not isinstance(expression, exp.Select) or expression.args.get("qualify") is None:
+        return expression
+    inner = expression
+    condition, order = inner.args.pop("qualify").this, inner.args.get("order")
+    after = {part: inner.args.pop(part) for part in _AFTER_QUALIFY if inner.args.get(part) is not None}
+    given = {item.alias_or_name.lower(): item.unalias() for item in inner.expressions if item.alias_or_name}
+    asked: dict[str, exp.Expr] = {}
+
+    def taken(node: exp.Expr) -> exp.Expr:
+        named = isinstance(node, exp.Column) and not node.table and node.name.lower() in given
+        if named or not isinstance(node, exp.Window | exp.AggFunc | exp.Column):
+            return node
+        name = f"_qualify_{len(asked)}"
+        asked[name] = node.transform(lambda part: _of_alias(part, given))
+        return exp.column(name)
+
+    where = exp.Where(this=condition.transform(taken))
+    if order is not None:
+        after["order"] = order.transform(taken)
+    inner.set("expressions", [*inner.expressions, *(exp.alias_(value, name) for name, value in asked.items())])
+    every = exp.Star(except_=list(map(exp.to_identifier, asked))) if asked else exp.Star()
+    return exp.Select(expressions=[every], from_=exp.From(this=inner.subquery("_t")), where=where, **after)
+
+
+def _of_alias(part: exp.Expr, given: dict[str, exp.Expr]) -> exp.Expr:
+    """Return what a name of SELECT stands for."""
+    known = given.get(part.name.lower()) if isinstance(part, exp.Column) and not part.table else None
+    return part if known is None else known.copy()
+
+
 class SparkSql(Spark):
     """The dialect in which statements are read and written."""
 
@@ -19,4 +54,11 @@ class SparkSql(Spark):
         COLON_IS_VARIANT_EXTRACT = True
 
     class Generator(Spark.Generator):  # type: ignore[valid-type,misc]
-        TRANSFORMS = {**Spark.Generator.TRANSFORMS, exp.JSONExtract: _json_extract}  # noqa: RUF012
+        TRANSFORMS = {  # noqa: RUF012
+            **Spark.Generator.TRANSFORMS,
+            exp.JSONExtract: _json_extract,
+            exp.Select: transforms.preprocess([
+                _without_qualify, transforms.eliminate_distinct_on, transforms.unnest_to_explode,
+                transforms.any_to_exists,
+            ]),
+        }  # fmt: skip

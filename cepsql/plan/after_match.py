@@ -13,10 +13,6 @@ from cepsql.analysis.window_calls import is_window_call
 from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.islands import KEPT_AGGREGATES
-from cepsql.plan.markers import join_kind
-
-_KEEP_LEFT = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI", "SEMI", "ANTI")
-_KEEP_RIGHT = ("INNER", "CROSS", "RIGHT")
 
 MissingTime = Callable[[str, str, Span | None], Error]
 """Makes the error for matches, by the flat name of their relation, that give no event time for what follows them."""
@@ -92,7 +88,7 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties
             _check_union(scope, query)
             continue
         select = scope.expression
-        _check_joins_with_tables(select, query)
+        _check_pivots(select, query)
         if streams := query.streams(scope):
             grouping = _aggregation(select, query)
             # What joins streams is checked once an operator stands for the join.
@@ -123,27 +119,17 @@ def _check_union(scope: Scope, query: _Query) -> None:
         )
 
 
-def _check_joins_with_tables(select: exp.Expr, query: _Query) -> None:
-    """Refuse joins that give rows for what a stream has not brought yet, and PIVOT, which aggregates."""
+def _check_pivots(select: exp.Expr, query: _Query) -> None:
+    """Refuse PIVOT, which aggregates."""
     if select.args.get("from_") is None:
         return
     items = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
-    streaming = [any(t.name.lower() in query.streaming for t in item.find_all(exp.Table)) for item in items]
-    if not any(streaming):
+    if not any(t.name.lower() in query.streaming for item in items for t in item.find_all(exp.Table)):
         return
     for item in items:
         if item.args.get("pivots"):
             raise NotSupportedError(
                 "PIVOT over the matches of a stream is not supported", span_of(item, query.place), "COUNT_IF(...) is"
-            )
-    for number, join in enumerate(select.args.get("joins") or [], 1):
-        after, itself = any(streaming[:number]), streaming[number]
-        kind, kept = join_kind(join), _KEEP_LEFT if after else _KEEP_RIGHT
-        if after != itself and kind not in kept:
-            raise NotSupportedError(
-                f"{kind} JOIN of a table with the matches of a stream is not supported here",
-                span_of(join, query.place),
-                "which rows of the table have no match is never known while matches may follow",
             )
 
 

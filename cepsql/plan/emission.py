@@ -54,6 +54,11 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     if not root.resolved.streaming:
         return _inserting(root) if emission.changing else root
     emitted = hoist_emitted_groups(root, emission, clause.span, checked)
+    if emitted is root and emission.kind == CHANGES and not emission.lateness:
+        if _tells_apart(root):
+            return over_table_changes(root, clause.span, checked)
+        # The windows below are over when their groups are counted.
+        emitted = hoist_changing_groups(root, clause.span, checked)
     if emitted is root and (emission.changing or emission.lateness):
         hint = "the outermost SELECT is the one with the window in GROUP BY"
         raise NotSupportedError(f"{spoken} of windows in a subquery is not supported", clause.span, hint)
@@ -64,7 +69,7 @@ def _changing(root: Sql) -> bool:
     """Tell whether a query over streams is one over tables that change."""
     if changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root) is not None:
         return True
-    return _counts_distinct(root)
+    return _tells_apart(root) and not _has_window(root)
 
 
 def _groups_below(root: Sql) -> bool:
@@ -85,9 +90,9 @@ def _groups_below(root: Sql) -> bool:
     return False
 
 
-def _counts_distinct(root: Sql) -> bool:
-    """Tell whether the outermost SELECT makes groups without a window in which different values are told apart."""
-    if not isinstance(root.query, exp.Select) or _has_window(root):
+def _tells_apart(root: Sql) -> bool:
+    """Tell whether an aggregate of the outermost SELECT is one of different values."""
+    if not isinstance(root.query, exp.Select):
         return False
     return any(call.find(exp.Distinct) for call in aggregates_of(root.query))
 

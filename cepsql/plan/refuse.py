@@ -6,11 +6,18 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
 from cepsql.errors import NotSupportedError, Span
-from cepsql.plan.markers import inline_ctes
+from cepsql.plan.join_order import relations
+from cepsql.plan.markers import inline_ctes, join_kind
 from cepsql.plan.nodes import Match, Node, Sql, StreamJoin, walk
 from cepsql.plan.reader import Reader
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
+
+_KEPT = {
+    "LEFT": ("left",), "RIGHT": ("right",), "FULL": ("left", "right"),
+    **dict.fromkeys(("SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI"), ("left",)),
+}  # fmt: skip
+"""Which sides of a join come out by themselves, so that all rows of the other one must be known."""
 
 _STATEFUL = (exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
 
@@ -48,6 +55,7 @@ def refuse_on_streams(root: Sql) -> None:
         if _reads(query, streams):
             _refuse_order(query, outermost=query is root.query)
     _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
+    _refuse_whole_tables(inline_ctes(root.query), streams, None)
     _refuse_second_use(root)
 
 
@@ -60,6 +68,7 @@ def _joined(branch: Sql) -> list[Sql]:
 def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], spoken: str) -> None:
     uses = [table for table in catalog_tables(query) if table_name(table) in streams]
     _refuse_in_conditions(uses, clause.span)
+    _refuse_whole_tables(query, streams, clause.span)
     if len(uses) > 1:
         raise NotSupportedError(f"a join of streams of this form before {spoken} is not supported", clause.span)
     found = _without_subqueries(query).find(*_STATEFUL)
@@ -78,6 +87,23 @@ def _refuse_in_conditions(streams: list[exp.Table], place: Span | None) -> None:
             span_of(within, place),
             "WHERE EXISTS (...) AND NOT EXISTS (...) are, with a bound on the time between the rows; so is any table",
         )
+
+
+def _refuse_whole_tables(query: exp.Query, streams: set[str], place: Span | None) -> None:
+    """Refuse joins of streams and tables that give rows of the table which no row of the stream has met."""
+    for select in query.find_all(exp.Select):
+        before = any(_reads(item, streams) for item in relations(select)[:1])
+        for join, item in zip(select.args.get("joins") or [], relations(select)[1:], strict=False):
+            kind, after = join_kind(join), _reads(item, streams)
+            kept = _KEPT.get(kind, ())
+            if before != after and ("left" if after else "right") in kept:
+                raise NotSupportedError(
+                    f"a {kind} JOIN that gives all rows of a table beside those of a stream is not supported",
+                    span_of(join, place),
+                    "which of them have met nobody is never known while rows may follow; let the join keep each row of "
+                    "the stream",
+                )
+            before = before or after
 
 
 def _without_subqueries(query: exp.Query) -> exp.Query:
@@ -110,7 +136,7 @@ def _matches_read(node: Node) -> list[Match]:
     return [below for below in read if isinstance(below, Match)]
 
 
-def _reads(query: exp.Query, names: set[str]) -> bool:
+def _reads(query: exp.Expr, names: set[str]) -> bool:
     return any(table_name(table) in names for table in catalog_tables(query))
 
 

@@ -81,7 +81,7 @@ SELECT sym, RANK() OVER w AS r, DENSE_RANK() OVER w AS d FROM trades WINDOW w AS
 ====
 SELECT sym, price FROM trades QUALIFY ROW_NUMBER() OVER (PARTITION BY sym ORDER BY ts DESC) = 1
 ----
-SELECT sym, price FROM (SELECT sym, price, ROW_NUMBER() OVER (PARTITION BY sym ORDER BY ts DESC) AS _w FROM trades) AS _t WHERE _w = 1
+SELECT * EXCEPT (_qualify_0) FROM (SELECT sym, price, ROW_NUMBER() OVER (PARTITION BY sym ORDER BY ts DESC) AS _qualify_0 FROM trades) AS _t WHERE _qualify_0 = 1
 ====
 SELECT sym, FIRST_VALUE(price) OVER (PARTITION BY sym ORDER BY ts) AS f, LAST_VALUE(price) IGNORE NULLS OVER (PARTITION BY sym ORDER BY ts) AS l FROM trades
 ----
@@ -342,3 +342,11 @@ SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY price DESC) AS p, PERCENTILE(
 SELECT to_char(price, '999D99') AS c, parse_json('{"a": 1}') AS j FROM trades
 ----
 SELECT TO_CHAR(price, '999D99') AS c, PARSE_JSON('{"a": 1}') AS j FROM trades
+====
+SELECT *, -price AS price FROM trades AS t QUALIFY RANK() OVER (PARTITION BY sym ORDER BY t.price) = 1 AND qty > 3 ORDER BY ts LIMIT 2
+----
+SELECT * EXCEPT (_qualify_0, _qualify_1, _qualify_2) FROM (SELECT *, -price AS price, RANK() OVER (PARTITION BY sym ORDER BY t.price) AS _qualify_0, qty AS _qualify_1, ts AS _qualify_2 FROM trades AS t) AS _t WHERE _qualify_0 = 1 AND _qualify_1 > 3 ORDER BY _qualify_2 LIMIT 2
+====
+SELECT DISTINCT sym, -price AS lost FROM trades QUALIFY SUM(price) OVER (ORDER BY lost) > 9 AND lost < 3
+----
+SELECT DISTINCT * EXCEPT (_qualify_0) FROM (SELECT sym, -price AS lost, SUM(price) OVER (ORDER BY -price) AS _qualify_0 FROM trades) AS _t WHERE _qualify_0 > 9 AND lost < 3
