@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.checkpoint_path import CheckpointPath
     from cepsql.spark.late_rows import LateFiles
+    from cepsql.spark.neighbours import Sharing
     from cepsql.spark.query import StandingQuery
     from cepsql.spark.reading_start import ReadingStart
     from cepsql.spark.runs import Run
@@ -140,6 +141,7 @@ class Query:
         scan: str = "spark",
         buckets: "Buckets | None" = None,
         checkpoint: Path | None = None,
+        sharing: "Sharing | None" = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
@@ -155,6 +157,7 @@ class Query:
                 self._engine.search_limits,
                 scan,
                 checkpoint,
+                sharing,
             )
 
     @cached_property
@@ -278,12 +281,13 @@ class Query:
                 "handled where Spark's driver runs",
                 hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
             )
-        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, open_checkpoint
+        from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, keep_shared, open_checkpoint
         from cepsql.spark.checkpoint_path import used
         from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
         from cepsql.spark.late_rows import remove_uncommitted
+        from cepsql.spark.neighbours import Sharing
         from cepsql.spark.query import StartOptions, start
         from cepsql.spark.table_refresh import TableRefresh
 
@@ -300,7 +304,9 @@ class Query:
             kept = folder.folder if isinstance(folder.folder, Path) else None
             refresh = TableRefresh(self._engine.spark, kept, tables)
             refresh.begin()
-            frame = self.build(folder.control, scan=folder.scan, buckets=folder.buckets, checkpoint=kept)
+            sharing = Sharing(folder.shared)
+            frame = self.build(folder.control, None, folder.scan, folder.buckets, kept, sharing)
+            folder = keep_shared(folder, sharing.found)
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
@@ -312,7 +318,9 @@ class Query:
             raise
 
         def explain(key: Key) -> "MatchExplanation":
-            return explain_held(self._engine.spark, self._valued, self._asked(key), folder.spark)
+            return explain_held(
+                self._engine.spark, self._valued, self._asked(key), folder.spark, Sharing(folder.shared)
+            )
 
         options = StartOptions(
             drain=drain,

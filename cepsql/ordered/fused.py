@@ -1,16 +1,18 @@
 """Two operators with equal keys in one stage: what the first gives out is the ordered input of the second."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.ordered.columns import compact
-from cepsql.ordered.operator import Operator, OrderedRows, Step
+from cepsql.ordered.held import open_held
+from cepsql.ordered.operator import NEVER, Operator, OrderedRows, Step
 from cepsql.ordered.release import Kept, release
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, RowLayout
+from cepsql.ordered.state import State
 
 _FIRST, _SECOND = "first_", "second_"
 _HELD, _WAITING = "held", "waiting"
@@ -21,9 +23,10 @@ _COUNTS = ("used", "late", "null_time")
 class Fused:
     """Two operators as one, without a shuffle and a state between them.
 
-    first:  has a hold, and gives out inserted rows only.
+    first:  gives out inserted rows only.
     second: has one side. Rows with equal keys for it have equal keys for the first.
     adapt:  makes rows of the second's layout from the first's output; rows with t = NULL have no place in its order.
+    delay:  how many microseconds the event time of a row between them may lie behind the first's bound.
     Sections and counters have the names of the operators' own after "first_" and "second_"; counters are further what
     became of the rows between them, "second_used", "second_late" and "second_null_time".
     """
@@ -31,6 +34,7 @@ class Fused:
     first: Operator
     second: Operator
     adapt: Callable[[pa.Table], pa.Table]
+    delay: int
 
     @property
     def sides(self) -> tuple[RowLayout, ...]:
@@ -52,8 +56,7 @@ class Fused:
 
     @property
     def hold(self) -> int | None:
-        first, second = self.first.hold, self.second.hold
-        return None if first is None or second is None else first + second
+        return None if self.second.hold is None else self.delay + self.second.hold
 
     @property
     def changing(self) -> bool:
@@ -63,25 +66,40 @@ class Fused:
         return self.first.deadlines(held, side)
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
-        given = self.first.advance(rows, _own(sections, _first, self.first), old, new)
+        of_first, kept = self._sections(sections)
+        given = self.first.advance(rows, of_first, old, new)
         between, null_time = self._rows_between(given.output)
         old, new = self._held_back(old), self._held_back(new)
         on_time = between.filter(pc.greater(between["t"], old)) if between.num_columns else between
-        kept = Kept(
-            (sections.get(_second(_HELD)),),
-            (sections.get(_second(_WAITING)),),
-            _own(sections, _second, self.second),
-        )
         step, kept = release(self.second, kept, [[compact(on_time)] if on_time.num_rows else []], old, new)
         tables = {_first(name): table for name, table in given.sections.items()}
-        tables |= {_second(name): table for name, table in kept.sections.items()}
-        tables |= {_second(_HELD): kept.held[0], _second(_WAITING): kept.waiting[0]}
+        seconds = {_HELD: kept.held[0], _WAITING: kept.waiting[0], **kept.sections}
+        # Columns of one name may have another type in each operator.
+        tables |= {_second(name): _renamed(table, _second) for name, table in seconds.items() if table is not None}
         counts = {_first(name): number for name, number in given.counts.items()}
         counts |= {_second(name): number for name, number in step.counts.items()}
         became = (on_time.num_rows, between.num_rows - on_time.num_rows, null_time)
         counts |= {_second(name): number for name, number in zip(_COUNTS, became, strict=True)}
-        remembered = {name: table for name, table in tables.items() if table is not None}
-        return Step(step.output, given.keep, remembered, counts, step.changes)
+        deadlines = [*self._deadlines(step, kept), *([] if given.deadlines is None else [given.deadlines])]
+        return Step(step.output, given.keep, tables, counts, step.changes, np.concatenate(deadlines))
+
+    def _sections(self, sections: Mapping[str, pa.Table]) -> tuple[Mapping[str, pa.Table], Kept]:
+        """Return the sections of the first, and what is kept of the second."""
+        mine = {name: _renamed(table, _of_second) for name, table in sections.items() if name.startswith(_SECOND)}
+        kept = Kept((mine.get(_second(_HELD)),), (mine.get(_second(_WAITING)),), _own(mine, _second, self.second))
+        return _own(sections, _first, self.first), kept
+
+    def _deadlines(self, step: Step, kept: Kept) -> Iterator[np.ndarray]:
+        """Yield the bounds at which what the second keeps comes out: one for each row, and what it remembers."""
+        if step.deadlines is not None:
+            yield self._of_first(step.deadlines)
+        (held,), (waiting,) = kept.held, kept.waiting
+        rows = 0 if waiting is None else waiting.num_rows
+        if held is not None:
+            found = self.second.deadlines(open_held(held), 0)
+            rows += held.num_rows - len(found)
+            yield self._of_first(found)
+        yield np.full(rows, NEVER)
 
     def _rows_between(self, output: pa.Table) -> tuple[pa.Table, int]:
         """Return the rows that the second operator orders, and how many have no time."""
@@ -92,9 +110,28 @@ class Fused:
 
     def _held_back(self, bound: int) -> int:
         """Return the bound of the rows between the operators."""
-        hold = self.first.hold
-        assert hold is not None
-        return bound if bound in (BEGINNING, END_OF_TIME) else bound - hold
+        return bound if bound in (BEGINNING, END_OF_TIME) else bound - self.delay
+
+    def _of_first(self, bounds: np.ndarray) -> np.ndarray:
+        """Return the bounds of the first at which those of the rows between reach these."""
+        return np.where(bounds < END_OF_TIME, bounds + self.delay, bounds)
+
+
+def state_of(operator: Operator, state: State, place: int) -> State:
+    """Return what the state of a stage says of one of its operators, as if that had a stage of its own.
+
+    place: of the operator among those of the stage, from 0, in the order in which rows go through them.
+    """
+    if not isinstance(operator, Fused):
+        return state
+    of_first, second = operator._sections(state.kept.sections)
+    if place == _count(operator) - 1:
+        return replace(state, bound=operator._held_back(state.bound), kept=second)
+    return state_of(operator.first, replace(state, kept=replace(state.kept, sections=of_first)), place)
+
+
+def _count(operator: Operator) -> int:
+    return _count(operator.first) + 1 if isinstance(operator, Fused) else 1
 
 
 def own_name(name: str) -> str:
@@ -114,6 +151,14 @@ def _first(name: str) -> str:
 
 def _second(name: str) -> str:
     return _SECOND + name
+
+
+def _of_second(name: str) -> str:
+    return name.removeprefix(_SECOND)
+
+
+def _renamed(table: pa.Table, name: Callable[[str], str]) -> pa.Table:
+    return table.rename_columns([name(column) for column in table.column_names])
 
 
 def _own(sections: Mapping[str, pa.Table], prefixed: Callable[[str], str], operator: Operator) -> dict[str, pa.Table]:

@@ -10,7 +10,7 @@ from cepsql.scalar import coercion
 from cepsql.scalar.arrow import arrow_obstacle
 from cepsql.scalar.casts import cast_function
 from cepsql.scalar.from_sql import expression
-from cepsql.scalar.tree import STANDARD_SESSION, Apply, Input, Node, Session, nodes
+from cepsql.scalar.tree import STANDARD_SESSION, Apply, Input, Node, Session
 from cepsql.scalar.types import DATETIMES, STRING, Type, parse_type
 from cepsql.scalar.typing import typed
 
@@ -54,11 +54,6 @@ def cast(node: Node, type: Type, session: Session) -> Node:
     except NotSupportedError as refusal:
         raise Unlike(refusal.message) from refusal
     return _checked(converted, session)
-
-
-def columns_read(node: Node) -> set[str]:
-    """Return the columns of the file that an expression reads."""
-    return {part.leaf for part in nodes(node) if isinstance(part, Input)}
 
 
 def _check_times(tree: exp.Expr) -> None:

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from cepsql.ordered.row_layout import Reduction
-from cepsql.scalar.tree import Node, Session
 from cepsql.scalar.types import (
     BOOLEAN,
     DATE,
@@ -57,22 +55,3 @@ class FileLayout:
     separator: str = ","
     header: bool = False
     metadata: tuple[tuple[str, Type, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class ArrowScan:
-    """All that a task needs to read files into the rows of an operator; picklable.
-
-    session:    the rules and the time zone of the session.
-    where:      what a row must satisfy to be a row of the operator's input, or None.
-    values:     the columns of the operator's rows by name: k*, t, o*, v*.
-    predicates: the bits of the mask.
-    reduction:  a step before the shuffle, or None.
-    """
-
-    layout: FileLayout
-    session: Session
-    where: Node | None
-    values: tuple[tuple[str, Node], ...]
-    predicates: tuple[Node, ...]
-    reduction: Reduction | None

@@ -4,18 +4,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.scalar.arrow import evaluate
-from cepsql.scalar.columns import arrow_type
-from cepsql.scalar.tree import Node
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv import read_csv
 from cepsql.scan.json import read_json
-from cepsql.scan.layout import ArrowScan
 from cepsql.scan.murmur import bucket_numbers
 from cepsql.scan.parquet import read_parquet
+from cepsql.scan.projection import ArrowScan
 
 _READERS = {"csv": read_csv, "json": read_json, "parquet": read_parquet}
 
@@ -35,7 +31,7 @@ def read_files(scan: ArrowScan, buckets: int, paths: Iterable[str]) -> Iterator[
         if path.startswith(CONTROL):
             yield _control_row(scan, int(path.removeprefix(CONTROL)))
         else:
-            chunks = _READERS[scan.layout.format](_local(path), scan.layout, scan.session.zone)
+            chunks = _READERS[scan.layout.format](_local(path), scan.layout, scan.projection.session.zone)
             yield from chunk_rows(scan, buckets, chunks)
 
 
@@ -55,32 +51,10 @@ def _local(path: str) -> str:
 
 
 def _rows(scan: ArrowScan, buckets: int, chunk: Chunk) -> pa.RecordBatch:
-    columns, rows = chunk.columns, chunk.rows
-    if scan.where is not None:
-        passing = pc.fill_null(evaluate(scan.where, columns, rows, scan.session), False)
-        columns = {name: column.filter(passing) for name, column in columns.items()}
-        rows = pc.sum(passing).as_py() or 0
-    known: dict[Node, pa.Array] = {}
-    for _, node in scan.values:
-        if node not in known:
-            known[node] = evaluate(node, columns, rows, scan.session)
-    arrays = {name: known[node] for name, node in scan.values}
-    keys = [array for name, array in arrays.items() if name.startswith("k")]
-    if scan.predicates:
-        arrays["m"] = _mask([evaluate(node, columns, rows, scan.session) for node in scan.predicates], rows)
-    arrays["bucket"] = pa.array(bucket_numbers(keys, rows, buckets))
-    arrays["malformed"] = pa.repeat(False, rows)
-    return pa.RecordBatch.from_arrays(list(arrays.values()), schema=_schema(scan))
-
-
-def _mask(verdicts: list[pa.Array], rows: int) -> pa.Array:
-    """Return BIGINTs with bit i set where verdict i is true."""
-    narrow = np.min_scalar_type(2 ** len(verdicts) - 1)
-    mask = np.zeros(rows, narrow)
-    for bit, verdict in enumerate(verdicts):
-        true = (verdict.fill_null(False) if verdict.null_count else verdict).to_numpy(zero_copy_only=False)
-        mask |= true.astype(narrow) << narrow.type(bit)
-    return pa.array(mask.astype(np.int64))
+    made = scan.projection.rows(chunk.columns, chunk.rows)
+    keys = [made[name] for name in made.schema.names if name.startswith("k")]
+    bucket = pa.array(bucket_numbers(keys, made.num_rows, buckets))
+    return pa.RecordBatch.from_arrays([*made.columns, bucket, pa.repeat(False, made.num_rows)], schema=_schema(scan))
 
 
 def _control_row(scan: ArrowScan, time: int) -> pa.RecordBatch:
@@ -98,6 +72,4 @@ def _empty(scan: ArrowScan, rows: int, malformed: bool) -> pa.RecordBatch:
 
 
 def _schema(scan: ArrowScan) -> pa.Schema:
-    fields = [(name, arrow_type(node.type)) for name, node in scan.values]
-    mask = [("m", pa.int64())] if scan.predicates else []
-    return pa.schema([*fields, *mask, ("bucket", pa.int32()), ("malformed", pa.bool_())])
+    return pa.schema([*scan.projection.schema, ("bucket", pa.int32()), ("malformed", pa.bool_())])

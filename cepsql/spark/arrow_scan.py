@@ -13,8 +13,9 @@ from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.scalar.tree import Session
-from cepsql.scan.layout import LISTING_OPTIONS, ArrowScan
+from cepsql.scan.layout import LISTING_OPTIONS
 from cepsql.scan.parquet import parquet_obstacle
+from cepsql.scan.projection import ArrowScan
 from cepsql.scan.read import CONTROL, chunk_rows, read_files
 from cepsql.spark.control import control_times
 from cepsql.spark.kafka import Records, record_packets
@@ -110,5 +111,5 @@ def _packed_records(scan: ArrowScan, buckets: int, number: int, records: Records
     from cepsql.scan.records import read_records
 
     settle()
-    rows = chunk_rows(scan, buckets, read_records(records, scan.layout, scan.session.zone))
+    rows = chunk_rows(scan, buckets, read_records(records, scan.layout, scan.projection.session.zone))
     return pack(rows, buckets, number, scan.reduction)

@@ -1,7 +1,8 @@
 """A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from cepsql.plan.nodes import (
     TableJoin,
     Upserts,
     WindowAggregate,
+    inputs,
     reads,
 )
 from cepsql.plan.planner import Plan
@@ -52,15 +54,16 @@ from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
 from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
-from cepsql.spark.deduplicate import deduplicate_stream, deduplicate_table
+from cepsql.spark.deduplicate import deduplicate_table, deduplication_stage
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.frame_sql import frame_sql
 from cepsql.spark.frames import alike
 from cepsql.spark.group_changes import group_changes
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
-from cepsql.spark.match import match_stream, match_table
-from cepsql.spark.over import over_stream
+from cepsql.spark.match import match_stage, match_table
+from cepsql.spark.neighbours import Sharing, neighbour
+from cepsql.spark.over import over_stage
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.ranked_rows import ranked_rows
 from cepsql.spark.rows import column_type
@@ -78,10 +81,11 @@ from cepsql.spark.source import (
 )
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
+from cepsql.spark.staged import Staged, staged_rows
 from cepsql.spark.stream_join import join_stream
 from cepsql.spark.table_changes import labelled_changes, retracting_groups, table_join, upserts, with_keys_known
 from cepsql.spark.time_marks import with_time_marks
-from cepsql.spark.window_groups import window_aggregates
+from cepsql.spark.window_groups import window_stage
 
 MATCH_OBSERVATION = "cepsql_match"
 """What the observations of match operators begin with."""
@@ -101,6 +105,7 @@ def build(
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
     scan: str = SPARK_SCAN,
     checkpoint: Path | None = None,
+    sharing: Sharing | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -111,6 +116,7 @@ def build(
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
     checkpoint: folder of the query's checkpoint, for what is kept there of tables. None: tables with REFRESH EVERY are
                read as they are now, and streams without their history.
+    sharing:    which operators share a stage; default: those that can. It is told which do.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(
@@ -123,6 +129,7 @@ def build(
         scan,
         text=plan.query.sql,
         checkpoint=checkpoint,
+        sharing=sharing,
     )
     try:
         frame = builder.frame(plan.root)
@@ -159,6 +166,26 @@ def match_feeds(
     builder = _Builder(spark, plan.streaming, None, None, replaced or {}, write_late=False)
     frames = builder.inputs(node)
     return builder.feeds(node, frames) if node.properties.streaming else [Feed(frame, 0) for frame in frames]
+
+
+def stage_of_match(spark: SparkSession, plan: Plan, match: MatchPlan, sharing: Sharing) -> tuple[Staged, int]:
+    """Return the stage in which a match of a plan over streams runs, and its number, counted from the last one on.
+
+    sharing: as for `build`.
+    Raises NotSupportedError where several stages run the match.
+    """
+    builder = _Builder(spark, plan.streaming, None, None, {}, write_late=False, sharing=sharing)
+    builder.frame(plan.root)
+    found = [
+        (staged, number)
+        for number, staged in enumerate(builder.stages(plan.root))
+        if staged is not None and any(isinstance(n, Match) and n.match.clause == match.clause for n in staged.nodes)
+    ]
+    if len(found) > 1:
+        raise NotSupportedError(
+            "EXPLAIN MATCH of what a query holds that reads the same matches twice is not supported"
+        )
+    return found[0]
 
 
 def _check_times(frame: DataFrame, untimed: list[Source | Registered]) -> None:
@@ -212,8 +239,11 @@ class _Builder:
         write_late: bool = True,
         text: str = "",
         checkpoint: Path | None = None,
+        sharing: Sharing | None = None,
     ):
         self.spark, self.streaming = spark, streaming
+        self.sharing = sharing or Sharing()
+        self._built: dict[int, Staged] = {}
         self.control, self.buckets, self.limits = control, buckets, limits
         self.scan, self.write_late = scan, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
@@ -229,16 +259,12 @@ class _Builder:
                 return self._relation(relation, below_match)
             case Sql():
                 return self._sql(node, below_match)
-            case Match():
-                return self._match(node)
-            case Deduplicate():
-                return self._deduplicate(node)
-            case Over(frames):
-                feeds = self.feeds(node, self.inputs(node))
-                return over_stream(feeds, frames, self._observation(), self.buckets, node.markers)
-            case WindowAggregate(groups):
-                feeds = self.feeds(node, self.inputs(node))
-                return window_aggregates(feeds, groups, self._observation(), self.buckets, node.markers)
+            case Match() if not node.properties.streaming:
+                return self._matches_in_table(node)
+            case Deduplicate(rows) if not node.properties.streaming:
+                return deduplicate_table(self.inputs(node)[0], rows)
+            case Match() | Deduplicate() | Over() | WindowAggregate():
+                return staged_rows(self.staged(node), self._observation(), self.buckets, node.markers)
             case ChangingGroups(changing):
                 feeds = self.feeds(node, self.inputs(node))
                 return group_changes(feeds, changing, self._observation(), self.buckets)
@@ -273,23 +299,49 @@ class _Builder:
             for below in node.inputs
         ]
 
-    def _match(self, node: Match) -> DataFrame:
+    def staged(self, node: Match | Deduplicate | Over | WindowAggregate) -> Staged:
+        """Return what runs an operator over streams, together with the one below it if they share a stage."""
+        frames = self.inputs(node)
+        alone = replace(self._alone(node, self.feeds(node, frames), frames[0]), nodes=(node,))
+        # What is below has just been built.
+        staged = self.sharing.staged(self.spark, node, self._built.get(id(neighbour(node))), alone)
+        self._built[id(node)] = staged
+        return staged
+
+    def stages(self, node: Node) -> Iterator[Staged | None]:
+        """Yield the stages up to a node that was built, in the order in which Spark counts them; None for others than
+        `staged` makes."""
+        staged = self._built.get(id(node))
+        if isinstance(node, Ordered):
+            yield staged
+        for below in inputs(node if staged is None else staged.nodes[0]):
+            yield from self.stages(below)
+
+    def _alone(self, node: Match | Deduplicate | Over | WindowAggregate, feeds: list[Feed], frame: DataFrame) -> Staged:
+        match node:
+            case Deduplicate(rows):
+                return deduplication_stage(feeds, rows)
+            case Over(frames):
+                return over_stage(feeds, frames)
+            case WindowAggregate(groups):
+                return window_stage(feeds, groups)
+        match = node.match
+        program = in_session(frame, self.limits(match.program))
+        hold = None if node.properties.watermark is None else node.properties.event_time.delay
+
+        def gathered(found: DataFrame, _: list[str]) -> DataFrame:
+            return self.aggregate(found, match.aggregates)
+
+        return match_stage(feeds, program, hold, _output(match), gathered if match.aggregates else None)
+
+    def _matches_in_table(self, node: Match) -> DataFrame:
         match, frames = node.match, self.inputs(node)
         program = in_session(frames[0], self.limits(match.program))
-        if not match.streaming:
-            found = match_table(frames[0], program, list(match.order))
-            return self._output(self.aggregate(found, match.aggregates), match)
-        marked = node.markers and node.properties.watermark is not None
-        hold = node.properties.event_time.delay if marked else None
-        found = match_stream(self.feeds(node, frames), program, self._observation(), self.buckets, hold)
-        found = self.aggregate(found, match.aggregates)
-        return self._output(found, match, *([BOUND] if marked else []))
-
-    def _deduplicate(self, node: Deduplicate) -> DataFrame:
-        frames, rows = self.inputs(node), node.rows
-        if not node.properties.streaming:
-            return deduplicate_table(frames[0], rows)
-        return deduplicate_stream(self.feeds(node, frames), rows, self._observation(), self.buckets, node.markers)
+        found = self.aggregate(match_table(frames[0], program, list(match.order)), match.aggregates)
+        try:
+            return found.selectExpr(*_output(match))
+        except Exception as failure:
+            raise translate_failure(failure) from failure
 
     def feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
         """Return the inputs of an operator over streams, whose rows are these frames."""
@@ -310,13 +362,6 @@ class _Builder:
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
         given = next((one for one in marks if one is not None), Watermark("", 0))
         return Feed(frame, delay, side, control, late, reader, name, heartbeat=given.heartbeat, idle=given.idle)
-
-    def _output(self, found: DataFrame, match: MatchPlan, *further: str) -> DataFrame:
-        output = [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
-        try:
-            return found.selectExpr(*output, *further)
-        except Exception as failure:
-            raise translate_failure(failure) from failure
 
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
@@ -424,6 +469,10 @@ class _Builder:
         if self.checkpoint is None or relation.backfill is None:
             return rows
         return with_history(self.spark, rows, relation, self.checkpoint)
+
+
+def _output(match: MatchPlan) -> list[str]:
+    return [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
 
 
 def _input_names(node: Ordered) -> list[str]:

@@ -3,6 +3,7 @@
 import json
 import tempfile
 import uuid
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -40,6 +41,7 @@ class Checkpoint:
     epoch:    grows with every start.
     lock:     keeps others from using it.
     rebuilds: whether its first batch was read before, under another text of the query, and makes the state anew.
+    shared:   which operators share a stage, and a state (`cepsql.spark.neighbours.Sharing`); None: it is not known yet.
     """
 
     folder: CheckpointPath
@@ -51,6 +53,7 @@ class Checkpoint:
     epoch: int = 0
     lock: CheckpointLock | None = None
     rebuilds: bool = False
+    shared: frozenset[int] | None = None
 
     @property
     def spark(self) -> str:
@@ -64,12 +67,12 @@ class Checkpoint:
 
     @property
     def control(self) -> str:
-        """The control folder for `match_stream`."""
+        """The folder in which `cepsql.spark.control` ends the input."""
         return str(self.control_folder)
 
     @property
     def control_folder(self) -> CheckpointPath:
-        """The control folder for `end_input`."""
+        """The folder of that."""
         return self.folder / "control"
 
 
@@ -147,13 +150,24 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
             rebuilds = begin_rebuilding(checkpoint.folder, checkpoint.id)
             checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds)
         else:
-            kept = {"scan": plan["scan"], "buckets": plan["buckets"] and Buckets(**plan["buckets"])}
+            buckets = plan["buckets"] and Buckets(**plan["buckets"])
+            # A checkpoint of a version that shared no stage says nothing of it.
+            shared = plan.get("shared", [])
+            kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
             checkpoint = replace(checkpoint, **kept, id=plan["id"], epoch=epoch, rebuilds=plan["rebuilds"])
     with used(checkpoint.folder):
         checkpoint.control_folder.mkdir(parents=True, exist_ok=True)
     _write_plan(checkpoint, finished=False)
     put_in_place(checkpoint.folder, checkpoint.id)
     return checkpoint
+
+
+def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
+    """Record which operators share a stage; return the checkpoint that knows it."""
+    known = replace(checkpoint, shared=frozenset(shared))
+    if known != checkpoint:
+        _write_plan(known, finished=False)
+    return known
 
 
 def finish(checkpoint: Checkpoint) -> None:
@@ -207,6 +221,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "scan": checkpoint.scan,
         "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
         "rebuilds": checkpoint.rebuilds,
+        "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
     }
     with used(checkpoint.folder):
         write_whole(checkpoint.folder / "plan.json", json.dumps(plan, ensure_ascii=False, indent=1) + "\n")

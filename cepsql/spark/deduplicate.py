@@ -1,4 +1,4 @@
-"""Deduplication as a Spark DataFrame: over a stream in a keyed ordered stage, over a table by sorting it."""
+"""Deduplication in Spark: over a stream in a keyed ordered stage, over a table by sorting it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,31 +12,24 @@ from cepsql.analysis.deduplicate import FirstRows
 from cepsql.language.tokens import quoted
 from cepsql.operators.deduplicate import Deduplicate
 from cepsql.ordered.sorted_run import run_sorted
-from cepsql.spark.bounds import BOUND, unpack_bounded
-from cepsql.spark.buckets import Buckets
 from cepsql.spark.match import sorted_rows
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.source import MALFORMED
-from cepsql.spark.stage import Feed, run_stage, stage_rows
+from cepsql.spark.stage import Feed
+from cepsql.spark.staged import Staged
 
 STATE_VERSION = 1
 """Of what a deduplication keeps; to be raised when the columns that travel for it change."""
 
 
-def deduplicate_stream(
-    feeds: Sequence[Feed], rows: FirstRows, observation: str, buckets: Buckets | None, markers: bool
-) -> DataFrame:
-    """Return the first rows in streams, merged in the order of event time, as soon as they are released.
+def deduplication_stage(feeds: Sequence[Feed], rows: FirstRows) -> Staged:
+    """Return what finds the first rows in streams, merged in the order of event time, as soon as they are released.
 
-    feeds:   streams of the same columns and types.
-    markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    feeds: streams of the same columns and types.
     """
     operator = Deduplicate(rows.layout, rows.within)
     identity = digest([STATE_VERSION, rows.keys, rows.order, rows.within, [asdict(c) for c in rows.columns]])[:16]
-    stage = run_stage(operator, feeds, identity, observation, buckets)
-    schema = _schema(feeds[0].frame, rows)
-    found = unpack_bounded(stage, schema, operator.hold) if markers else stage_rows(stage, schema)
-    return found.selectExpr(*_output(rows), *([BOUND] if markers else []))
+    return Staged(operator, feeds, identity, _schema(feeds[0].frame, rows), _output(rows), operator.hold)
 
 
 def deduplicate_table(frame: DataFrame, rows: FirstRows) -> DataFrame:
@@ -56,5 +49,5 @@ def _schema(frame: DataFrame, rows: FirstRows) -> StructType:
     return StructType([StructField(field.name, field.dataType) for field in fields])
 
 
-def _output(rows: FirstRows) -> list[str]:
-    return [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(rows.columns)]
+def _output(rows: FirstRows) -> tuple[str, ...]:
+    return tuple(f"v{i} AS {quoted(column.name)}" for i, column in enumerate(rows.columns))

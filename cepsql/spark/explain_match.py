@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.analysis.match import MatchPlan
-from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.explain.condition_parts import ConditionParts, condition_parts
 from cepsql.explain.explain_match import explain_match
 from cepsql.explain.match_explanation import MatchExplanation
@@ -18,17 +18,20 @@ from cepsql.language.tokens import quoted
 from cepsql.matching.key_rows import KeyRows, held_rows, sort_batches, state_of_key
 from cepsql.matching.match_operator import MatchOperator, row_layout
 from cepsql.ordered.columns import plain_batch
+from cepsql.ordered.fused import state_of
+from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import open_packet, pack
 from cepsql.ordered.state import decode, encode
 from cepsql.pattern.program import MatchProgram
-from cepsql.plan.nodes import Match, Node, Ordered, SparkWatermark, inputs, walk
+from cepsql.plan.nodes import Match, SparkWatermark, walk
 from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
 from cepsql.spark.arrow import to_arrow
-from cepsql.spark.build import match_feeds
+from cepsql.spark.build import match_feeds, stage_of_match
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.match import sorted_rows
+from cepsql.spark.neighbours import Sharing
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.run_once import run_once
 from cepsql.spark.settings import setting, stage_settings
@@ -64,9 +67,12 @@ def explain_query(
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
 
 
-def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpoint: str) -> MatchExplanation:
+def explain_held(
+    spark: SparkSession, plan: Plan, asked: AskedPartition, checkpoint: str, sharing: Sharing
+) -> MatchExplanation:
     """Explain what a standing query with this Spark checkpoint holds of a partition: rows that are not decided yet.
 
+    sharing: as for `cepsql.spark.build.build`.
     What was decided is gone from the state, and so are values that only conditions on single rows read.
     Raises ProgrammingError if nothing of the key is held, OperationalError before the first batch.
     """
@@ -75,9 +81,12 @@ def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpo
         wanted = _Partition(match_feeds(spark, plan, match)[0].frame, asked)
         program = in_session(wanted.frame, match.program)
         match = replace(match, program=program)
-        reader = spark.read.format("statestore").option("operatorId", _stage_number(spark, plan, match, checkpoint))
-        states = reader.load(checkpoint).selectExpr("value.groupState.state AS state")
-        mine = states.mapInArrow(partial(_held, program, wanted.key), "state BINARY").toArrow()["state"]
+        staged, number = stage_of_match(spark, plan, match, sharing)
+        operator = _operator_number(spark, plan, number, checkpoint)
+        states = spark.read.format("statestore").option("operatorId", operator).load(checkpoint)
+        place = next(i for i, n in enumerate(staged.nodes) if isinstance(n, Match) and n.match.clause == match.clause)
+        held = partial(_held, program, wanted.key, staged.operator, staged.identity, place)
+        mine = states.selectExpr("value.groupState.state AS state").mapInArrow(held, "state BINARY").toArrow()["state"]
     except Exception as failure:
         if "STDS_" in str(failure):
             raise OperationalError(
@@ -94,27 +103,14 @@ def explain_held(spark: SparkSession, plan: Plan, asked: AskedPartition, checkpo
     return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
 
 
-def _stage_number(spark: SparkSession, plan: Plan, match: MatchPlan, checkpoint: str) -> int:
-    """Return Spark's number of the operator in which a match runs; Spark counts its operators from the last one on."""
+def _operator_number(spark: SparkSession, plan: Plan, stage: int, checkpoint: str) -> int:
+    """Return Spark's number of the operator in which a stage runs; stages are numbered from the last one on, as Spark
+    numbers its operators."""
     if len(plan.stages) == 1 and not any(isinstance(node, SparkWatermark) for node in walk(plan.root)):
         return 0
     operators = spark.read.format("state-metadata").load(checkpoint)
     ours = operators.where("operatorName = 'applyInPandasWithState'").select("operatorId").distinct()
-    numbers = sorted(row["operatorId"] for row in ours.collect())
-    clauses = [node.match.clause if isinstance(node, Match) else None for node in _stages(plan.root)]
-    if len(numbers) != len(clauses):
-        raise NotSupportedError(
-            "EXPLAIN MATCH of what a query holds that reads the same matches twice is not supported"
-        )
-    return numbers[clauses.index(match.clause)]
-
-
-def _stages(node: Node) -> Iterator[Ordered]:
-    """Yield the operators up to a node in the order in which Spark counts them."""
-    if isinstance(node, Ordered):
-        yield node
-    for below in inputs(node):
-        yield from _stages(below)
+    return sorted(row["operatorId"] for row in ours.collect())[stage]
 
 
 def _ties(match: MatchPlan) -> list[str]:
@@ -122,14 +118,22 @@ def _ties(match: MatchPlan) -> list[str]:
     return [column.name for column in match.program.values] + (["m"] if match.program.predicates else [])
 
 
-def _held(program: MatchProgram, key: list[pa.Array], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the states of the buckets that hold rows of a key, without the rows of others."""
-    operator, identity = MatchOperator(program), program.state_id
+def _held(
+    program: MatchProgram,
+    key: list[pa.Array],
+    operator: Operator,
+    identity: str,
+    place: int,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the states of the matcher, in the stage of an operator, for the buckets that hold rows of a key, without
+    the rows of others."""
     for batch in batches:
         for data in batch["state"]:
-            state = state_of_key(program, decode(data.as_buffer(), operator, identity), key)
+            whole = decode(data.as_buffer(), operator, identity)
+            state = state_of_key(program, state_of(operator, whole, place), key)
             if state is not None:
-                found = pa.array([encode(state, operator, identity)], pa.binary())
+                found = pa.array([encode(state, MatchOperator(program), program.state_id)], pa.binary())
                 yield pa.RecordBatch.from_arrays([found], ["state"])
 
 

@@ -1,7 +1,7 @@
-"""Row-pattern matching as a Spark DataFrame: over a stream in a keyed ordered stage, over a table by sorting it."""
+"""Row-pattern matching in Spark: over a stream in a keyed ordered stage, over a table by sorting it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from pyspark.sql import Column, DataFrame
@@ -13,31 +13,27 @@ from cepsql.ordered.row_layout import Column as RowColumn
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
-from cepsql.spark.bounds import unpack_bounded
-from cepsql.spark.buckets import Buckets
 from cepsql.spark.rows import incomparable, layout_columns, match_schema
 from cepsql.spark.source import MALFORMED
-from cepsql.spark.stage import Feed, run_stage, stage_rows
+from cepsql.spark.stage import Feed
+from cepsql.spark.staged import Staged
 
 
-def match_stream(
+def match_stage(
     feeds: Sequence[Feed],
     program: MatchProgram,
-    observation: str,
-    buckets: Buckets | None = None,
     hold: int | None = None,
-) -> DataFrame:
-    """Return the matches in streams, merged in the order of event time: k* and the measures, as soon as decided.
+    output: Sequence[str] | None = None,
+    gathered: Callable[[DataFrame, list[str]], DataFrame] | None = None,
+) -> Staged:
+    """Return what finds the matches in streams, merged in the order of event time, as soon as they are decided.
 
-    feeds:       streams of the same columns and types.
-    observation: name under which each batch's progress shows the counts of `cepsql.spark.stage.run_stage`.
-    buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
-    hold:        of the program (`cepsql.matching.hold`), where something follows that needs to know how far the matches
-                 are: then rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    feeds:    streams of the same columns and types.
+    output, hold, gathered: as of `Staged`; without output k* and the measures come out.
     """
     schema = match_schema(feeds[0].frame, program)
-    stage = run_stage(MatchOperator(program), feeds, program.state_id, observation, buckets)
-    return stage_rows(stage, schema) if hold is None else unpack_bounded(stage, schema, hold)
+    columns = tuple(map(quoted, schema.names)) if output is None else tuple(output)
+    return Staged(MatchOperator(program), feeds, program.state_id, schema, columns, hold, gathered)
 
 
 def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Window functions over a stream as a Spark DataFrame: an ordered stage hands out the rows of frames, Spark computes.
+"""Window functions over a stream: an ordered stage hands out the rows of frames, Spark computes.
 
 Spark refuses window functions over streams because a frame might span micro-batches. The stage gives out every row
 together with the rows of its frame, so that here each frame lies in one micro-batch.
@@ -22,10 +22,9 @@ from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.columns import plain_schema
 from cepsql.plan.identity import describe_frames
 from cepsql.spark.arrow import arrow_schema
-from cepsql.spark.bounds import BOUND, unpack_bounded
-from cepsql.spark.buckets import Buckets
 from cepsql.spark.rows import incomparable, layout_columns
-from cepsql.spark.stage import Feed, run_stage, stage_rows
+from cepsql.spark.stage import Feed
+from cepsql.spark.staged import Staged
 
 STATE_VERSION = 1
 """Of the rows that are kept for frames; to be raised when the columns that travel change."""
@@ -33,47 +32,42 @@ STATE_VERSION = 1
 _FRESH, _PLACE = "__fresh", "__place"
 
 
-def over_stream(
-    feeds: Sequence[Feed], frames: Frames, observation: str, buckets: Buckets | None, markers: bool
-) -> DataFrame:
-    """Return the rows of streams, merged in the order of event time, with a column for each call.
+def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
+    """Return what gives the rows of streams, merged in the order of event time, with a column for each call.
 
-    feeds:   streams of the same columns and types.
-    markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    feeds: streams of the same columns and types.
     """
     if frames.running:
-        return _running(feeds, frames, observation, buckets, markers)
+        return _running(feeds, frames)
     reach = frames.reach
     assert reach.before is not None
     operator = FrameRows(frames.layout, reach.before, reach.after, reach.micros_before, reach.micros_after)
-    identity = digest([STATE_VERSION, describe_frames(frames)])[:16]
-    stage = run_stage(operator, feeds, identity, observation, buckets)
-    schema = _schema(feeds[0].frame, frames)
-    if markers:
-        assert operator.hold is not None
-        found = unpack_bounded(stage, schema, operator.hold)
-    else:
-        found = stage_rows(stage, schema)
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
-    marks = [BOUND] if markers else []
-    return _computed(found.selectExpr(*values, f"{FRESH} AS {_FRESH}", f"{PLACE} AS {_PLACE}", *marks), frames, marks)
+    values += [f"{FRESH} AS {_FRESH}", f"{PLACE} AS {_PLACE}"]
+
+    def gathered(found: DataFrame, marks: list[str]) -> DataFrame:
+        return _computed(found.selectExpr(*values, *marks), frames, marks)
+
+    schema = _schema(feeds[0].frame, frames)
+    columns = (*frames.columns, *(call.column for call in frames.calls))
+    output = tuple(quoted(column.name) for column in columns)
+    return Staged(operator, feeds, _identity(frames), schema, output, operator.hold, gathered)
 
 
-def _running(
-    feeds: Sequence[Feed], frames: Frames, observation: str, buckets: Buckets | None, markers: bool
-) -> DataFrame:
+def _running(feeds: Sequence[Feed], frames: Frames) -> Staged:
     """Return the rows with what an operator computes that goes on from batch to batch."""
     frame, calls = feeds[0].frame, frames.running_calls
     rows = frame.selectExpr(*layout_columns(frame, frames.layout))
     given, types = running_fields(calls, rows)
     operator = Running(frames.layout, calls, types)
-    identity = digest([STATE_VERSION, describe_frames(frames)])[:16]
-    stage = run_stage(operator, feeds, identity, observation, buckets)
     plain = [StructField(field.name, field.dataType) for field in rows.schema.fields]
-    schema = StructType([*plain, *given])
-    found = unpack_bounded(stage, schema, operator.hold) if markers else stage_rows(stage, schema)
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
-    return found.selectExpr(*values, *(quoted(call.name) for call in calls), *([BOUND] if markers else []))
+    output = (*values, *(quoted(call.name) for call in calls))
+    return Staged(operator, feeds, _identity(frames), StructType([*plain, *given]), output, operator.hold)
+
+
+def _identity(frames: Frames) -> str:
+    return digest([STATE_VERSION, describe_frames(frames)])[:16]
 
 
 def running_fields(calls: Sequence[RunningCall], rows: DataFrame) -> tuple[list[StructField], tuple[pa.DataType, ...]]:

@@ -1,4 +1,4 @@
-"""Windows of event time over a stream as a Spark DataFrame: an ordered stage closes them.
+"""Windows of event time over a stream: an ordered stage closes them.
 
 Aggregates that go on from row to row are the stage's own. For others all rows of a group come out of the stage in one
 micro-batch. An aggregation of Spark's would keep state for them all the same; the aggregates are computed as window
@@ -6,6 +6,7 @@ functions over the rows of the group, one of which is kept.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, ByteType, LongType, StructField, StructType
@@ -22,12 +23,11 @@ from cepsql.operators.changing_windows import CHANGE, ChangingWindows, Fixed, Ga
 from cepsql.operators.window_totals import WindowTotals
 from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
 from cepsql.plan.identity import describe_window_groups
-from cepsql.spark.bounds import BOUND, unpack_bounded
-from cepsql.spark.buckets import Buckets
 from cepsql.spark.conditions import is_ansi
 from cepsql.spark.over import running_fields
 from cepsql.spark.rows import column_type, layout_columns, timestamp_of
-from cepsql.spark.stage import Feed, run_stage, stage_rows
+from cepsql.spark.stage import Feed
+from cepsql.spark.staged import Staged
 
 STATE_VERSION = 1
 """Of the rows that are kept for windows; to be raised when the columns that travel change."""
@@ -35,62 +35,57 @@ STATE_VERSION = 1
 _FIRST, _PLACE, _CHANGE = "__first", "__place", "__change"
 
 
-def window_aggregates(
-    feeds: Sequence[Feed], groups: WindowGroups, observation: str, buckets: Buckets | None, markers: bool
-) -> DataFrame:
-    """Return a row for each group of streams, merged in the order of event time, as soon as its window is over; or its
-    rows.
+def window_stage(feeds: Sequence[Feed], groups: WindowGroups) -> Staged:
+    """Return what gives a row for each group of streams, merged in the order of event time, as soon as its window is
+    over; or its rows.
 
-    feeds:   streams of the same columns and types.
-    markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them.
+    feeds: streams of the same columns and types.
     """
     summed = totals(groups)
     if summed is not None:
-        return _totaled(feeds, groups, summed, observation, buckets, markers)
-    operator = _operator(groups)
-    identity = digest([STATE_VERSION, describe_window_groups(groups)])[:16]
-    lateness = groups.emission.lateness if groups.emission != ON_CLOSE else None
-    stage = run_stage(operator, feeds, identity, observation, buckets, lateness)
-    frame = feeds[0].frame
-    found = _given(stage, _schema(frame, groups), groups, markers)
-    bounded = enumerate(groups.columns)
-    columns = [f"v{i} AS {quoted(column.name)}" for i, column in bounded if column.name not in (START, END, TIME)]
-    bounds = _bounds(frame, groups)
-    marks = [BOUND] if markers else []
+        return _totaled(feeds, groups, summed)
+    frame, emission = feeds[0].frame, groups.emission
+    columns = [
+        f"v{i} AS {quoted(column.name)}"
+        for i, column in enumerate(groups.columns)
+        if column.name not in (START, END, TIME)
+    ]
+    columns += _bounds(frame, groups)
+    staged = partial(Staged, _operator(groups), feeds, _identity(groups), _schema(frame, groups), hold=_hold(groups))
+    if emission != ON_CLOSE:
+        staged = partial(staged, lateness=emission.lateness)
     if groups.aggregates is None:
-        return found.selectExpr(*columns, *bounds, *marks)
-    changing = [f"{CHANGE} AS {_CHANGE}"] if groups.emission.changing else []
-    rows = found.selectExpr(*columns, *bounds, f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *changing, *marks)
-    return _aggregated(rows, groups, marks)
+        return staged(output=tuple(columns))
+    columns += [f"{FIRST} AS {_FIRST}", f"{PLACE} AS {_PLACE}", *([f"{CHANGE} AS {_CHANGE}"] * emission.changing)]
+
+    def gathered(found: DataFrame, marks: list[str]) -> DataFrame:
+        return _aggregated(found.selectExpr(*columns, *marks), groups, marks)
+
+    names = [c.name for c in groups.output if not (emission.changing and c.name == OPERATION)]
+    operation = [f"{operation_of(_CHANGE)} AS {OPERATION}"] * emission.changing
+    return staged(output=(*map(quoted, names), *operation), gathered=gathered)
 
 
-def _totaled(
-    feeds: Sequence[Feed],
-    groups: WindowGroups,
-    summed: Totals,
-    observation: str,
-    buckets: Buckets | None,
-    markers: bool,
-) -> DataFrame:
+def _totaled(feeds: Sequence[Feed], groups: WindowGroups, summed: Totals) -> Staged:
     """Return the groups with the aggregates of an operator that keeps no rows of theirs."""
     frame, calls = feeds[0].frame, summed.calls
     rows = frame.selectExpr(*layout_columns(frame, summed.layout))
     given, types = running_fields(calls, rows)
     windows = _windows(groups, {name: f"k{i}" for i, name in enumerate(groups.spread)})
     operator = WindowTotals(summed.layout, windows, calls, types, not is_ansi(frame.sparkSession))
-    identity = digest([STATE_VERSION, describe_window_groups(groups)])[:16]
-    stage = run_stage(operator, feeds, identity, observation, buckets)
     keys = [StructField(f.name, f.dataType) for f in rows.schema.fields if f.name.startswith("k")]
-    bounds = [StructField(START, LongType()), StructField(END, LongType())]
-    found = _given(stage, StructType([*keys, *bounds, *given]), groups, markers)
+    schema = StructType([*keys, StructField(START, LongType()), StructField(END, LongType()), *given])
     named = [f"k{i} AS {quoted(key)}" for i, key in enumerate(groups.keys)]
-    aggregates = [quoted(call.name) for call in calls]
-    return found.selectExpr(*named, *_bounds(frame, groups), *aggregates, *([BOUND] if markers else []))
+    output = (*named, *_bounds(frame, groups), *(quoted(call.name) for call in calls))
+    return Staged(operator, feeds, _identity(groups), schema, output, _hold(groups))
 
 
-def _given(stage: DataFrame, schema: StructType, groups: WindowGroups, markers: bool) -> DataFrame:
-    hold = groups.watermark.delay if groups.watermark is not None else 0
-    return unpack_bounded(stage, schema, hold) if markers else stage_rows(stage, schema)
+def _identity(groups: WindowGroups) -> str:
+    return digest([STATE_VERSION, describe_window_groups(groups)])[:16]
+
+
+def _hold(groups: WindowGroups) -> int:
+    return groups.watermark.delay if groups.watermark is not None else 0
 
 
 def _bounds(frame: DataFrame, groups: WindowGroups) -> list[str]:
@@ -160,9 +155,7 @@ def _aggregated(rows: DataFrame, groups: WindowGroups, marks: list[str]) -> Data
         ]
         placed = placed.selectExpr("*", *flags).sortWithinPartitions(*keys, _PLACE)
     computed = placed.selectExpr("*", *calls)
-    kept = computed.where(" OR ".join([_FIRST, *(f"{mark} IS NOT NULL" for mark in marks)]))
-    given = [quoted(column.name) for column in groups.output if not (changing and column.name == OPERATION)]
-    return kept.selectExpr(*given, *([f"{operation_of(_CHANGE)} AS {OPERATION}"] if changing else []), *marks)
+    return computed.where(" OR ".join([_FIRST, *(f"{mark} IS NOT NULL" for mark in marks)]))
 
 
 def _without_distinct(call: exp.Expr, number: int) -> tuple[exp.Expr, dict[str, list[str]]]:

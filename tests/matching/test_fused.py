@@ -51,13 +51,15 @@ class Adapt:
 
 
 def fused(programs, delay, batches):
-    """Yield output and counters of each batch."""
+    """Yield output, counters, bound and what is held of each batch."""
     first, second = map(MatchOperator, programs)
-    stage, state = Stage(Fused(first, second, Adapt()), (Input(delay),), ""), None
+    stage, state = Stage(Fused(first, second, Adapt(), first.hold), (Input(delay),), ""), None
     for rows in batches:
         advanced = advance(stage, state, packets(rows, 1).get(0, []))
         state = advanced.state
-        yield bag(advanced.output), dict(advanced.counts.counters), advanced.bound
+        holds = advanced.standing
+        standing = holds.rows, holds.open, holds.deadline
+        yield bag(advanced.output), dict(advanced.counts.counters), advanced.bound, standing
 
 
 def chained(programs, delay, batches):
@@ -80,7 +82,10 @@ def chained(programs, delay, batches):
         rows_between = then.counts.rows
         for name in ("used", "late", "null_time"):
             counters[f"second_{name}"] = getattr(rows_between, name)
-        yield bag(then.output), counters, found.bound
+        held, between = found.standing, then.standing
+        deadlines = [held.deadline, None if between.deadline is None else between.deadline + first.hold]
+        deadline = min((one for one in deadlines if one is not None), default=None)
+        yield bag(then.output), counters, found.bound, (held.rows + between.rows, held.open + between.open, deadline)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -97,7 +102,7 @@ def test_the_samples_give_matches_of_matches():
     rows.append([{"t": END_OF_TIME, "bucket": 0}])
     counts = {name: Counter() for name in PROGRAMS}
     for name, programs in PROGRAMS.items():
-        for _, counters, _ in fused(programs, 1, rows):
+        for _, counters, *_ in fused(programs, 1, rows):
             counts[name].update(counters)
         assert counts[name]["second_matches"] > 0, name
         assert counts[name]["second_late"] == 0

@@ -14,13 +14,14 @@ from cepsql.pattern.program import Aggregate, Bit, Classifier, Complete, MatchNu
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import open_checkpoint
-from cepsql.spark.match import match_stream, match_table
+from cepsql.spark.match import match_stage, match_table
 from cepsql.spark.query import StartOptions, start
 from cepsql.spark.replay import Replay, replay_source, write_batch
 from cepsql.spark.rows import event_time
 from cepsql.spark.sink import RowSink
 from cepsql.spark.source import read_source
 from cepsql.spark.stage import Feed
+from cepsql.spark.staged import staged_rows
 
 SECOND = 1_000_000
 PROGRAM = MatchProgram(
@@ -104,7 +105,7 @@ def test_batch_by_batch(spark, tmp_path, expected, restarts):
     folder.mkdir()
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
-    frame = match_stream([feed], PROGRAM, "matches", Buckets(3, 2))
+    frame = staged_rows(match_stage([feed], PROGRAM), "matches", Buckets(3, 2), markers=False)
     outputs = []
     with Replay(frame, checkpoint) as replay:
         for number in range(len(BATCHES)):
@@ -136,7 +137,7 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
         add(folder, number)
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
-    frame = match_stream([feed], PROGRAM, "matches")
+    frame = staged_rows(match_stage([feed], PROGRAM), "matches", None, markers=False)
     tables = []
     with start(frame, RowSink(lambda table, _: tables.append(table)), checkpoint, StartOptions(drain=True)) as query:
         assert query.await_(600)

@@ -1,0 +1,80 @@
+"""How columns that Arrow has become the rows of an operator: frozen, picklable data that workers get."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.ordered.row_layout import Reduction
+from cepsql.scalar import tree
+from cepsql.scalar.arrow import evaluate
+from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.tree import Input, Node, Session
+from cepsql.scan.layout import FileLayout
+
+
+@dataclass(frozen=True)
+class Projection:
+    """How the rows of a layout are made of columns; picklable.
+
+    session:    the rules and the time zone of the session.
+    where:      what must hold for a row to be one of the operator's, or None.
+    values:     the columns of the operator's rows by name: k*, t, o*, v*.
+    predicates: the bits of the mask.
+    """
+
+    session: Session
+    where: Node | None
+    values: tuple[tuple[str, Node], ...]
+    predicates: tuple[Node, ...]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns that it is made of."""
+        nodes = [*(node for _, node in self.values), *self.predicates, *([] if self.where is None else [self.where])]
+        return frozenset(str(part.leaf) for node in nodes for part in tree.nodes(node) if isinstance(part, Input))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows, m the last where there are predicates."""
+        fields = [(name, arrow_type(node.type)) for name, node in self.values]
+        return pa.schema([*fields, *([("m", pa.int64())] if self.predicates else [])])
+
+    def rows(self, columns: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
+        """Return the rows that so many values of the columns make."""
+        if self.where is not None:
+            passing = pc.fill_null(evaluate(self.where, columns, rows, self.session), False)
+            columns = {name: column.filter(passing) for name, column in columns.items()}
+            rows = pc.sum(passing).as_py() or 0
+        known: dict[Node, pa.Array] = {}
+        for _, node in self.values:
+            if node not in known:
+                known[node] = evaluate(node, columns, rows, self.session)
+        arrays = [known[node] for _, node in self.values]
+        if self.predicates:
+            arrays.append(_mask([evaluate(node, columns, rows, self.session) for node in self.predicates], rows))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+@dataclass(frozen=True)
+class ArrowScan:
+    """All that a task needs to read files, or records, into the rows of an operator; picklable.
+
+    reduction: a step before the shuffle, or None.
+    """
+
+    layout: FileLayout
+    projection: Projection
+    reduction: Reduction | None
+
+
+def _mask(verdicts: list[pa.Array], rows: int) -> pa.Array:
+    """Return BIGINTs with bit i set where verdict i is true."""
+    narrow = np.min_scalar_type(2 ** len(verdicts) - 1)
+    mask = np.zeros(rows, narrow)
+    for bit, verdict in enumerate(verdicts):
+        true = (verdict.fill_null(False) if verdict.null_count else verdict).to_numpy(zero_copy_only=False)
+        mask |= true.astype(narrow) << narrow.type(bit)
+    return pa.array(mask.astype(np.int64))

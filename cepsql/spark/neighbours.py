@@ -1,0 +1,149 @@
+"""Two operators in one stage, where the second one's rows are made of the first one's without Spark."""
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+from sqlglot import exp, parse_one
+
+from cepsql.analysis.canonical import digest
+from cepsql.errors import OperationalError
+from cepsql.language.tokens import DIALECT
+from cepsql.ordered.fused import Fused
+from cepsql.plan.markers import BOUND
+from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Over, Sql, WindowAggregate
+from cepsql.scalar.tree import Constant, Input, Session
+from cepsql.scalar.tree import Node as Expression
+from cepsql.scalar.types import BIGINT, Type, parse_type
+from cepsql.scan.between import RowsBetween
+from cepsql.scan.expression import Unlike
+from cepsql.scan.layout import readable_type
+from cepsql.scan.projection import Projection
+from cepsql.scan.select import Columns, both, plain_table, projected, projection
+from cepsql.spark.arrow_scan import scan_session, session_obstacle
+from cepsql.spark.rows import layout_columns
+from cepsql.spark.staged import Staged
+
+
+@dataclass
+class Sharing:
+    """Which operators of a query run in the stage of the one below, by number in the order in which they are built.
+
+    begun: those of the checkpoint that the query goes on from, which stay; None: all do that can.
+    found: those that do.
+    """
+
+    begun: frozenset[int] | None = None
+    found: set[int] = field(default_factory=set)
+    _numbers: dict[int, int] = field(default_factory=dict)
+
+    def staged(self, spark: SparkSession, node: Ordered, first: Staged | None, alone: Staged) -> Staged:
+        """Return an operator, together with the one below it, if there is one, where they share a stage.
+
+        Raises OperationalError where they did when the checkpoint was begun, and cannot now.
+        """
+        number = self._numbers.setdefault(id(node), len(self._numbers))
+        wanted = self.begun is None or number in self.begun
+        together = None if first is None or not wanted else in_one_stage(spark, node, first, alone)
+        if together is not None:
+            self.found.add(number)
+        elif self.begun is not None and wanted:
+            raise OperationalError(
+                "the checkpoint was begun with operators in one stage that this session cannot run there",
+                hint="use the settings of Spark and the version of cepsql that began it, or a new checkpoint",
+            )
+        return together or alone
+
+
+def neighbour(node: Ordered) -> Ordered | None:
+    """Return the operator whose rows alone an operator reads, through plain SQL; None if there is none of the kind."""
+    if len(node.inputs) != 1:
+        return None
+    below: Node = node.inputs[0]
+    while isinstance(below, Sql) and len(below.inputs) == 1:
+        (below,) = below.inputs.values()
+    return below if isinstance(below, Match | Deduplicate | Over | WindowAggregate) else None
+
+
+def in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Staged) -> Staged | None:
+    """Return an operator together with its `neighbour`; None if they cannot share a stage.
+
+    They do where rows with equal keys for the second have equal keys for the first, and Arrow computes, as Spark does,
+    all that stands between them.
+    """
+    if (
+        first.gathered is not None
+        or first.hold is None
+        or first.lateness != second.lateness
+        or first.lateness is not None
+    ):
+        return None
+    if session_obstacle(spark) is not None:
+        return None
+    session = scan_session(spark)
+    try:
+        where, columns = _columns(node.inputs[0], _given(first, session), session)
+        rows = projection(second.operator.sides[0], where, columns, session)
+    except Unlike:
+        return None
+    if not _has_keys(rows, first) or not _has_types(rows, second):
+        return None
+    kinds = dict(_types(first.schema))
+    between = RowsBetween(rows, tuple((name, kind) for name in sorted(rows.reads) if (kind := kinds[name]) is not None))
+    return Staged(
+        Fused(first.operator, second.operator, between, first.hold),
+        first.feeds,
+        digest([first.identity, second.identity]),
+        second.schema,
+        second.output,
+        None if second.hold is None else first.hold + second.hold,
+        second.gathered,
+        nodes=(*first.nodes, *second.nodes),
+    )
+
+
+def _given(first: Staged, session: Session) -> Columns:
+    """Return what the columns of an operator stand for, among those that it gives out."""
+    own = Columns()
+    for name, kind in _types(first.schema):
+        own.carry(name, kind, first.schema[name].dataType.simpleString())
+    output = parse_one(f"SELECT {', '.join(first.output)} FROM stage", read=DIALECT, into=exp.Select)
+    _, columns = projected(output, own, session)
+    # No marker stands between operators in one stage.
+    columns[BOUND] = Constant(None, BIGINT)
+    return columns
+
+
+def _types(schema: StructType) -> list[tuple[str, Type | None]]:
+    return [(field.name, readable_type(field.dataType.simpleString())) for field in schema.fields]
+
+
+def _columns(node: Node, given: Columns, session: Session) -> tuple[Expression | None, Columns]:
+    """Return what the rows of a node between the operators satisfy, and what its columns stand for."""
+    if not isinstance(node, Sql):
+        return None, given
+    plain_table(node.query)
+    (below,) = node.inputs.values()
+    condition, columns = _columns(below, given, session)
+    more, selected = projected(node.query, columns, session)
+    return both(condition, more), selected
+
+
+def _has_keys(rows: Projection, first: Staged) -> bool:
+    """Tell whether all keys of the first operator are among the second's."""
+    layout, made = first.operator.sides[0], dict(rows.values)
+    keys = {made[name] for name in made if name.startswith("k")}
+    passed = {node.leaf for node in keys if isinstance(node, Input)}
+    if not layout.keys:
+        return not keys
+    same = [{key.name, *(value.name for value in layout.values if value.sql == key.sql)} for key in layout.keys]
+    return all(names & passed for names in same)
+
+
+def _has_types(rows: Projection, second: Staged) -> bool:
+    """Tell whether the columns have the types that Spark gives them."""
+    frame = second.feeds[0].frame
+    fields = frame.selectExpr(*layout_columns(frame, second.operator.sides[0])).schema.fields
+    # The mask comes last.
+    pairs = zip(fields, rows.values, strict=False)
+    return all(parse_type(field.dataType.simpleString()) == node.type for field, (_, node) in pairs)

@@ -1,0 +1,59 @@
+"""An operator over streams with all that makes a DataFrame of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from cepsql.ordered.operator import Operator
+from cepsql.plan.nodes import Ordered
+from cepsql.spark.bounds import BOUND, unpack_bounded
+from cepsql.spark.buckets import Buckets
+from cepsql.spark.failures import translate_failure
+from cepsql.spark.stage import Feed, run_stage, stage_rows
+
+
+@dataclass(frozen=True)
+class Staged:
+    """An operator, its inputs, and what Spark does with the rows that it gives out.
+
+    identity: of the query; a state that was written under another one is refused.
+    schema:   of the rows that the operator gives out.
+    output:   the columns in the end as Spark SQL with their names, each of one row.
+    hold:     how many microseconds the event time of its rows may lie behind the bound at which they come out; None: it
+              has no event time.
+    gathered: makes rows that `output` reads of those of a micro-batch, where that takes several; it is given the names
+              of further columns to be kept, whose values mark rows that stand for themselves.
+    lateness: as of `cepsql.ordered.stage.Stage`.
+    nodes:    the operators of the plan that share the stage, in the order in which rows go through them.
+    """
+
+    operator: Operator
+    feeds: Sequence[Feed]
+    identity: str
+    schema: StructType
+    output: tuple[str, ...]
+    hold: int | None
+    gathered: Callable[[DataFrame, list[str]], DataFrame] | None = None
+    lateness: int | None = None
+    nodes: tuple[Ordered, ...] = ()
+
+
+def staged_rows(staged: Staged, observation: str, buckets: Buckets | None, markers: bool) -> DataFrame:
+    """Return the rows of an operator, as soon as they are decided.
+
+    observation: name under which each batch's progress shows the counts of `cepsql.spark.stage.run_stage`.
+    buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
+    markers:     rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them, if they have an event time.
+    Raises what Spark says of columns.
+    """
+    stage = run_stage(staged.operator, staged.feeds, staged.identity, observation, buckets, staged.lateness)
+    marks = [BOUND] if markers and staged.hold is not None else []
+    found = unpack_bounded(stage, staged.schema, staged.hold or 0) if marks else stage_rows(stage, staged.schema)
+    if staged.gathered is not None:
+        found = staged.gathered(found, marks)
+    try:
+        return found.selectExpr(*staged.output, *marks)
+    except Exception as failure:
+        raise translate_failure(failure) from failure
