@@ -2,7 +2,7 @@
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, DataFrameWriter, Observation
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Sink
@@ -29,14 +29,26 @@ class SparkSink(FittedSink):
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch; Delta Lake is told its number, so that it knows one that comes again."""
-        counted = Observation()
-        writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
-        writer = writer.mode("append").options(**self._options)
-        if self.sink.format.lower() == "delta":
-            writer = writer.option("txnAppId", f"{self.writer.query}/{self.writer.checkpoint}")
-            writer = writer.option("txnVersion", batch)
         try:
-            writer.save()
+            return self._written_once(frame, batch) if self.sink.format.lower() == "delta" else self._written(frame)
         except (PySparkException, Py4JJavaError) as failure:
             raise translate_failure(failure, self._secrets) from failure
+
+    def _written(self, frame: DataFrame) -> int:
+        counted = Observation()
+        self._writer(frame.observe(counted, F.count(F.lit(1)).alias("rows"))).save()
         return counted.get["rows"]
+
+    def _written_once(self, frame: DataFrame, batch: int) -> int:
+        # Of a batch that Delta Lake knows it reads no row, so that none would be counted while it writes.
+        kept = frame.persist()
+        try:
+            rows = kept.count()
+            writer = self._writer(kept).option("txnAppId", f"{self.writer.query}/{self.writer.checkpoint}")
+            writer.option("txnVersion", batch).save()
+            return rows
+        finally:
+            kept.unpersist()
+
+    def _writer(self, frame: DataFrame) -> DataFrameWriter:
+        return frame.write.format(self.sink.format).mode("append").options(**self._options)
