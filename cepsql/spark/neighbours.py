@@ -71,19 +71,13 @@ def in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Stag
     They do where rows with equal keys for the second have equal keys for the first, and Arrow computes, as Spark does,
     all that stands between them.
     """
-    if (
-        first.gathered is not None
-        or first.hold is None
-        or first.lateness != second.lateness
-        or first.lateness is not None
-    ):
-        return None
-    if session_obstacle(spark) is not None:
+    at_once = first.lateness is not None or second.lateness is not None
+    if first.gathered is not None or first.hold is None or at_once or session_obstacle(spark) is not None:
         return None
     session = scan_session(spark)
     try:
         where, columns = _columns(node.inputs[0], _given(first, session), session)
-        rows = projection(second.operator.sides[0], where, columns, session)
+        rows = projection(second.layout, where, columns, session)
     except Unlike:
         return None
     if not _has_keys(rows, first) or not _has_types(rows, second):
@@ -131,7 +125,7 @@ def _columns(node: Node, given: Columns, session: Session) -> tuple[Expression |
 
 def _has_keys(rows: Projection, first: Staged) -> bool:
     """Tell whether all keys of the first operator are among the second's."""
-    layout, made = first.operator.sides[0], dict(rows.values)
+    layout, made = first.layout, dict(rows.values)
     keys = {made[name] for name in made if name.startswith("k")}
     passed = {node.leaf for node in keys if isinstance(node, Input)}
     if not layout.keys:
@@ -143,7 +137,7 @@ def _has_keys(rows: Projection, first: Staged) -> bool:
 def _has_types(rows: Projection, second: Staged) -> bool:
     """Tell whether the columns have the types that Spark gives them."""
     frame = second.feeds[0].frame
-    fields = frame.selectExpr(*layout_columns(frame, second.operator.sides[0])).schema.fields
+    fields = frame.selectExpr(*layout_columns(frame, second.layout)).schema.fields
     # The mask comes last.
     pairs = zip(fields, rows.values, strict=False)
     return all(parse_type(field.dataType.simpleString()) == node.type for field, (_, node) in pairs)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from cepsql.ordered.fused import Fused
 from cepsql.ordered.operator import Operator
+from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.nodes import Ordered
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
@@ -38,6 +40,12 @@ class Staged:
     gathered: Callable[[DataFrame, list[str]], DataFrame] | None = None
     lateness: int | None = None
     nodes: tuple[Ordered, ...] = ()
+
+    @property
+    def layout(self) -> RowLayout:
+        """Of the rows that the last operator reads."""
+        last = self.operator.second if isinstance(self.operator, Fused) else self.operator
+        return last.sides[0]
 
 
 def staged_rows(staged: Staged, observation: str, buckets: Buckets | None, markers: bool) -> DataFrame:

@@ -3,7 +3,7 @@
 import pytest
 
 from cepsql import connect
-from cepsql.errors import NotSupportedError
+from cepsql.errors import ProgrammingError
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.testing import play
 
@@ -74,10 +74,10 @@ def test_no_rows_of_a_variable_and_unmatched_rows(spark):
 def test_streams_are_still_checked(spark):
     sql = """
         CREATE STREAM s (k STRING, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts) USING csv;
-        SELECT c.k, m.p FROM (SELECT 'p' AS k) AS c LEFT JOIN s MATCH_RECOGNIZE (
-          PARTITION BY k ORDER BY ts MEASURES median(A.x) AS p PATTERN (A B)) AS m ON m.k = c.k
+        SELECT p FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES median(A.x) AS p PATTERN (A B)) AS m
+        UNION ALL SELECT 1.0
     """
-    with pytest.raises(NotSupportedError, match="LEFT JOIN of a table"):
+    with pytest.raises(ProgrammingError, match="Union between streaming and batch"):
         play(sql, [[("p", "2026-01-01 00:00:01", 1)]], spark=spark)
     assert spark.conf.get("spark.sql.streaming.unsupportedOperationCheck") == "true"
 

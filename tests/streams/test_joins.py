@@ -82,6 +82,9 @@ QUERIES |= {
     "nearest after, and a join of it": """SELECT a.ts, b.ts AS bts, c.ts AS cts, b.d FROM a ASOF JOIN b
           MATCH_CONDITION (a.ts <= b.ts) ON a.k = b.k
         JOIN c ON c.k = b.k AND c.ts BETWEEN b.ts AND b.ts + INTERVAL '1' SECOND""",
+    "windows over nearest rows": """SELECT k, window_end, COUNT(*) AS n, MAX(y) AS y FROM (
+          SELECT a.k, a.ts, b.x AS y FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts >= b.ts) ON a.k = b.k)
+        WINDOW TUMBLING (SIZE 5 SECONDS, ON ts) GROUP BY k, window_start, window_end""",
     "strictly after": "SELECT a.ts, a.x, b.ts AS bts, b.x AS y FROM a LEFT ASOF JOIN b MATCH_CONDITION (a.ts < b.ts)",
 }
 

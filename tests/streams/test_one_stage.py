@@ -56,6 +56,9 @@ TWO = {
       ) {RISES} AS n""",
     "one key for all": f"""SELECT * FROM (SELECT k, high AS x, rowtime AS ts FROM events {RISES} AS m)
       MATCH_RECOGNIZE (ORDER BY ts MEASURES B.x AS x PATTERN (A B) DEFINE B AS B.x > A.x) AS n""",
+    "keys of the second only": f"""SELECT * FROM (
+        SELECT s, k, high AS x, rowtime AS ts FROM ({FIRST}) {RISES.replace("BY k", "BY s, k")} AS m
+      ) {RISES.replace("BY k", "BY s")} AS n""",
     "aggregates of Spark's": f"""SELECT * FROM (
       SELECT k, COUNT(*) OVER (PARTITION BY k ORDER BY ts ROWS 3 PRECEDING) AS x, ts FROM events) {RISES} AS n""",
 }
