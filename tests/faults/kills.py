@@ -39,6 +39,9 @@ _COUNTED = (
     "rows_read", "rows_used", "rows_late", "rows_malformed", "rows_null_time", "rows_out", "matches", "timeouts",
     "inputs",
 )  # fmt: skip
+_CHANGING = {"groups": ("rows_out",), "tables": ("rows_out", "inputs")}
+"""Counts that hang on which rows share a micro-batch; a first one that was cut short may take a file more."""
+
 _LONGEST_RUN_SECONDS = 240
 PARQUET = ("match", "calls", "history", "rated", "pairs", "frames")
 DATABASES = {"unions": "s.db", "keyed": "k.db", "groups": "g.db", "tables": "t.db"}
@@ -117,7 +120,8 @@ class Round:
         found = {}
         for path in sorted(self.folder.glob("checkpoint_*/progress.json")):
             totals = json.loads(path.read_text())["totals"]
-            found[path.parent.name.removeprefix("checkpoint_")] = {key: totals[key] for key in _COUNTED}
+            name = path.parent.name.removeprefix("checkpoint_")
+            found[name] = {key: totals[key] for key in _COUNTED if key not in _CHANGING.get(name, ())}
         return found
 
     def _run_once(self, plan: tuple, names: list[str]) -> bool:
