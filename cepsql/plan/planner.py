@@ -147,8 +147,9 @@ class _Planner:
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         query = _rewritten(query, with_window_column)
-        if _rewritten(query, with_group_by_all) is not query and self._over_stream(query):
-            query = _rewritten(query, with_group_by_all)
+        grouped = _rewritten(query, with_group_by_all)
+        if grouped is not query and self._over_stream(query):
+            query = grouped
         matches: dict[str, Node] = {}
         for clause in query.operators:
             if isinstance(clause, MatchClause):

@@ -63,7 +63,7 @@ def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session)
     file = FileLayout(
         format=_value_format(source),
         columns=tuple((name, type) for name, type, metadata in read if metadata is None),
-        wanted=rows.reads,
+        wanted=frozenset(column.leaf for column in rows.inputs),
         separator=separator,
         header=header,
         metadata=tuple((name, type, metadata.lower()) for name, type, metadata in read if metadata is not None),

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.ordered.row_layout import Reduction
-from cepsql.scalar import tree
 from cepsql.scalar.arrow import evaluate
 from cepsql.scalar.columns import arrow_type
-from cepsql.scalar.tree import Input, Node, Session
+from cepsql.scalar.tree import Input, Node, Session, nodes
 from cepsql.scan.layout import FileLayout
 
 
@@ -31,10 +30,10 @@ class Projection:
     predicates: tuple[Node, ...]
 
     @property
-    def reads(self) -> frozenset[str]:
+    def inputs(self) -> frozenset[Input]:
         """The columns that it is made of."""
-        nodes = [*(node for _, node in self.values), *self.predicates, *([] if self.where is None else [self.where])]
-        return frozenset(str(part.leaf) for node in nodes for part in tree.nodes(node) if isinstance(part, Input))
+        made = [*(node for _, node in self.values), *self.predicates, *([] if self.where is None else [self.where])]
+        return frozenset(part for node in made for part in nodes(node) if isinstance(part, Input))
 
     @property
     def schema(self) -> pa.Schema:

@@ -331,16 +331,13 @@ class _Builder:
         def gathered(found: DataFrame, _: list[str]) -> DataFrame:
             return self.aggregate(found, match.aggregates)
 
-        return match_stage(feeds, program, hold, _output(match), gathered if match.aggregates else None)
+        return match_stage(feeds, program, _output(match), hold, gathered if match.aggregates else None)
 
     def _matches_in_table(self, node: Match) -> DataFrame:
         match, frames = node.match, self.inputs(node)
         program = in_session(frames[0], self.limits(match.program))
         found = self.aggregate(match_table(frames[0], program, list(match.order)), match.aggregates)
-        try:
-            return found.selectExpr(*_output(match))
-        except Exception as failure:
-            raise translate_failure(failure) from failure
+        return found.selectExpr(*_output(match))
 
     def feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
         """Return the inputs of an operator over streams, whose rows are these frames."""

@@ -163,10 +163,11 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
 
 
 def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
-    """Record which operators share a stage; return the checkpoint that knows it."""
+    """Record which operators share a stage, if it is not known yet; return the checkpoint that knows it."""
+    if checkpoint.shared is not None:
+        return checkpoint
     known = replace(checkpoint, shared=frozenset(shared))
-    if known != checkpoint:
-        _write_plan(known, finished=False)
+    _write_plan(known, finished=False)
     return known
 
 

@@ -22,18 +22,17 @@ from cepsql.spark.staged import Staged
 def match_stage(
     feeds: Sequence[Feed],
     program: MatchProgram,
+    output: Sequence[str],
     hold: int | None = None,
-    output: Sequence[str] | None = None,
     gathered: Callable[[DataFrame, list[str]], DataFrame] | None = None,
 ) -> Staged:
     """Return what finds the matches in streams, merged in the order of event time, as soon as they are decided.
 
     feeds:    streams of the same columns and types.
-    output, hold, gathered: as of `Staged`; without output k* and the measures come out.
+    output, hold, gathered: as of `Staged`; the output is made of k* and the measures.
     """
     schema = match_schema(feeds[0].frame, program)
-    columns = tuple(map(quoted, schema.names)) if output is None else tuple(output)
-    return Staged(MatchOperator(program), feeds, program.state_id, schema, columns, hold, gathered)
+    return Staged(MatchOperator(program), feeds, program.state_id, schema, tuple(output), hold, gathered)
 
 
 def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> DataFrame:

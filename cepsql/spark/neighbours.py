@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 from sqlglot import exp, parse_one
 
 from cepsql.analysis.canonical import digest
@@ -14,7 +13,7 @@ from cepsql.plan.markers import BOUND
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Over, Sql, WindowAggregate
 from cepsql.scalar.tree import Constant, Input, Session
 from cepsql.scalar.tree import Node as Expression
-from cepsql.scalar.types import BIGINT, Type, parse_type
+from cepsql.scalar.types import BIGINT, parse_type
 from cepsql.scan.between import RowsBetween
 from cepsql.scan.expression import Unlike
 from cepsql.scan.layout import readable_type
@@ -44,7 +43,7 @@ class Sharing:
         """
         number = self._numbers.setdefault(id(node), len(self._numbers))
         wanted = self.begun is None or number in self.begun
-        together = None if first is None or not wanted else in_one_stage(spark, node, first, alone)
+        together = None if first is None or not wanted else _in_one_stage(spark, node, first, alone)
         if together is not None:
             self.found.add(number)
         elif self.begun is not None and wanted:
@@ -65,7 +64,7 @@ def neighbour(node: Ordered) -> Ordered | None:
     return below if isinstance(below, Match | Deduplicate | Over | WindowAggregate) else None
 
 
-def in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Staged) -> Staged | None:
+def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Staged) -> Staged | None:
     """Return an operator together with its `neighbour`; None if they cannot share a stage.
 
     They do where rows with equal keys for the second have equal keys for the first, and Arrow computes, as Spark does,
@@ -82,10 +81,8 @@ def in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Stag
         return None
     if not _has_keys(rows, first) or not _has_types(rows, second):
         return None
-    kinds = dict(_types(first.schema))
-    between = RowsBetween(rows, tuple((name, kind) for name in sorted(rows.reads) if (kind := kinds[name]) is not None))
     return Staged(
-        Fused(first.operator, second.operator, between, first.hold),
+        Fused(first.operator, second.operator, RowsBetween(rows), first.hold),
         first.feeds,
         digest([first.identity, second.identity]),
         second.schema,
@@ -99,17 +96,14 @@ def in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Stag
 def _given(first: Staged, session: Session) -> Columns:
     """Return what the columns of an operator stand for, among those that it gives out."""
     own = Columns()
-    for name, kind in _types(first.schema):
-        own.carry(name, kind, first.schema[name].dataType.simpleString())
+    for column in first.schema.fields:
+        spoken = column.dataType.simpleString()
+        own.carry(column.name, readable_type(spoken), spoken)
     output = parse_one(f"SELECT {', '.join(first.output)} FROM stage", read=DIALECT, into=exp.Select)
     _, columns = projected(output, own, session)
     # No marker stands between operators in one stage.
     columns[BOUND] = Constant(None, BIGINT)
     return columns
-
-
-def _types(schema: StructType) -> list[tuple[str, Type | None]]:
-    return [(field.name, readable_type(field.dataType.simpleString())) for field in schema.fields]
 
 
 def _columns(node: Node, given: Columns, session: Session) -> tuple[Expression | None, Columns]:

@@ -12,7 +12,6 @@ from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.nodes import Ordered
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
-from cepsql.spark.failures import translate_failure
 from cepsql.spark.stage import Feed, run_stage, stage_rows
 
 
@@ -61,7 +60,4 @@ def staged_rows(staged: Staged, observation: str, buckets: Buckets | None, marke
     found = unpack_bounded(stage, staged.schema, staged.hold or 0) if marks else stage_rows(stage, staged.schema)
     if staged.gathered is not None:
         found = staged.gathered(found, marks)
-    try:
-        return found.selectExpr(*staged.output, *marks)
-    except Exception as failure:
-        raise translate_failure(failure) from failure
+    return found.selectExpr(*staged.output, *marks)

@@ -105,7 +105,7 @@ def test_batch_by_batch(spark, tmp_path, expected, restarts):
     folder.mkdir()
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
-    frame = staged_rows(match_stage([feed], PROGRAM), "matches", Buckets(3, 2), markers=False)
+    frame = staged_rows(match_stage([feed], PROGRAM, ["*"]), "matches", Buckets(3, 2), markers=False)
     outputs = []
     with Replay(frame, checkpoint) as replay:
         for number in range(len(BATCHES)):
@@ -137,7 +137,7 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
         add(folder, number)
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
-    frame = staged_rows(match_stage([feed], PROGRAM), "matches", None, markers=False)
+    frame = staged_rows(match_stage([feed], PROGRAM, ["*"]), "matches", None, markers=False)
     tables = []
     with start(frame, RowSink(lambda table, _: tables.append(table)), checkpoint, StartOptions(drain=True)) as query:
         assert query.await_(600)
