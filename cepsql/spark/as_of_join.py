@@ -1,22 +1,21 @@
-"""Each row of a stream with the nearest one of another as a Spark DataFrame, in a keyed ordered stage."""
+"""Each row of a stream with the nearest one of another in Spark, in a keyed ordered stage."""
 
 from collections.abc import Sequence
-
-from pyspark.sql import DataFrame
 
 from cepsql.analysis.canonical import digest
 from cepsql.operators.as_of_join import AsOfJoin as JoinOperator
 from cepsql.plan.identity import describe_as_of_join
 from cepsql.plan.join_layout import DELETION, as_of_join_layout
 from cepsql.plan.nodes import AsOfJoin
-from cepsql.spark.buckets import Buckets
 from cepsql.spark.join_rows import JoinRows, alike_sides, is_nested, key_types, side_frames
 from cepsql.spark.rows import column_type
-from cepsql.spark.stage import Feed, run_stage
+from cepsql.spark.stage import Feed
+from cepsql.spark.staged import Staged
 
 
-def join_as_of(node: AsOfJoin, feeds: Sequence[Feed], observation: str, buckets: Buckets | None = None) -> DataFrame:
-    """Return the rows of a join: the columns of the node. Arguments and errors as of `cepsql.spark.stream_join`."""
+def as_of_join_stage(node: AsOfJoin, feeds: Sequence[Feed]) -> Staged:
+    """Return what gives the rows of a join: the columns of the node. Arguments and errors as of
+    `cepsql.spark.stream_join`."""
     feeds = alike_sides(node, feeds)
     frames = side_frames(node, feeds)
     kinds = key_types(node.keys, frames)
@@ -25,4 +24,4 @@ def join_as_of(node: AsOfJoin, feeds: Sequence[Feed], observation: str, buckets:
     deletion = None if node.deletion is None else DELETION
     operator = JoinOperator(*layout.layouts, node.forward, node.strict, node.outer, rows.columns[1], deletion)
     identity = digest([describe_as_of_join(node), kinds, layout.names[1]])
-    return rows.output(run_stage(operator, feeds, identity, observation, buckets))
+    return rows.staged(operator, feeds, identity)

@@ -46,7 +46,7 @@ from cepsql.plan.nodes import (
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
 from cepsql.spark.arrow_scan import scan_packets, scan_session
-from cepsql.spark.as_of_join import join_as_of
+from cepsql.spark.as_of_join import as_of_join_stage
 from cepsql.spark.backfill import with_history
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
@@ -57,7 +57,7 @@ from cepsql.spark.deduplicate import deduplicate_table, deduplication_stage
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.frame_sql import frame_sql
 from cepsql.spark.frames import alike
-from cepsql.spark.group_changes import group_changes
+from cepsql.spark.group_changes import group_changes_stage
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stage, match_table
@@ -81,7 +81,7 @@ from cepsql.spark.source import (
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged, staged_rows
-from cepsql.spark.stream_join import join_stream
+from cepsql.spark.stream_join import join_stage
 from cepsql.spark.table_changes import labelled_changes, retracting_groups, table_join, upserts, with_keys_known
 from cepsql.spark.time_marks import with_time_marks
 from cepsql.spark.window_groups import window_stage
@@ -263,14 +263,15 @@ class _Builder:
             case Deduplicate(rows) if not node.properties.streaming:
                 return deduplicate_table(self.inputs(node)[0], rows)
             case Match() | Deduplicate() | Over() | WindowAggregate():
-                return staged_rows(self.staged(node), self._observation(), self.buckets, node.markers)
+                return self._staged_rows(self.staged(node), node.markers)
             case ChangingGroups(changing):
-                feeds = self.feeds(node, self.inputs(node))
-                return group_changes(feeds, changing, self._observation(), self.buckets)
+                return self._staged_rows(
+                    group_changes_stage(self.feeds(node, self.inputs(node)), changing), markers=False
+                )
             case IntervalJoin():
-                return join_stream(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+                return self._staged_rows(join_stage(node, self.feeds(node, self._rows(node))), node.markers)
             case AsOfJoin():
-                return join_as_of(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+                return self._staged_rows(as_of_join_stage(node, self.feeds(node, self._rows(node))), node.markers)
             case Upserts():
                 keyed = with_keys_known(node, self._read(node.stream))
                 return upserts(node, self.feeds(node, [keyed])[0], self._observation(), self.buckets)
@@ -284,6 +285,9 @@ class _Builder:
                 return labelled_changes(self.frame(below))
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
+
+    def _staged_rows(self, staged: Staged, markers: bool) -> DataFrame:
+        return staged_rows(staged, self._observation(), self.buckets, markers)
 
     def inputs(self, node: Ordered) -> list[DataFrame]:
         """Return the rows of an operator, by input, with equal types."""

@@ -21,14 +21,15 @@ from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.columns import plain_schema
+from cepsql.ordered.operator import Operator
 from cepsql.plan.join_layout import JoinLayout
 from cepsql.plan.nodes import LATER, StreamJoin
 from cepsql.spark.arrow import arrow_schema
-from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.frames import alike
 from cepsql.spark.rows import column_type, incomparable, timestamp_of
 from cepsql.spark.spark_plan import analyzed, items
-from cepsql.spark.stage import Feed, stage_rows
+from cepsql.spark.stage import Feed
+from cepsql.spark.staged import Staged
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,9 @@ class JoinRows:
         left, right = (plain_schema(arrow_schema(StructType(self._fields(side)))) for side in range(2))
         return left, right
 
-    def output(self, stage: DataFrame, single: bool = False) -> DataFrame:
-        """Return the columns of the node from what its stage gives; `single`: the operator gives the left side only."""
+    def staged(self, operator: Operator, feeds: Sequence[Feed], identity: str, single: bool = False) -> Staged:
+        """Return the operator of the join, whose rows are the columns of the node; `single`: it gives the left side
+        only."""
         keys = (
             self.frames[0]
             .selectExpr(*(f"{key.sql} AS {key.name}" for key in self.layout.layouts[0].keys))
@@ -59,15 +61,10 @@ class JoinRows:
         ]
         # Whatever comes out may be NULL: rows have no partner, and markers no values.
         schema = StructType([*(StructField(k.name, k.dataType) for k in keys), StructField("t", LongType()), *given])
-        if self.node.markers:
-            rows = unpack_bounded(stage, schema, self.node.properties.event_time.delay)
-        else:
-            rows = stage_rows(stage, schema)
         later = f"{timestamp_of('t', self._time_type(0))} AS {LATER}"
-        return rows.selectExpr(*self._output(LEFT, 0), *self._output(RIGHT, 1), later, *self._marks())
-
-    def _marks(self) -> list[str]:
-        return [BOUND] if self.node.markers else []
+        output = (*self._output(LEFT, 0), *self._output(RIGHT, 1), later)
+        hold = self.node.properties.event_time.delay if self.node.markers else None
+        return Staged(operator, feeds, identity, schema, output, hold)
 
     def _output(self, prefix: str, side: int) -> list[str]:
         places = {name: f"{prefix}v{i}" for i, name in enumerate(self.layout.names[side])}

@@ -1,4 +1,4 @@
-"""A join of two streams within a time as a Spark DataFrame, in a keyed ordered stage."""
+"""A join of two streams within a time in Spark, in a keyed ordered stage."""
 
 from collections.abc import Hashable, Sequence
 
@@ -18,21 +18,17 @@ from cepsql.plan.nodes import IntervalJoin
 from cepsql.scalar.tree import Expression, Session
 from cepsql.scalar.types import Type
 from cepsql.scalar.typing import typed
-from cepsql.spark.buckets import Buckets
 from cepsql.spark.conditions import session_for, value_type
 from cepsql.spark.join_rows import JoinRows, alike_sides, key_types, side_frames
 from cepsql.spark.rows import column_type, event_time
-from cepsql.spark.stage import Feed, run_stage
+from cepsql.spark.stage import Feed
+from cepsql.spark.staged import Staged
 
 
-def join_stream(
-    node: IntervalJoin, feeds: Sequence[Feed], observation: str, buckets: Buckets | None = None
-) -> DataFrame:
-    """Return the rows of a join: the columns of the node.
+def join_stage(node: IntervalJoin, feeds: Sequence[Feed]) -> Staged:
+    """Return what gives the rows of a join: the columns of the node.
 
-    feeds:       the streams, as the node has its inputs.
-    observation: name under which each batch's progress shows the counts of `cepsql.spark.stage.run_stage`.
-    buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
+    feeds: the streams, as the node has its inputs.
     Raises NotSupportedError for keys that cannot be compared and conditions that cannot be computed on their types, and
     what Spark says of keys.
     """
@@ -45,8 +41,8 @@ def join_stream(
     condition = None if layout.condition is None else _computed(layout.condition, frames, layout.layouts)
     until = UNTIL if limits[0] else None, UNTIL if limits[1] else None
     operator = JoinOperator(*layout.layouts, node.low, node.high, node.kind, rows.columns, condition, until)
-    stage = run_stage(operator, feeds, digest([describe_join(node), kinds]), observation, buckets)
-    return rows.output(stage, single=node.kind in (JoinKind.SEMI, JoinKind.ANTI))
+    identity = digest([describe_join(node), kinds])
+    return rows.staged(operator, feeds, identity, single=node.kind in (JoinKind.SEMI, JoinKind.ANTI))
 
 
 def _limit(node: IntervalJoin, side: int, frame: DataFrame) -> str | None:
