@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from cepsql.operators.window_kinds import Gaps, Places, Windows
 from cepsql.operators.windows import windowed_rows
 from cepsql.ordered.columns import count_flags, flags, integers
 from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step
@@ -20,76 +20,11 @@ _PUBLISHED, _DUE = "published", "due"
 
 
 @dataclass(frozen=True)
-class Places:
-    """Rows in their windows: the place of a row, the bounds of a window, and the bound at which it is over."""
-
-    place: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
-    over: np.ndarray
-
-
-class Windows(Protocol):
-    """Tells in which windows rows lie."""
-
-    def of(self, ordered: OrderedRows, places: np.ndarray) -> Places:
-        """Return the windows of the rows at these places, ascending, as if there were no others."""
-        ...
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """Windows that begin every `slide` microseconds, `offset` after the epoch, and last `size`."""
-
-    size: int
-    slide: int
-    offset: int = 0
-
-    def of(self, ordered: OrderedRows, places: np.ndarray) -> Places:
-        times = integers(ordered.rows["t"])[places]
-        latest = times - np.mod(times - self.offset, self.slide)
-        begins = [latest - number * self.slide for number in range(-(-self.size // self.slide))]
-        inside = [begin + self.size > times for begin in begins]
-        begin = np.concatenate([one[there] for one, there in zip(begins, inside, strict=True)])
-        place = np.concatenate([places[there] for there in inside])
-        return Places(place, begin, begin + self.size, begin + self.size - 1)
-
-
-@dataclass(frozen=True)
-class Given:
-    """Windows whose bounds are columns of the rows, the same in all rows of a partition."""
-
-    bounds: tuple[str, str]
-
-    def of(self, ordered: OrderedRows, places: np.ndarray) -> Places:
-        begin, end = (integers(pc.cast(ordered.rows[name], pa.int64()))[places] for name in self.bounds)
-        return Places(places, begin, end, end - 1)
-
-
-@dataclass(frozen=True)
-class Gaps:
-    """Sessions: a row at most `gap` microseconds after the one before it belongs to the same one."""
-
-    gap: int
-
-    def of(self, ordered: OrderedRows, places: np.ndarray) -> Places:
-        if len(places) == 0:
-            return Places(places, places, places, places)
-        times = integers(ordered.rows["t"])[places]
-        partition = np.searchsorted(ordered.starts, places, "right")
-        begins = np.concatenate([[True], (np.diff(times) > self.gap) | (np.diff(partition) != 0)])
-        first = np.flatnonzero(begins)
-        session = np.cumsum(begins) - 1
-        end = (times[np.append(first[1:], len(times)) - 1] + self.gap)[session]
-        return Places(places, times[first][session], end, end)
-
-
-@dataclass(frozen=True)
 class ChangingWindows:
     """Gives out the rows of a group whenever it changed: those that it had when it came out last, and those it has now.
 
-    Its stage has to let rows come at once. A row may come until `lateness` microseconds after its window is over; then
-    the row is forgotten.
+    Its stage has to let rows come at once. A row may come until `lateness` microseconds after the last of its windows
+    is over; then the row is forgotten.
 
     every: groups come out when the bound passes a multiple of so many microseconds, and when they are over; None: as
            soon as they change.
@@ -124,7 +59,7 @@ class ChangingWindows:
             return Step(pa.table({}), [None])
         published = flags(ordered.rows[_PUBLISHED])
         plain = replace(ordered, rows=ordered.rows.drop_columns([_PUBLISHED, _DUE]))
-        after = self.windows.of(ordered, np.arange(len(published)))
+        after = self._open(self.windows.of(ordered, np.arange(len(published))), old)
         over = after.over + self.lateness <= new if new != END_OF_TIME else np.ones(len(after.over), bool)
         if self.once:
             came = over & (after.over + self.lateness > old)
@@ -137,11 +72,15 @@ class ChangingWindows:
         marks = {_PUBLISHED: pa.array(published), _DUE: pa.array(due)}
         return Step(output, [Keep(first, marks=marks)])
 
+    def _open(self, found: Places, old: int) -> Places:
+        """Return the places in windows for which a row could still come; those of sessions hang on one another."""
+        return found if isinstance(self.windows, Gaps) else found.where(found.over + self.lateness > old)
+
     def _changed(
         self, ordered: OrderedRows, after: Places, over: np.ndarray, published: np.ndarray, old: int, new: int
     ) -> tuple[pa.Table, np.ndarray]:
         """Return the rows of the groups that changed, and which rows have come out then."""
-        before = self.windows.of(ordered, np.flatnonzero(published))
+        before = self._open(self.windows.of(ordered, np.flatnonzero(published)), old)
         count = len(after.place)
         group = _numbered(ordered, after, before)
         of_after, of_before = group[:count], group[count:]

@@ -127,9 +127,8 @@ class RunningBatch:
         types: Sequence[pa.DataType],
         ordered: OrderedRows,
         before: Remembered,
-        wraps: bool = False,
     ):
-        self.calls, self.types, self.wraps = calls, types, wraps
+        self.calls, self.types = calls, types
         self.ordered, self.before = ordered, before
         count, size = len(ordered.starts) - 1, ordered.rows.num_rows
         partition = np.repeat(np.arange(count), np.diff(ordered.starts))
@@ -161,14 +160,6 @@ class RunningBatch:
                     values = running.take(pa.array(self.rows if call.rows else last_peers))
             given[call.name] = values.cast(kind)
         return given, kept
-
-    def remembered(self) -> dict[str, pa.Array]:
-        """Return what to remember of each key under which names, for aggregates."""
-        rows = self._sums(np.ones(len(self.rows), np.int64), self.before.numbers(_ROWS))
-        kept = {_ROWS: pa.array(rows[self.ends])}
-        for number, (call, kind) in enumerate(zip(self.calls, self.types, strict=True)):
-            kept |= self._aggregate(call, kind, f"c{number}", rows)[1]
-        return kept
 
     def edges(self) -> tuple[list[pa.Array], list[pa.Array], np.ndarray, dict[str, pa.Array]]:
         """Return for each key the values of aggregates before these rows and with them, how many rows it had, and
@@ -220,8 +211,6 @@ class RunningBatch:
             numbers = integers(column.fill_null(0)).astype(np.int64)
             before = self.before.numbers(f"{name}_sum")
             total = self._sums(numbers, before)
-            if self.wraps:
-                return pa.array(total)
             if np.abs(self._sums(numbers.astype(np.float64), before.astype(np.float64))).max() > 2**62:
                 exact = self._sums(numbers.astype(object), before.astype(object))
                 if max(abs(exact.min() + 1), exact.max()) >= 2**63:
@@ -267,25 +256,6 @@ class RunningBatch:
         differs[self.ordered.starts[1:-1] - 1] = True
         last = np.flatnonzero(np.append(differs, True))
         return self.rows[last[np.searchsorted(last, np.arange(len(codes)))]]
-
-
-def remembered_values(
-    calls: Sequence[RunningCall], types: Sequence[pa.DataType], kept: pa.Table
-) -> dict[str, pa.Array]:
-    """Return the value of each aggregate from what `RunningBatch.remembered` gives of keys, one chunk a column."""
-    values = {}
-    for number, (call, kind) in enumerate(zip(calls, types, strict=True)):
-        name = f"c{number}"
-        if call.column is None:
-            value = one_chunk(kept[_ROWS])
-        elif call.function == "count":
-            value = one_chunk(kept[f"{name}_count"])
-        elif call.function in ("sum", "avg"):
-            value = _total_value(call, kind, one_chunk(kept[f"{name}_sum"]), integers(kept[f"{name}_count"]))
-        else:
-            value = one_chunk(kept[f"{name}_value"])
-        values[call.name] = value.cast(kind)
-    return values
 
 
 def _total_value(call: RunningCall, kind: pa.DataType, total: pa.Array, count: np.ndarray) -> pa.Array:

@@ -6,15 +6,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from cepsql.operators.changing_windows import Gaps, Places, Windows
 from cepsql.operators.distinct_values import DistinctValues
 from cepsql.operators.one_relation import OneRelation
-from cepsql.operators.running import Remembered, RunningBatch, RunningCall, remembered_values
+from cepsql.operators.partial_totals import (
+    PANE,
+    distinct_columns,
+    joined_totals,
+    total_values,
+    totals_of,
+    value_totals,
+)
+from cepsql.operators.running import RunningCall
+from cepsql.operators.window_kinds import Gaps, Places, Windows
 from cepsql.operators.windows import END, START
 from cepsql.ordered.columns import compact, integers, one_chunk, take_rows
 from cepsql.ordered.keys import find_keys
 from cepsql.ordered.operator import OrderedRows, Step
-from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.row_layout import ROWS, RowLayout
 
 _OPEN, _LAST, _OVER = "open", "last", "over"
 
@@ -24,9 +32,9 @@ class WindowTotals(OneRelation):
     """Gives out the aggregates of the rows of a key and a window as soon as no row to come can belong to it.
 
     It remembers for each key and window that is not over what each aggregate needs to go on, and the values of those
-    that are distinct.
+    that are distinct. A row may come until the last of its windows is over; those that are over already go on without.
 
-    layout: the rows, with the arguments of aggregates as values.
+    layout: the rows, with the arguments of aggregates as values, or what `PartialTotals` makes of them.
     calls:  aggregates as of `cepsql.operators.running.Running`.
     types:  of their values.
     wraps:  a sum of integers that outgrows BIGINT begins anew at the other end, in place of an error.
@@ -44,25 +52,19 @@ class WindowTotals(OneRelation):
 
     @property
     def sections(self) -> Mapping[str, int]:
-        return {_OPEN: 1} | {_once(column): 1 for column in self._distinct}
-
-    @property
-    def _distinct(self) -> list[str]:
-        """The columns of which aggregates take each value once."""
-        return list(dict.fromkeys(call.column for call in self.calls if call.distinct and call.column is not None))
+        return {_OPEN: 2} | {_once(column): 1 for column in distinct_columns(self.calls)}
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_OPEN)
         names = [*self.layout.key_names, START]
-        values = {column: DistinctValues(sections.get(_once(column)), names) for column in self._distinct}
+        values = {column: DistinctValues(sections.get(_once(column)), names) for column in distinct_columns(self.calls)}
         parts = []
-        places = None if ordered is None else self.windows.of(ordered, np.arange(ordered.rows.num_rows))
+        places = None if ordered is None else self._places(ordered, old)
         # Between windows that are shorter than the time from one to the next there are rows of none.
         if ordered is not None and places is not None and len(places.place):
             taken = self._grouped(ordered, places, stored)
-            remembered = Remembered(stored, names, taken.keys, len(taken.end))
-            parts.append(self._totals(taken, remembered, names, values))
-            stored = remembered.others()
+            mine, stored = self._parted(stored, names, taken.keys)
+            parts.append(self._totals(taken, mine, names, values))
         if stored is not None and stored.num_rows:
             parts.append(stored)
         if not parts:
@@ -80,6 +82,14 @@ class WindowTotals(OneRelation):
                 kept[_once(column)] = compact(distinct.kept)
         return Step(self._output(every, closed, over), [None], kept, deadlines=over[over > new])
 
+    def _places(self, ordered: OrderedRows, old: int) -> Places:
+        """Return the windows of rows that have not come out yet."""
+        if PANE in ordered.rows.column_names:
+            place = ordered.rows.schema.get_field_index("t")
+            ordered = replace(ordered, rows=ordered.rows.set_column(place, "t", ordered.rows[PANE]))
+        found = self.windows.of(ordered, np.arange(ordered.rows.num_rows))
+        return found.where(found.over > old)
+
     def _grouped(self, ordered: OrderedRows, found: Places, stored: pa.Table | None) -> "_Grouped":
         """Lay the rows of each key and window together."""
         partition = np.searchsorted(ordered.starts, found.place, "right") - 1
@@ -89,7 +99,7 @@ class WindowTotals(OneRelation):
         heads = np.flatnonzero(first)
         starts = np.append(heads, len(order))
         places = found.place[order]
-        values = take_rows(ordered.rows.select(["t", *(column.name for column in self.layout.values)]), places)
+        values = take_rows(ordered.rows.drop_columns(self.layout.key_names), places)
         owners = pa.array(ordered.starts[:-1][partition[heads]])
         keys = [ordered.rows[name].chunk(0).take(owners) for name in self.layout.key_names]
         last = integers(values["t"])[starts[1:] - 1]
@@ -116,20 +126,44 @@ class WindowTotals(OneRelation):
         found[opening[place[goes_on]]] = goes_on
         return np.where(found < 0, begins, first[found])
 
+    def _parted(
+        self, stored: pa.Table | None, names: list[str], keys: list[pa.Array]
+    ) -> tuple["_Stored | None", pa.Table | None]:
+        """Return what is remembered of groups with these keys, and what is of others."""
+        if stored is None or not stored.num_rows:
+            return None, None
+        owner = find_keys([one_chunk(stored[name]) for name in names], stored.num_rows, keys, len(keys[0]))
+        mine = np.flatnonzero(owner >= 0)
+        others = stored.filter(pa.array(owner < 0))
+        if not len(mine):
+            return None, others
+        return _Stored(take_rows(compact(stored), mine), owner[mine]), others
+
     def _totals(
-        self, taken: "_Grouped", before: Remembered, names: list[str], values: Mapping[str, DistinctValues]
+        self, taken: "_Grouped", before: "_Stored | None", names: list[str], values: Mapping[str, DistinctValues]
     ) -> pa.Table:
         """Return what to remember of the groups; their distinct values are added to `values`."""
         given = taken.values
+        if ROWS in given.column_names:
+            mine = [name for name in given.column_names if name == ROWS or name.startswith("c")]
+            totals = {name: one_chunk(given[name]) for name in mine}
+        else:
+            totals = totals_of(given, self.calls, [column.name for column in self.layout.values])
         for column, distinct in values.items():
             once = distinct.take(one_chunk(given[column]), taken.starts, taken.keys)
-            given = given.append_column(_once(column), once)
-        calls = [replace(call, column=_once(call.column)) if call.distinct else call for call in self.calls]
-        rows = OrderedRows(given, taken.starts, taken.starts[:-1])
-        kept = RunningBatch(self.layout, calls, self.types, rows, before, self.wraps).remembered()
+            for number, call in enumerate(self.calls):
+                if call.distinct and call.column == column:
+                    totals |= {f"c{number}_{name}": part for name, part in value_totals(call, once).items()}
+        group = np.repeat(np.arange(len(taken.end)), np.diff(taken.starts))
+        if before is not None:
+            totals = {name: pa.concat_arrays([one_chunk(before.groups[name]), part]) for name, part in totals.items()}
+            group = np.concatenate([before.group, group])
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(len(taken.end) + 1))
+        sorted_totals = {name: part.take(pa.array(order)) for name, part in totals.items()}
         columns = dict(zip(names, taken.keys, strict=True))
         columns |= {END: pa.array(taken.end), _OVER: pa.array(taken.over), _LAST: pa.array(taken.last)}
-        return pa.table({**columns, **kept})
+        return pa.table({**columns, **joined_totals(sorted_totals, starts, self.calls)})
 
     def _output(self, groups: pa.Table, closed: np.ndarray, over: np.ndarray) -> pa.Table:
         """Return the values of the groups that are over, in the order in which they are."""
@@ -137,7 +171,7 @@ class WindowTotals(OneRelation):
             return pa.table({})
         chosen = compact(groups.take(pa.array(closed[np.argsort(over[closed], kind="stable")])))
         columns = {name: chosen[name] for name in (*self.layout.key_names, START, END)}
-        return pa.table(columns | remembered_values(self.calls, self.types, chosen))
+        return pa.table(columns | total_values(self.calls, self.types, chosen, self.wraps))
 
 
 def _once(column: str | None) -> str:
@@ -149,7 +183,7 @@ def _once(column: str | None) -> str:
 class _Grouped:
     """Rows of groups, one group after another.
 
-    values: t and the values of the rows.
+    values: the rows without their keys.
     starts: where the rows of each group begin, and the number of rows at the end.
     keys:   of each group: the keys of its rows, and the beginning of its window.
     end, over, last: of each group the end of its window, the bound at which it is over, and the time of its last row.
@@ -161,3 +195,11 @@ class _Grouped:
     end: np.ndarray
     over: np.ndarray
     last: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What is remembered of groups, and the numbers of these."""
+
+    groups: pa.Table
+    group: np.ndarray

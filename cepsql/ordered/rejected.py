@@ -1,11 +1,10 @@
 """Rows that a standing query does not use, whole: late, malformed, without an event time, too far ahead."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cepsql.ordered.columns import stack
 
@@ -37,15 +36,16 @@ def set_aside(whole: pa.Array, malformed: np.ndarray, ahead: np.ndarray) -> pa.R
     return _rejected(pa.array(reasons.tolist(), pa.string()), None, whole)
 
 
-def rejected_rows(packets: Sequence[Packed], bound: int) -> pa.Table | None:
-    """Return the rows of packets that are not used, those at or below `bound` among them; None if there are none.
+def rejected_rows(packets: Sequence[Packed], bound: int, until: Callable[[pa.Table], np.ndarray]) -> pa.Table | None:
+    """Return the rows of packets that are not used, those that count until `bound` at most among them; None if there
+    are none.
 
     Columns: REJECTED_FIELDS and `whole`, one chunk each. Packets whose rows have no `whole` give nothing.
     """
     found = [packet.aside for packet in packets if packet.aside is not None]
     for packet in packets:
         if packet.rows is not None and WHOLE in packet.rows.column_names:
-            late = packet.rows[WHOLE].filter(pc.less_equal(packet.rows["t"], bound))
+            late = packet.rows[WHOLE].filter(pa.array(until(packet.rows) <= bound))
             parts = [_rejected(pa.repeat(LATE, len(chunk)), bound, chunk) for chunk in late.chunks if len(chunk)]
             found += [pa.Table.from_batches([part]) for part in parts]
     return stack(found) if found else None

@@ -15,9 +15,16 @@ BEGINNING = -END_OF_TIME
 IDLE = BEGINNING + 1
 """The greatest event time of an input that has shown no row, and for which no other one waits."""
 
+ROWS = "rows"
+"""A BIGINT column of rows that a reduction made of several: of how many."""
+
 Reduction = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, np.ndarray]]
 """A step before the shuffle. It takes well-formed rows with an event time, and their `bucket`; it returns the rows that
-travel, and the event times (int64) of those that need not: they count as used, or as late, all the same."""
+travel, and the event times (int64) of those that need not: they count as used, or as late, all the same. If the rows
+that it returns have ROWS, it takes rows without `bucket`, too, and their t is that until which they count."""
+
+Until = Callable[[pa.Table], np.ndarray]
+"""Tells the event time (int64) until which each row counts, its own or a later one: at this bound it is late."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class RowLayout:
     predicates: Spark SQL of conditions on single rows. Column m, BIGINT, has bit i set where condition i is true; it is
                 absent where there are none.
     reduction:  a step before the shuffle, or None.
+    until:      tells how long rows without ROWS count; None: until their own time.
+    joins:      the reduction makes one row of several, and all rows of a stage's inputs go through it.
     """
 
     keys: tuple[Column, ...]
@@ -55,6 +64,8 @@ class RowLayout:
     values: tuple[Column, ...] = ()
     predicates: tuple[str, ...] = ()
     reduction: Reduction | None = None
+    until: Until | None = None
+    joins: bool = False
 
     @property
     def key_names(self) -> list[str]:
@@ -64,4 +75,6 @@ class RowLayout:
     @property
     def ties(self) -> list[str]:
         """The columns that break ties after the order columns."""
+        if self.joins:
+            return []
         return [column.name for column in self.values] + (["m"] if self.predicates else [])

@@ -2,20 +2,21 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.columns import check_types
+from cepsql.ordered.columns import check_types, compact, integers
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.reached import Reached, reached_after
 from cepsql.ordered.rejected import rejected_rows, without_whole
-from cepsql.ordered.release import release, where_time
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
+from cepsql.ordered.release import release
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE, ROWS, RowLayout
 from cepsql.ordered.standing import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
 
@@ -50,6 +51,8 @@ class Stage:
     identity: of the query; a state that was written under another one is refused.
     lateness: None: rows come to the operator in the order of time, below the bound. Else they come as soon as they are
               there, and a row is late only so many microseconds behind the bound.
+    How long a row counts its layout says: of a row that does longer than until its own time the operator is told though
+    the bound has passed it.
     """
 
     operator: Operator
@@ -58,7 +61,7 @@ class Stage:
     lateness: int | None = None
 
     def late_bound(self, bound: int) -> int:
-        """Return the event time at or below which a row that comes now is late."""
+        """Return the event time until which, or less, a row must count to be late if it comes now."""
         return bound - (self.lateness or 0)
 
 
@@ -131,12 +134,14 @@ def _receive(stage: Stage, before: State, packets: Iterable[bytes]) -> _Received
     rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]
     counts = []
     late_bound = stage.late_bound(before.bound)
+    rejected = []
     for mine, given in zip(opened, stage.inputs, strict=True):
-        on_time, counted = _on_time(mine, late_bound)
-        rows[given.side] += on_time
+        layout = stage.operator.sides[given.side]
+        on_time, counted = _on_time(mine, layout, late_bound)
+        rows[given.side] += [_joined(table, layout) for table in on_time]
         counts.append(counted)
-    rejected = tuple(rejected_rows(mine, late_bound) for mine in opened)
-    return _Received(reached_after(stage.inputs, before.reached, opened), rows, tuple(counts), rejected)
+        rejected.append(rejected_rows(mine, late_bound, partial(_until, layout)))
+    return _Received(reached_after(stage.inputs, before.reached, opened), rows, tuple(counts), tuple(rejected))
 
 
 def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
@@ -149,14 +154,33 @@ def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
     return min(times, default=BEGINNING)
 
 
-def _on_time(packets: list[Packet], bound: int) -> tuple[list[pa.Table], Counts]:
+def _on_time(packets: list[Packet], layout: RowLayout, bound: int) -> tuple[list[pa.Table], Counts]:
     """Return the rows of an input's packets that are not late, and what becomes of all."""
     arrived = [without_whole(packet.rows) for packet in packets if packet.rows is not None]
-    on_time = where_time(arrived, lambda t: pc.greater(t, bound))
-    total = sum(table.num_rows for table in arrived) + sum(len(packet.dead) for packet in packets)
+    on_time = [table.filter(pa.array(_until(layout, table) > bound)) for table in arrived]
+    total = sum(map(_count, arrived)) + sum(len(packet.dead) for packet in packets)
     dead = sum(int(np.count_nonzero(packet.dead > bound)) for packet in packets)
-    used = sum(table.num_rows for table in on_time) + dead
-    return on_time, sum((packet.counts for packet in packets), Counts(used=used, late=total - used))
+    used = sum(map(_count, on_time)) + dead
+    counts = sum((packet.counts for packet in packets), Counts(used=used, late=total - used))
+    return [table for table in on_time if table.num_rows], counts
+
+
+def _until(layout: RowLayout, rows: pa.Table) -> np.ndarray:
+    """Return the event time until which each row counts."""
+    return integers(rows["t"]) if layout.until is None or ROWS in rows.column_names else layout.until(rows)
+
+
+def _count(rows: pa.Table) -> int:
+    """Return how many rows these are, or were before a reduction joined them."""
+    return pc.sum(rows[ROWS], min_count=0).as_py() if ROWS in rows.column_names else rows.num_rows
+
+
+def _joined(rows: pa.Table, layout: RowLayout) -> pa.Table:
+    """Return rows as the reduction joins them, also those that did not go through it before the shuffle."""
+    if not layout.joins or layout.reduction is None or ROWS in rows.column_names:
+        return rows
+    (batch,) = compact(rows).to_batches()
+    return pa.Table.from_batches([layout.reduction(batch)[0]])
 
 
 def _check_types(before: State, arrived: list[list[pa.Table]]) -> None:

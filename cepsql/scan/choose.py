@@ -68,7 +68,7 @@ def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session)
         header=header,
         metadata=tuple((name, type, metadata.lower()) for name, type, metadata in read if metadata is not None),
     )
-    return ArrowScan(file, rows, layout.reduction)
+    return ArrowScan(file, rows)
 
 
 def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:

@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.row_layout import Reduction
 from cepsql.scalar.arrow import evaluate
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.tree import Input, Node, Session, nodes
@@ -59,14 +58,10 @@ class Projection:
 
 @dataclass(frozen=True)
 class ArrowScan:
-    """All that a task needs to read files, or records, into the rows of an operator; picklable.
-
-    reduction: a step before the shuffle, or None.
-    """
+    """All that a task needs to read files, or records, into the rows of an operator; picklable."""
 
     layout: FileLayout
     projection: Projection
-    reduction: Reduction | None
 
 
 def _mask(verdicts: list[pa.Array], rows: int) -> pa.Array:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
+from cepsql.ordered.row_layout import Reduction
 from cepsql.scalar.tree import Session
 from cepsql.scan.layout import LISTING_OPTIONS
 from cepsql.scan.parquet import parquet_obstacle
@@ -39,25 +40,32 @@ _INSPECTED_FILES = 100
 
 
 def scan_packets(
-    spark: SparkSession, source: Source, scan: ArrowScan, control: str | None, buckets: int, number: int
+    spark: SparkSession,
+    source: Source,
+    scan: ArrowScan,
+    control: str | None,
+    buckets: int,
+    number: int,
+    reduction: Reduction | None,
 ) -> DataFrame:
     """Return the packets of a stream over files, or over records of Kafka, as PACKET_DDL.
 
     control: folder in which `cepsql.spark.control` ends the input and gives heartbeats; None: neither happens.
     number:  of the input among those of the stage.
+    reduction: a step before the shuffle, or None.
     """
     if is_kafka(source):
-        packets = record_packets(spark, source, partial(_packed_records, scan, buckets, number), PACKET_DDL)
+        packets = record_packets(spark, source, partial(_packed_records, scan, buckets, number, reduction), PACKET_DDL)
         if control is None:
             return packets
         return packets.unionAll(
-            _control_paths(spark, control).mapInArrow(partial(_packed, scan, buckets, number), PACKET_DDL)
+            _control_paths(spark, control).mapInArrow(partial(_packed, scan, buckets, number, reduction), PACKET_DDL)
         )
     listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
     paths = spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
     if control is not None:
         paths = paths.unionByName(_control_paths(spark, control))
-    return paths.mapInArrow(partial(_packed, scan, buckets, number), PACKET_DDL)
+    return paths.mapInArrow(partial(_packed, scan, buckets, number, reduction), PACKET_DDL)
 
 
 def _control_paths(spark: SparkSession, control: str) -> DataFrame:
@@ -101,15 +109,19 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
     return None
 
 
-def _packed(scan: ArrowScan, buckets: int, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _packed(
+    scan: ArrowScan, buckets: int, number: int, reduction: Reduction | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     settle()
     paths = (path for batch in batches for path in batch["path"].to_pylist())
-    return pack(read_files(scan, buckets, paths), buckets, number, scan.reduction)
+    return pack(read_files(scan, buckets, paths), buckets, number, reduction)
 
 
-def _packed_records(scan: ArrowScan, buckets: int, number: int, records: Records) -> Iterator[pa.RecordBatch]:
+def _packed_records(
+    scan: ArrowScan, buckets: int, number: int, reduction: Reduction | None, records: Records
+) -> Iterator[pa.RecordBatch]:
     from cepsql.scan.records import read_records
 
     settle()
     rows = chunk_rows(scan, buckets, read_records(records, scan.layout, scan.projection.session.zone))
-    return pack(rows, buckets, number, scan.reduction)
+    return pack(rows, buckets, number, reduction)

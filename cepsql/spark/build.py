@@ -18,6 +18,7 @@ from cepsql.catalog import Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
+from cepsql.ordered.row_layout import Reduction
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import carry_markers, inline_ctes
@@ -366,7 +367,9 @@ class _Builder:
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _file_reader(self, node: Ordered, number: int, control: str | None) -> Callable[[int, int], DataFrame] | None:
+    def _file_reader(
+        self, node: Ordered, number: int, control: str | None
+    ) -> Callable[[int, int, Reduction | None], DataFrame] | None:
         """Return what reads the files of an input with Arrow, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None

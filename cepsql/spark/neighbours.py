@@ -70,8 +70,8 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
     They do where rows with equal keys for the second have equal keys for the first, and Arrow computes, as Spark does,
     all that stands between them.
     """
-    at_once = first.lateness is not None or second.lateness is not None
-    if first.gathered is not None or first.hold is None or at_once or session_obstacle(spark) is not None:
+    unlike = any(staged.operator.hold is None and staged.lateness is not None for staged in (first, second))
+    if first.gathered is not None or first.hold is None or unlike or session_obstacle(spark) is not None:
         return None
     session = scan_session(spark)
     try:
@@ -89,6 +89,7 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
         second.output,
         None if second.hold is None else first.hold + second.hold,
         second.gathered,
+        first.lateness,
         nodes=(*first.nodes, *second.nodes),
     )
 

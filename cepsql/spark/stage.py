@@ -52,8 +52,8 @@ class Feed:
     control: folder in which `cepsql.spark.control` ends the input and gives heartbeats; None: neither happens. One feed
              that is not chained is enough for all that are not.
     late:    where rows that are not used are written; the frame then has `__whole`.
-    read:    makes the packets for so many buckets, with this number of the input, without Spark's rows, of which only
-             the types are then used.
+    read:    makes the packets for so many buckets, with this number of the input and this reduction, without Spark's
+             rows, of which only the types are then used.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
     heartbeat, idle: as in `cepsql.ordered.stage.Input`.
     inner:   the rows come from another stage, without BOUND.
@@ -64,7 +64,7 @@ class Feed:
     side: int = 0
     control: str | None = None
     late: LateFiles | None = None
-    read: Callable[[int, int], DataFrame] | None = None
+    read: Callable[[int, int, Reduction | None], DataFrame] | None = None
     name: str = ""
     heartbeat: int | None = None
     inner: bool = False
@@ -154,16 +154,16 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
 
 def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataFrame:
     """Return the rows of an input in packets."""
-    if feed.read is not None:
-        return feed.read(buckets, number)
     layout, frame = operator.sides[feed.side], feed.frame
+    # A late row must be whole in the table of late rows, so none may be left out before.
+    reduction = layout.reduction if feed.late is None else None
+    if feed.read is not None:
+        return feed.read(buckets, number, reduction)
     whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
     rows = frame.selectExpr(*layout_columns(frame, layout), *_routing(frame, layout, buckets), *whole)
     if feed.control is not None:
         control = control_times(frame.sparkSession, feed.control).selectExpr("t", "0 AS bucket")
         rows = rows.unionByName(control, allowMissingColumns=True)
-    # A late row must be whole in the table of late rows, so none may be left out before.
-    reduction = layout.reduction if feed.late is None else None
     return rows.mapInArrow(partial(_pack, buckets, number, reduction), PACKET_DDL)
 
 

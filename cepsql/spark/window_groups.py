@@ -6,10 +6,11 @@ functions over the rows of the group, one of which is kept.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BooleanType, ByteType, LongType, StructField, StructType
+from pyspark.sql.types import BooleanType, ByteType, DoubleType, FloatType, LongType, StructField, StructType
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call, spread_distinct
@@ -19,9 +20,13 @@ from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.analysis.window_totals import Totals, totals
 from cepsql.language.tokens import quoted
-from cepsql.operators.changing_windows import CHANGE, ChangingWindows, Fixed, Gaps, Given, Windows
+from cepsql.operators.changing_windows import CHANGE, ChangingWindows
+from cepsql.operators.partial_totals import PartialTotals
+from cepsql.operators.running import RunningCall
+from cepsql.operators.window_kinds import Fixed, Gaps, Given, Windows
 from cepsql.operators.window_totals import WindowTotals
 from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
+from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_window_groups
 from cepsql.spark.conditions import is_ansi
 from cepsql.spark.over import running_fields
@@ -72,12 +77,28 @@ def _totaled(feeds: Sequence[Feed], groups: WindowGroups, summed: Totals) -> Sta
     rows = frame.selectExpr(*layout_columns(frame, summed.layout))
     given, types = running_fields(calls, rows)
     windows = _windows(groups, {name: f"k{i}" for i, name in enumerate(groups.spread)})
-    operator = WindowTotals(summed.layout, windows, calls, types, not is_ansi(frame.sparkSession))
+    layout = _until_over(summed.layout, windows)
+    joins = isinstance(windows, Fixed | Given) and not _adds_in_order(calls, rows)
+    if isinstance(windows, Fixed | Given) and joins:
+        summary = PartialTotals(windows, calls, tuple(column.name for column in layout.values))
+        layout = replace(layout, reduction=summary, joins=True)
+    operator = WindowTotals(layout, windows, calls, types, not is_ansi(frame.sparkSession))
     keys = [StructField(f.name, f.dataType) for f in rows.schema.fields if f.name.startswith("k")]
     schema = StructType([*keys, StructField(START, LongType()), StructField(END, LongType()), *given])
     named = [f"k{i} AS {quoted(key)}" for i, key in enumerate(groups.keys)]
     output = (*named, *_bounds(frame, groups), *(quoted(call.name) for call in calls))
-    return Staged(operator, feeds, _identity(groups), schema, output, _hold(groups))
+    return Staged(operator, feeds, _identity(groups), schema, output, _hold(groups), lateness=0 if joins else None)
+
+
+def _until_over(layout: RowLayout, windows: Windows) -> RowLayout:
+    """Return a layout whose rows count until their windows are over, where these do not hang on other rows."""
+    return replace(layout, until=windows.until) if isinstance(windows, Fixed | Given) else layout
+
+
+def _adds_in_order(calls: Sequence[RunningCall], rows: DataFrame) -> bool:
+    """Tell whether floating point is added, whose sums go by the order of the rows."""
+    floating = {field.name for field in rows.schema.fields if isinstance(field.dataType, FloatType | DoubleType)}
+    return any(call.function in ("sum", "avg") and call.column in floating for call in calls)
 
 
 def _identity(groups: WindowGroups) -> str:
@@ -102,12 +123,11 @@ def operation_of(change: str) -> str:
 
 
 def _operator(groups: WindowGroups) -> FixedWindows | Sessions | GivenWindows | ChangingWindows:
-    window, layout, emission = groups.window, groups.layout, groups.emission
+    window, emission = groups.window, groups.emission
+    windows = _windows(groups, {column.name: f"v{i}" for i, column in enumerate(groups.columns)})
+    layout = _until_over(groups.layout, windows)
     if emission != ON_CLOSE:
-        values = {column.name: f"v{i}" for i, column in enumerate(groups.columns)}
-        return ChangingWindows(
-            layout, _windows(groups, values), emission.lateness, emission.every, not emission.changing
-        )
+        return ChangingWindows(layout, windows, emission.lateness, emission.every, not emission.changing)
     match window:
         case FixedWindow(size, slide, offset):
             return FixedWindows(layout, size, slide, offset)

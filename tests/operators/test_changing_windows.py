@@ -1,14 +1,17 @@
 """Groups of windows that come out when they change: whoever applies the changes has what the windows hold."""
 
+from dataclasses import replace
+
 from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of, place
-from test_frame_rows import partitions, used_rows
+from test_frame_rows import partitions, with_bounds
 from test_window_operators import windows_by_hand
 
-from cepsql.operators.changing_windows import ChangingWindows, Fixed, Gaps
+from cepsql.operators.changing_windows import ChangingWindows
+from cepsql.operators.window_kinds import Fixed, Gaps
 from cepsql.operators.windows import FixedWindows, Sessions
 from cepsql.ordered.operator import Change
 from cepsql.ordered.stage import Input, Stage, advance
@@ -27,7 +30,7 @@ def by_hand(batches: list, delay: int, windows: Fixed | Gaps) -> dict[tuple, lis
         if isinstance(windows, Gaps)
         else FixedWindows(LAYOUT, windows.size, windows.slide, windows.offset)
     )
-    used = sorted(used_rows(batches, delay), key=place)
+    used = sorted(with_bounds(batches, delay), key=place)
     groups = [(key_of(rows[0]), *window) for rows in partitions(used) for window in windows_by_hand(rows, plain)]
     return {group[:3]: sorted(group[3]) for group in groups}
 
@@ -60,7 +63,8 @@ def apply(result: dict[tuple, list], rows: list[dict]) -> None:
     st.booleans(),
 )
 def test_changes_add_up_to_the_windows(batches, delay, lateness, windows, every, once):
-    operator = ChangingWindows(LAYOUT, windows, lateness, None if once else every, once)
+    layout = replace(LAYOUT, until=windows.until) if isinstance(windows, Fixed) else LAYOUT
+    operator = ChangingWindows(layout, windows, lateness, None if once else every, once)
     stage = Stage(operator, (Input(delay),), "", lateness)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     result: dict[tuple, list] = {}

@@ -28,6 +28,16 @@ def used_rows(batches, delay: int) -> list[dict]:
     return used
 
 
+def with_bounds(batches, delay: int) -> list[dict]:
+    """Return the rows that have a time, each with the bound that there was when it came."""
+    bound, found = BEGINNING, []
+    for tasks in batches:
+        good = [r for task in tasks for r in task if not r["malformed"] and r["t"] is not None]
+        found += [row | {"came": bound} for row in good]
+        bound = max([bound, *(r["t"] - delay for r in good)])
+    return found
+
+
 def frame(rows: list[dict], at: int, frames) -> tuple:
     """Return the rows of a partition, in order, around one of them that its frame holds."""
     before, after, early, late = frames

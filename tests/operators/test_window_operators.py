@@ -1,14 +1,16 @@
 """The rows of every window, whatever the micro-batches."""
 
 from collections import Counter
+from dataclasses import replace
 
 from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import BUCKETS, LAYOUT, inputs, packets
 from test_deduplicate import END, key_of, place
-from test_frame_rows import partitions, used_rows
+from test_frame_rows import partitions, with_bounds
 
+from cepsql.operators.window_kinds import Fixed
 from cepsql.operators.windows import FixedWindows, Sessions
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.ordered.state import decode
@@ -21,11 +23,11 @@ def windows_by_hand(rows: list[dict], operator) -> list[tuple]:
         for row in rows:
             for number in range(-60, 60):
                 start = operator.offset + number * operator.slide
-                if start <= row["t"] < start + operator.size:
+                if start <= row["t"] < start + operator.size and start + operator.size - 1 > row["came"]:
                     found.setdefault((start, start + operator.size), []).append(row)
     else:
         sessions: list[list] = []
-        for row in rows:
+        for row in (row for row in rows if row["t"] > row["came"]):
             if not sessions or row["t"] > sessions[-1][-1]["t"] + operator.gap:
                 sessions.append([])
             sessions[-1].append(row)
@@ -43,8 +45,11 @@ OPERATORS = st.one_of(
 @settings(max_examples=examples(50))
 @given(inputs(), st.integers(0, 6), OPERATORS)
 def test_every_window_comes_once_and_whole(batches, delay, operator):
-    used = sorted(used_rows(batches, delay), key=place)
+    used = sorted(with_bounds(batches, delay), key=place)
     expected = Counter((key_of(rows[0]), *w) for rows in partitions(used) for w in windows_by_hand(rows, operator))
+    if isinstance(operator, FixedWindows):
+        until = Fixed(operator.size, operator.slide, operator.offset).until
+        operator = replace(operator, layout=replace(LAYOUT, until=until))
     stage = Stage(operator, (Input(delay),), "")
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
     found: Counter = Counter()

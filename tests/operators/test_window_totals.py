@@ -1,6 +1,8 @@
 """Aggregates of windows are those of a plain loop over the rows of each, whatever the micro-batches."""
 
 from collections import defaultdict
+from dataclasses import replace
+from math import gcd
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ordered_samples import BUCKETS, inputs, packets
 from test_deduplicate import END, key_of
-from test_frame_rows import partitions, used_rows
+from test_frame_rows import partitions, with_bounds
 
 from cepsql.errors import OperationalError
-from cepsql.operators.changing_windows import Fixed, Gaps
+from cepsql.operators.partial_totals import PartialTotals
 from cepsql.operators.running import RunningCall
+from cepsql.operators.window_kinds import Fixed, Gaps
 from cepsql.operators.window_totals import WindowTotals
+from cepsql.ordered.counts import Counts
 from cepsql.ordered.operator import OrderedRows
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column, RowLayout
 from cepsql.ordered.stage import Input, Stage, advance
@@ -56,11 +60,11 @@ def windows_by_hand(rows: list[dict], windows) -> dict[tuple[int, int], list[dic
         found = defaultdict(list)
         for row in rows:
             for start in range(windows.offset - 60 * windows.slide, 60 * windows.slide, windows.slide):
-                if start <= row["t"] < start + windows.size:
+                if start <= row["t"] < start + windows.size and start + windows.size - 1 > row["came"]:
                     found[start, start + windows.size].append(row)
         return found
     sessions: list[list[dict]] = []
-    for row in rows:
+    for row in (row for row in rows if row["t"] > row["came"]):
         if not sessions or row["t"] > sessions[-1][-1]["t"] + windows.gap:
             sessions.append([])
         sessions[-1].append(row)
@@ -75,25 +79,32 @@ def totals_by_hand(rows: list[dict]) -> tuple:
     return (len(rows), len(known), *numbers, rows[0]["v0"], texts[-1] if texts else None, *distinct)
 
 
-@settings(max_examples=examples(75))
-@given(inputs(), st.integers(0, 6), WINDOWS)
-def test_every_group_comes_once_with_its_totals(batches, delay, windows):
-    operator = WindowTotals(LAYOUT, windows, CALLS, TYPES)
+@settings(max_examples=examples(150))
+@given(inputs(), st.integers(0, 6), WINDOWS, st.booleans(), st.randoms(use_true_random=False))
+def test_every_group_comes_once_with_its_totals(batches, delay, windows, joins, chance):
+    layout = replace(LAYOUT, until=windows.until) if isinstance(windows, Fixed) else LAYOUT
+    joins = joins and isinstance(windows, Fixed)
+    if joins:
+        layout = replace(layout, reduction=PartialTotals(windows, CALLS, tuple(LAYOUT.ties)), joins=True)
+    operator = WindowTotals(layout, windows, CALLS, TYPES)
     expected = {
         (key_of(rows[0]), *bounds): totals_by_hand(held)
-        for rows in partitions(sorted(used_rows(batches, delay), key=place))
+        for rows in partitions(sorted(with_bounds(batches, delay), key=place))
         for bounds, held in windows_by_hand(rows, windows).items()
     }
     late = 0 if isinstance(windows, Gaps) else 1
-    stage = Stage(operator, (Input(delay),), "")
+    stage = Stage(operator, (Input(delay),), "", 0 if joins else None)
     states: dict[int, bytes | None] = dict.fromkeys(range(BUCKETS))
-    found = {}
+    found, counts = {}, Counts()
     for tasks in [*batches, [[END]]]:
-        packed = [packets(rows, BUCKETS) for rows in tasks]
+        # Where late rows are kept, rows come whole to the stage.
+        steps = [layout.reduction if chance.random() < 0.7 else None for _ in tasks]
+        packed = [packets(rows, BUCKETS, reduction=step) for rows, step in zip(tasks, steps, strict=True)]
         for bucket in range(BUCKETS):
             before = BEGINNING if states[bucket] is None else decode(states[bucket], operator, "").bound
             advanced = advance(stage, states[bucket], [blob for task in packed for blob in task.get(bucket, [])])
             states[bucket] = advanced.state
+            counts += advanced.counts.inputs[0]
             for row in advanced.output.to_pylist():
                 group = (key_of(row), row["window_start"], row["window_end"])
                 assert group not in found
@@ -107,6 +118,22 @@ def test_every_group_comes_once_with_its_totals(batches, delay, windows):
             assert "open" in kept.sections or not kept.sections
             assert standing.deadline is None or standing.deadline > advanced.bound
     assert found == expected
+    came = with_bounds(batches, delay)
+    on_time = [row for row in came if last_moment(row["t"], windows) > row["came"]]
+    assert (counts.used, counts.late) == (len(on_time), len(came) - len(on_time))
+
+
+def last_moment(time: int, windows) -> int:
+    """Return until when a row counts, by the plain meaning of the windows."""
+    if isinstance(windows, Gaps):
+        return time
+    begin = max(
+        begin
+        for begin in range(windows.offset - 60 * windows.slide, time + 1)
+        if (begin - windows.offset) % windows.slide == 0
+    )
+    pane = gcd(windows.size, windows.slide)
+    return max(begin + windows.size - 1, time + pane - 1 - (time - windows.offset) % pane)
 
 
 def test_a_sum_that_outgrows_its_type():

@@ -1,0 +1,72 @@
+"""Sums of integers and decimals that are exact whatever is added, and in whatever order: they are kept in limbs.
+
+A number is the sum of its limbs times powers of 2**32. All limbs but the last are at least 0, so that a column of some
+billion numbers is added limb by limb without a carry.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+LIMB = 32
+_MASK = 2**LIMB - 1
+_LONG_DIGITS = 18
+"""Decimals of so many digits are 64-bit integers of their last digit."""
+
+
+def is_added_exactly(kind: pa.DataType) -> bool:
+    """Tell whether values of a type have limbs."""
+    return pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+
+
+def limbs(column: pa.Array) -> list[np.ndarray]:
+    """Return the limbs of integers, or of decimals in units of their last digit: two or four columns (int64).
+
+    The limbs of NULL are 0.
+    """
+    if pa.types.is_integer(column.type):
+        low = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        return _split(low)
+    exact = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
+    halves = np.frombuffer(exact.buffers()[1], np.int64).reshape(-1, 2)[exact.offset : exact.offset + len(exact)]
+    low, high = halves[:, 0], halves[:, 1]
+    if column.type.precision <= _LONG_DIGITS:
+        return _split(low)
+    bits = low.view(np.uint64) if low.flags.c_contiguous else low.copy().view(np.uint64)
+    return [(bits & np.uint64(_MASK)).astype(np.int64), (bits >> np.uint64(LIMB)).astype(np.int64), *_split(high)]
+
+
+def _split(numbers: np.ndarray) -> list[np.ndarray]:
+    return [numbers & _MASK, numbers >> LIMB]
+
+
+def carried(given: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return equal numbers whose limbs are below 2**32, but for the last one."""
+    found = [limb.copy() for limb in given]
+    for place in range(len(found) - 1):
+        found[place + 1] += found[place] >> LIMB
+        found[place] &= _MASK
+    return found
+
+
+def as_longs(given: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers of two limbs as int64, and which of them outgrow it and begin anew at the other end."""
+    low, high = carried(given)
+    return (high << LIMB) | low, (high < -(2**31)) | (high >= 2**31)
+
+
+def as_doubles(given: Sequence[np.ndarray]) -> np.ndarray:
+    """Return numbers as float64."""
+    found = np.zeros(len(given[0]))
+    for place, limb in reversed(list(enumerate(carried(given)))):
+        found += limb.astype(np.float64) * 2.0 ** (LIMB * place)
+    return found
+
+
+def as_integers(given: Sequence[np.ndarray]) -> np.ndarray:
+    """Return numbers as Python integers (object)."""
+    found = np.zeros(len(given[0]), object)
+    for place, limb in enumerate(given):
+        found += limb.astype(object) * 2 ** (LIMB * place)
+    return found
