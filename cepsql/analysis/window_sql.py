@@ -138,7 +138,7 @@ def _date_index(date: str, every: Length) -> str:
     days = f"UNIX_DATE({date})"
     if every.unit == WEEKS:
         return f"CAST(FLOOR(({days} - {_FIRST_MONDAY}) / {every.count * 7}) AS INT)"
-    return f"CAST(FLOOR({days} / {every.count}) AS INT)"
+    return days if every.count == 1 else f"CAST(FLOOR({days} / {every.count}) AS INT)"
 
 
 def _date_begin(windows: AssignedWindows, index: str, every: Length, number: str) -> str:
@@ -151,6 +151,8 @@ def _date(index: str, every: Length) -> str:
         return f"ADD_MONTHS(DATE_FROM_UNIX_DATE(0), CAST(({index}) * {every.count} AS INT))"
     days = every.count * (7 if every.unit == WEEKS else 1)
     first = _FIRST_MONDAY if every.unit == WEEKS else 0
+    if days == 1:
+        return f"DATE_FROM_UNIX_DATE({index})"
     return f"DATE_FROM_UNIX_DATE(CAST(({index}) * {days} + {first} AS INT))"
 
 

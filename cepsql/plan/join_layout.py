@@ -13,6 +13,7 @@ from cepsql.operators.pair_condition import PairColumn
 from cepsql.operators.pair_rows import RIGHT
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.nodes import AsOfJoin, IntervalJoin, StreamJoin
+from cepsql.plan.time_bound import TimeUpTo
 from cepsql.scalar.tree import Call, Expression
 
 UNTIL = "until"
@@ -53,6 +54,11 @@ def interval_join_layout(
             values[UNTIL] = limit
     left, right = (_layout(node, side, kinds, names[side], taken.values[side]) for side in range(2))
     return JoinLayout(names, (left, right), condition)
+
+
+def until_sql(micros: str, said: TimeUpTo) -> str:
+    """Return the SQL of UNTIL for a time that rows say, given as microseconds."""
+    return f"{micros} - 1" if said.before else micros
 
 
 def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable[[str], bool]) -> JoinLayout:

@@ -9,7 +9,7 @@ from cepsql.analysis.window_totals import totals
 from cepsql.catalog import Relation
 from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.plan.join_layout import as_of_join_layout, interval_join_layout
+from cepsql.plan.join_layout import as_of_join_layout, interval_join_layout, until_sql
 from cepsql.plan.nodes import (
     AsOfJoin,
     ChangeOperator,
@@ -27,7 +27,7 @@ from cepsql.plan.nodes import (
 )
 from cepsql.scalar.coercion import common_type
 from cepsql.scalar.tree import STANDARD_SESSION, Session
-from cepsql.scalar.types import INTEGERS
+from cepsql.scalar.types import INTEGERS, TIMESTAMP, UNKNOWN, Type, parse_type
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
 from cepsql.scan.expression import Unlike
@@ -98,9 +98,8 @@ def _layouts(stage: Ordered, session: Session) -> list[RowLayout]:
     """Return the layout of the rows of each input; raises Unlike for a join that Spark must see to know it."""
     match stage:
         case IntervalJoin():
-            if any(stage.limits):
-                raise Unlike("Spark computes up to which time a row can be met")
-            layouts = interval_join_layout(stage, _key_types(stage, session)).layouts
+            limits = _limit(stage, 0, session), _limit(stage, 1, session)
+            layouts = interval_join_layout(stage, _key_types(stage, session), limits).layouts
         case AsOfJoin():
             kinds = {column.name.lower(): column.type for column in stage.side(1).properties.columns}
             if "unknown" in kinds.values():
@@ -115,12 +114,10 @@ def _layouts(stage: Ordered, session: Session) -> list[RowLayout]:
 
 def _key_types(join: StreamJoin, session: Session) -> list[str]:
     """Return the types in which the keys of a join are compared; raises Unlike for those of different kinds."""
-    if any(below.properties.ordered for below in join.inputs):
-        raise Unlike("a stream is joined with what another operator gives")
     found = []
     for pair in join.keys:
         inputs = zip(join.inputs, join.sides, strict=True)
-        types = {choose.value_type(sql_of(pair[side]), *_read(below), session) for below, side in inputs}
+        types = {_type(below, pair[side], session) for below, side in inputs}
         compared = common_type(types, session) if types <= set(INTEGERS) or len(types) == 1 else None
         if compared is None:
             raise Unlike(f"a join compares {' with '.join(sorted(str(kind).upper() for kind in types))}")
@@ -130,6 +127,30 @@ def _key_types(join: StreamJoin, session: Session) -> list[str]:
         if len(alike) > 1:
             raise Unlike("the streams of a UNION ALL have columns of different types")
     return found
+
+
+def _type(below: Node, key: exp.Expr, session: Session) -> Type:
+    """Return the type of an expression over the rows of an input; raises Unlike where only Spark knows it."""
+    if not below.properties.ordered:
+        return choose.value_type(sql_of(key), *_read(below), session)
+    names = {column.name.lower(): column.type for column in below.properties.columns}
+    kind = parse_type(names.get(key.name.lower(), "unknown")) if isinstance(key, exp.Column) else UNKNOWN
+    if kind == UNKNOWN:
+        raise Unlike("only Spark knows the types by which a join compares")
+    return kind
+
+
+def _limit(join: IntervalJoin, side: int, session: Session) -> str | None:
+    """Return the SQL of the time up to which a row of a side can be met, None if it says none; raises Unlike for other
+    times than TIMESTAMPs."""
+    said = join.limits[side]
+    if said is None:
+        return None
+    time = exp.column(exp.to_identifier(join.side(side).properties.event_time.column, quoted=True))
+    inputs = [below for below, own in zip(join.inputs, join.sides, strict=True) if own == side]
+    if any(_type(below, one, session) != TIMESTAMP for below in inputs for one in (said.time, time)):
+        raise Unlike("Spark computes up to which time a row can be met")
+    return until_sql(f"UNIX_MICROS({sql_of(said.time)})", said)
 
 
 def _layout(stage: Ordered) -> RowLayout:

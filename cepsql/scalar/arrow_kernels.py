@@ -205,6 +205,20 @@ def _modulo(node: Apply, session: Session, a: Value, b: Value) -> Value:
     return pa.array(np.fmod(x.fill_null(0).to_numpy(), divisor), kind, mask=null)
 
 
+def _whole(toward: Callable[[np.ndarray], np.ndarray]) -> Kernel:
+    """FLOOR and CEIL of DOUBLE: NaN gives 0, what a BIGINT cannot hold the nearest one that it can."""
+
+    def kernel(node: Apply, session: Session, a: Value) -> Value:
+        column = all_rows(a, len(a) if isinstance(a, pa.Array) else 1)
+        numbers = toward(np.nan_to_num(column.fill_null(0).to_numpy(zero_copy_only=False), nan=0.0))
+        inside = np.abs(numbers) < 2.0**63
+        ends = np.where(numbers > 0, np.int64(2**63 - 1), np.int64(-(2**63)))
+        whole = np.where(inside, np.where(inside, numbers, 0).astype(np.int64), ends)
+        return pa.array(whole, mask=np.asarray(column.is_null()))
+
+    return Kernel(kernel, lambda node: len(node.arguments) == 1 and node.arguments[0].type == DOUBLE)
+
+
 def _case(node: Apply, session: Session, *arguments: Value) -> Value:
     result = arguments[-1]
     for condition, value in zip(arguments[-3::-2], arguments[-2::-2], strict=True):
@@ -269,6 +283,8 @@ ARROW_KERNELS: dict[str, Kernel] = {
     "div": Kernel(_divide, lambda node: node.type == DOUBLE and _of_numbers(node)),
     "intdiv": Kernel(_whole_divide, lambda node: all(type == BIGINT for type in _types(node))),
     "mod": Kernel(_modulo, _of_numbers),
+    "floor": _whole(np.floor),
+    "ceil": _whole(np.ceil),
     "coalesce": Kernel(_plain(pc.coalesce), _choice),
     "case": Kernel(_case, _choice),
     "greatest": Kernel(_extreme(True), _choice),

@@ -35,6 +35,11 @@ class Projection:
         return frozenset(part for node in made for part in nodes(node) if isinstance(part, Input))
 
     @property
+    def key_types(self) -> tuple[pa.DataType, ...]:
+        """The types of the keys."""
+        return tuple(field.type for field in self.schema if field.name.startswith("k"))
+
+    @property
     def schema(self) -> pa.Schema:
         """The columns of the rows, m the last where there are predicates."""
         fields = [(name, arrow_type(node.type)) for name, node in self.values]

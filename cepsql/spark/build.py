@@ -18,7 +18,6 @@ from cepsql.catalog import Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
-from cepsql.ordered.row_layout import Reduction
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
 from cepsql.plan.markers import carry_markers, inline_ctes
@@ -46,6 +45,7 @@ from cepsql.plan.nodes import (
 )
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
+from cepsql.scan.choose import Choice
 from cepsql.spark.arrow_scan import scan_packets, scan_session
 from cepsql.spark.as_of_join import as_of_join_stage
 from cepsql.spark.backfill import with_history
@@ -357,20 +357,24 @@ class _Builder:
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below) if WHOLE in frame.columns and self.write_late else None
-        reader = self._file_reader(node, number, control)
+        choice, reader, keys = self._arrow_scan(node, number), None, None
+        if choice is not None and choice.scan is not None and choice.source is not None:
+            reader = partial(scan_packets, self.spark, choice.source, choice.scan, control)
+            if isinstance(node, StreamJoin):
+                keys = choice.scan.projection.key_types
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
         given = next((one for one in marks if one is not None), Watermark("", 0))
-        return Feed(frame, delay, side, control, late, reader, name, heartbeat=given.heartbeat, idle=given.idle)
+        return Feed(
+            frame, delay, side, control, late, reader, name, heartbeat=given.heartbeat, idle=given.idle, keys=keys
+        )
 
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _file_reader(
-        self, node: Ordered, number: int, control: str | None
-    ) -> Callable[[int, int, Reduction | None], DataFrame] | None:
-        """Return what reads the files of an input with Arrow, None if Spark is to read them."""
+    def _arrow_scan(self, node: Ordered, number: int) -> Choice | None:
+        """Return how Arrow reads the files of an input, None if Spark is to read them."""
         if self.scan == SPARK_SCAN:
             return None
         choice = choose_scans(node, scan_session(self.spark))[number]
@@ -380,7 +384,7 @@ class _Builder:
                 f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
                 hint="start with a new checkpoint and replay the input",
             )
-        return partial(scan_packets, self.spark, choice.source, choice.scan, control)
+        return choice
 
     def _late_files(self, node: Node) -> LateFiles | None:
         """Return where the late rows of the stream below a match go."""

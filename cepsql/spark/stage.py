@@ -11,13 +11,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
 
+from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
+from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.ordered.row_layout import Reduction, RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
+from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.control import control_times
@@ -57,6 +60,7 @@ class Feed:
     name:    what its counts are shown under, if the stage has several inputs; different for each.
     heartbeat, idle: as in `cepsql.ordered.stage.Input`.
     inner:   the rows come from another stage, without BOUND.
+    keys:    the types of the keys that `read` gives, to be compared with those of the frame; None: they need not be.
     """
 
     frame: DataFrame
@@ -69,6 +73,7 @@ class Feed:
     heartbeat: int | None = None
     inner: bool = False
     idle: int | None = None
+    keys: tuple[pa.DataType, ...] | None = None
 
     @property
     def chained(self) -> bool:
@@ -158,6 +163,7 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
     # A late row must be whole in the table of late rows, so none may be left out before.
     reduction = layout.reduction if feed.late is None else None
     if feed.read is not None:
+        _check_keys(layout, feed)
         return feed.read(buckets, number, reduction)
     whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
     rows = frame.selectExpr(*layout_columns(frame, layout), *_routing(frame, layout, buckets), *whole)
@@ -165,6 +171,20 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
         control = control_times(frame.sparkSession, feed.control).selectExpr("t", "0 AS bucket")
         rows = rows.unionByName(control, allowMissingColumns=True)
     return rows.mapInArrow(partial(_pack, buckets, number, reduction), PACKET_DDL)
+
+
+def _check_keys(layout: RowLayout, feed: Feed) -> None:
+    """Raise OperationalError if the keys of an input are read with other types than Spark gives them: they would meet
+    nobody."""
+    keys = [f"{column.sql} AS {column.name}" for column in layout.keys]
+    if feed.keys is None or not keys:
+        return
+    expected = plain_schema(arrow_schema(feed.frame.selectExpr(*keys).schema)).types
+    if list(feed.keys) != expected:
+        raise OperationalError(
+            f"Arrow reads keys as {', '.join(map(str, feed.keys))}, Spark as {', '.join(map(str, expected))}",
+            hint="SET cepsql.scan = 'spark' and start with a new checkpoint",
+        )
 
 
 def _routing(frame: DataFrame, layout: RowLayout, buckets: int) -> list[str]:

@@ -13,7 +13,7 @@ from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_condition import PairColumn, PairCondition
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_join
-from cepsql.plan.join_layout import UNTIL, interval_join_layout
+from cepsql.plan.join_layout import UNTIL, interval_join_layout, until_sql
 from cepsql.plan.nodes import IntervalJoin
 from cepsql.scalar.tree import Expression, Session
 from cepsql.scalar.types import Type
@@ -62,7 +62,7 @@ def _limit(node: IntervalJoin, side: int, frame: DataFrame) -> str | None:
             hint=f"CAST it to {time.simpleString().upper()}",
         )
     micros = event_time(frame, f"CAST(({sql}) AS {time.simpleString()})")
-    return f"{micros} - 1" if said.before else micros
+    return until_sql(micros, said)
 
 
 def _computed(condition: Expression, frames: Sequence[DataFrame], layouts: Sequence[RowLayout]) -> PairCondition:

@@ -834,7 +834,7 @@ SELECT window_end, MAX(price) AS top FROM ticks WINDOW TUMBLING (SIZE 1 DAY) GRO
 ----
 == rewritten ==
 __groups_1 reads
-  SELECT ticks.ts AS ts, ticks.window_start AS __c1, ticks.window_end AS __c2, ticks.price AS price FROM (SELECT __rows.*, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_start, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT) + (1)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_end FROM (SELECT * FROM ticks) AS __rows) AS ticks
+  SELECT ticks.ts AS ts, ticks.window_start AS __c1, ticks.window_end AS __c2, ticks.price AS price FROM (SELECT __rows.*, CAST(CAST(DATE_FROM_UNIX_DATE(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE))) AS TIMESTAMP) AS TIMESTAMP) AS window_start, CAST(CAST(DATE_FROM_UNIX_DATE(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) + (1)) AS TIMESTAMP) AS TIMESTAMP) AS window_end FROM (SELECT * FROM ticks) AS __rows) AS ticks
 SELECT __groups_1.window_end AS window_end, __groups_1.__a0 AS top FROM __groups_1
 == logical ==
 Query  stream  window_end timestamp, top double
@@ -847,7 +847,7 @@ Query  stream  window_end timestamp, top double
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
       scan: Spark's: amount of type DECIMAL(10, 2)
-      Sql  SELECT ticks.ts AS ts, ticks.window_start AS __c1, ticks.window_end AS __c2, ticks.price AS price FROM (SELECT __rows.*, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_start, CAST(CAST(DATE_FROM_UNIX_DATE(CAST((CAST(FLOOR(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) / 1) AS INT) + (1)) * 1 + 0 AS INT)) AS TIMESTAMP) AS TIMESTAMP) AS window_end FROM (SELECT * FROM ticks) AS __rows) AS ticks
+      Sql  SELECT ticks.ts AS ts, ticks.window_start AS __c1, ticks.window_end AS __c2, ticks.price AS price FROM (SELECT __rows.*, CAST(CAST(DATE_FROM_UNIX_DATE(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE))) AS TIMESTAMP) AS TIMESTAMP) AS window_start, CAST(CAST(DATE_FROM_UNIX_DATE(DATEDIFF(DAY, CAST('1970-01-01' AS DATE), CAST(__rows.`ts` AS DATE)) + (1)) AS TIMESTAMP) AS TIMESTAMP) AS window_end FROM (SELECT * FROM ticks) AS __rows) AS ticks
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern

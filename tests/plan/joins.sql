@@ -8,7 +8,7 @@ Query  stream  sym string, price double
       watermark: r_at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left for 1 minute and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: a stream is joined with what another operator gives
+      scan: Spark's: amount of type DECIMAL(10, 2)
       Join __join_2  left.(sym) = right.(customer)
         times: right.at - left.ts from 0 seconds to 1 hour
         watermark: ts - 10 seconds, at - 0 seconds
@@ -87,7 +87,7 @@ Query  stream  sym string
       watermark: l_ts - 1 hour, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: a stream is joined with what another operator gives
+      scan: Arrow (csv)
       AntiJoin __join_2  left.(sym) = right.(customer)
         times: right.at - left.ts from 0 seconds to 1 hour
         watermark: ts - 10 seconds, at - 0 seconds
@@ -229,7 +229,7 @@ Query  stream  id bigint, price double
       watermark: at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left until expires and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: Spark computes up to which time a row can be met
+      scan: Spark's: MAKE_INTERVAL(0, 0, 0, 0, 0, CAST(orders.total AS INT))
       Sql  SELECT * FROM (SELECT orders.id AS id, orders.customer AS customer, orders.at AS at, orders.at + MAKE_INTERVAL(0, 0, 0, 0, 0, CAST(orders.total AS INT)) AS expires FROM orders AS orders) AS o
         Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
@@ -243,7 +243,7 @@ Query  stream  id bigint, ts timestamp, price double
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left for 0 seconds and of the right until until
       event time of pairs: l_ts, given out as soon as the watermark reaches it
-      scan: Spark's: Spark computes up to which time a row can be met
+      scan: Spark's: CAST(id AS timestamp)
       Sql  SELECT * FROM ticks AS t WHERE t.qty > 1
         Stream ticks  json  watermark ts - 10 seconds
       Sql  SELECT * FROM (SELECT orders.id AS id, orders.customer AS customer, orders.at AS at, orders.total AS total, CAST(orders.id AS TIMESTAMP) AS until FROM orders AS orders) AS o
@@ -258,7 +258,7 @@ Query  stream  id bigint, price double
       watermark: at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
       event time of pairs: none
-      scan: Spark's: Spark computes up to which time a row can be met
+      scan: Spark's: CAST of DECIMAL(12,2) to TIMESTAMP
       Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
 ====
@@ -292,7 +292,7 @@ Query  stream  n bigint, sym string
           watermark: at - 0 seconds, ts - 10 seconds
           state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
           event time of pairs: r_ts, given out as soon as the watermark reaches it
-          scan: Spark's: Spark computes up to which time a row can be met
+          scan: Spark's: CAST of DECIMAL(12,2) to TIMESTAMP
           Stream orders  csv  watermark at - 0 seconds
           Stream ticks  json  watermark ts - 10 seconds
 ====
@@ -342,7 +342,7 @@ Query  stream  id bigint, price double, name string, op string
                   watermark: at - 0 seconds, ts - 10 seconds
                   state: rows not yet released by the watermark; rows of the left until CAST(total AS TIMESTAMP) and of the right for 0 seconds after their time
                   event time of pairs: later, given out as soon as the watermark reaches it
-                  scan: Spark's: Spark computes up to which time a row can be met
+                  scan: Spark's: CAST of DECIMAL(12,2) to TIMESTAMP
                   Stream orders  csv  watermark at - 0 seconds
                   Stream ticks  json  watermark ts - 10 seconds
                 Table companies  csv
@@ -376,7 +376,7 @@ Query  stream  id bigint, price double
       watermark: at - 0 seconds, ts - 10 seconds
       state: rows not yet released by the watermark; rows of the left until at + MAKE_DT_INTERVAL(0, 0, 0, id) and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
-      scan: Spark's: Spark computes up to which time a row can be met
+      scan: Spark's: MAKE_DT_INTERVAL(0, 0, 0, id)
       Stream orders  csv  watermark at - 0 seconds
       Stream ticks  json  watermark ts - 10 seconds
 ====

@@ -4,7 +4,6 @@ import pytest
 
 import cepsql
 from cepsql.matching.match_operator import row_layout
-from cepsql.pattern.dead_rows import AliveRows
 from cepsql.plan.scans import choose_scan
 from cepsql.scalar.tree import STANDARD_SESSION, Session
 from cepsql.scalar.types import DOUBLE, TIMESTAMP
@@ -140,4 +139,3 @@ def test_only_what_is_read_is_wanted():
     scan = choice(define="price > 50", measures="A.at AS t").scan
     assert scan.layout.wanted == {"sym", "at", "price"}
     assert [name for name, _ in scan.layout.columns] == ["sym", "at", "price", "n", "cost"]
-    assert scan.reduction == AliveRows((1,))
