@@ -4,12 +4,12 @@ from sqlglot import exp
 
 from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import flat_name, resolve, table_name
+from cepsql.analysis.resolve import flat_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import AS_OF, VERSION_AT, temporal_call
 from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, refuse_hidden
 from cepsql.plan.join_order import relations
-from cepsql.plan.markers import inline_ctes, join_kind
+from cepsql.plan.markers import join_kind
 from cepsql.plan.nodes import Node, Sql
 from cepsql.plan.rows_below import read_nodes
 
@@ -24,8 +24,7 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
     """
     if not any(temporal_call(call) for call in below.query.find_all(exp.Anonymous)):
         return below
-    resolved = resolve(inline_ctes(below.query), lambda table: below.inputs[table_name(table)].properties)
-    query, nodes = resolved.qualified, {flat_name(name): node for name, node in below.inputs.items()}
+    query, nodes = below.inlined.qualified.copy(), {flat_name(name): node for name, node in below.inputs.items()}
     streams = {name for name, node in nodes.items() if node.properties.streaming}
     changed = False
     for select in list(query.find_all(exp.Select)):

@@ -13,14 +13,13 @@ from sqlglot import exp
 from cepsql.analysis.assigned_windows import CUMULATING, HOPPING, SESSION, AssignedWindows, plan_assigned_windows
 from cepsql.analysis.plain_sql import without_tables
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import flat_name, resolve, table_name
+from cepsql.analysis.resolve import flat_name, table_name
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, SessionWindow, Window, plan_window_groups
 from cepsql.analysis.window_sql import windowed_query
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import Query, WindowClause
 from cepsql.operators.windows import END, START, TIME
 from cepsql.plan.join_order import relations
-from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, RowWindows, Sql, WindowAggregate
 from cepsql.plan.reader import Checked, Reader, RowsInOrder
 
@@ -160,10 +159,10 @@ def refuse_groups_beside(root: Sql) -> None:
 
 def hold_windows(below: Sql, reader: Reader, checked: Checked) -> Sql:
     """Return an input in which rows wait until their window is over, if its reader goes by a column of the windows."""
-    query, nodes = inline_ctes(below.query), {flat_name(name): node for name, node in below.inputs.items()}
+    nodes = {flat_name(name): node for name, node in below.inputs.items()}
     if not any(_has_windows(node) for node in nodes.values()):
         return below
-    resolved = resolve(query, lambda table: below.inputs[table_name(table)].properties)
+    resolved = below.inlined
     if not isinstance(resolved.qualified, exp.Select):
         return below
     names = [item.this.name.lower() for item in reader.order_by]
@@ -224,8 +223,7 @@ def _traced(name: str, node: Sql) -> Sql | None:
 
 def _inside(node: Sql) -> tuple[exp.Query, dict[str, Node]]:
     """Return the query of a node with the table of every column, and what it reads by flat name."""
-    resolved = resolve(inline_ctes(node.query), lambda table: node.inputs[table_name(table)].properties)
-    return resolved.qualified, {flat_name(name): below for name, below in node.inputs.items()}
+    return node.inlined.qualified, {flat_name(name): below for name, below in node.inputs.items()}
 
 
 def _traced_output(name: str, select: exp.Select, nodes: Mapping[str, Node]) -> Sql | None:

@@ -1,5 +1,6 @@
 """The nodes of a plan, and what is known of the rows of each: derived from the node and its inputs, never stored."""
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -72,6 +73,13 @@ class Sql:
         return resolve(self.query, lambda table: self.inputs[table_name(table)].properties)
 
     @cached_property
+    def inlined(self) -> Resolved:
+        """The same, where subqueries stand in place of the names of CTEs."""
+        if self.query.find(exp.With) is None:
+            return self.resolved
+        return resolve(inline_ctes(self.query), lambda table: self.inputs[table_name(table)].properties)
+
+    @cached_property
     def stateful(self) -> bool:
         """Whether Spark keeps state for the query, over rows of ordered operators.
 
@@ -80,8 +88,7 @@ class Sql:
         if not any(node.properties.ordered for node in self.inputs.values()):
             return False
         flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
-        whole = resolve(inline_ctes(self.query), lambda table: self.inputs[table_name(table)].properties)
-        return check_after_matches(whole.qualified, flat, self._missing_time)
+        return check_after_matches(self.inlined.qualified, flat, self._missing_time)
 
     @cached_property
     def properties(self) -> Properties:
@@ -553,6 +560,27 @@ def transform(root: Node, change: Callable[[Node], Node]) -> Node:
         return done[id(node)]
 
     return changed(root)
+
+
+def unshared(root: Sql) -> Sql:
+    """Return a plan in which operators that stand for a SELECT, and plain SQL that is no view, are read in one place.
+
+    A clause or a view is one thing however often it is read.
+    """
+    seen: set[int] = set()
+
+    def own(node: Node) -> Node:
+        if isinstance(node, Read | Match | Deduplicate) or (isinstance(node, Sql) and node.view):
+            return node
+        if id(node) in seen:
+            # What is known of a node stays known of its copy.
+            node = copy.copy(node)
+        seen.add(id(node))
+        return with_inputs(node, own)
+
+    found = own(root)
+    assert isinstance(found, Sql)
+    return found
 
 
 def walk(node: Node, views: bool = True) -> Iterator[Node]:

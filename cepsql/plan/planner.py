@@ -1,7 +1,7 @@
 """From a statement to the plan of its query: names become nodes, and rules rewrite the graph of them."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -28,10 +28,10 @@ from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.group_by_all import with_group_by_all
-from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, walk
+from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
-from cepsql.plan.reader import Reader, RowsAsTheyCome
+from cepsql.plan.reader import Reader, RowsAsTheyCome, RowsInOrder
 from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
@@ -125,6 +125,7 @@ def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
         with deep_stack(query.span):
             planner = _Planner(lookup)
             logical, limit = planner.query(query, defining=defining)
+            logical = unshared(logical)
             return Plan(query, logical, rewrite(logical), limit, tuple(planner.columns))
     except Error as error:
         error.text = error.text or query.sql
@@ -143,6 +144,7 @@ class _Planner:
         self._known: dict[str, Node] = {}
         self.names: dict[str, Names] = {}
         self.columns: list[str] = []
+        self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
 
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
@@ -275,8 +277,25 @@ class _Planner:
     def _checked(self, clause: Reader, below: Sql, spoken: str) -> Sql:
         """Return the input of an operator with what remembers rows in it as operators of their own.
 
+        What is asked again, as when a join tries by which time a side can be read, is answered from memory.
         Raises NotSupportedError and ProgrammingError for an input that cannot be read in order.
         """
+        if not isinstance(clause, RowsInOrder | RowsAsTheyCome):
+            return self._checked_anew(clause, below, spoken)
+        nodes = tuple((name, id(node)) for name, node in below.inputs.items())
+        key = type(clause), clause.order_by, clause.span, spoken, below.query, nodes, below.view, id(below.windows)
+        if key not in self._answers:
+            # The question is kept with the answer, so that no other node gets the identity of one of its nodes.
+            try:
+                self._answers[key] = below, self._checked_anew(clause, below, spoken)
+            except Error as error:
+                self._answers[key] = below, error
+        _, answer = self._answers[key]
+        if isinstance(answer, Error):
+            raise answer.with_traceback(None)
+        return answer
+
+    def _checked_anew(self, clause: Reader, below: Sql, spoken: str) -> Sql:
         below = join_tables_as_of(below, clause.span)
         if below.resolved.streaming:
             if spoken != "JOIN":

@@ -9,10 +9,9 @@ from cepsql.analysis.over import is_whole
 from cepsql.analysis.plain_sql import conjuncts, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
-from cepsql.analysis.resolve import flat_name, resolve, table_name
+from cepsql.analysis.resolve import flat_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.ranked_rows import Ranking
-from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, RankedRows, Sql, walk
 from cepsql.plan.over import own_aggregate, window_calls, with_own_window
 from cepsql.plan.rank_limits import rank_limit
@@ -70,8 +69,7 @@ def refuse_ranks_below(root: Sql, spoken: str | None, place: Span) -> None:
 
 
 def _qualified(node: Sql) -> exp.Query:
-    known = resolve(inline_ctes(node.query), lambda table: node.inputs[table_name(table)].properties)
-    return known.qualified
+    return node.inlined.qualified
 
 
 def ranked_select(

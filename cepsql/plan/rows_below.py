@@ -7,9 +7,8 @@ from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
+from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import ProgrammingError, Span
-from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Sql
 
 AROUND = ("distinct", "order", "limit", "offset", "sort", "cluster")
@@ -84,8 +83,7 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span) -> Sql:
 
     place: where the query stands.
     """
-    resolved = resolve(inline_ctes(below.query), lambda table: below.inputs[table_name(table)].properties)
-    query, nodes = resolved.qualified, {flat_name(name): node for name, node in below.inputs.items()}
+    query, nodes = below.inlined.qualified.copy(), {flat_name(name): node for name, node in below.inputs.items()}
 
     left: list[exp.Select] = []
 

@@ -12,7 +12,7 @@ from cepsql.analysis.fleeting import is_fleeting
 from cepsql.analysis.plain_sql import conjuncts, spoken_type, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
-from cepsql.analysis.resolve import catalog_tables, flat_name, resolve, table_name
+from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.analysis.running_calls import running_aggregate
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, NotSupportedError, Span
@@ -26,7 +26,7 @@ from cepsql.plan.changelogs import is_changelog
 from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.join_order import relations, streams_first
 from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
-from cepsql.plan.markers import inline_ctes, join_kind
+from cepsql.plan.markers import join_kind
 from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, reads
 from cepsql.plan.over import named_item, window_calls
 from cepsql.plan.rank_limits import with_rank_limits
@@ -66,9 +66,8 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
         )
     flat = inline_views(root)
     assert isinstance(flat, Sql)
-    resolved = resolve(inline_ctes(flat.query), lambda table: flat.inputs[table_name(table)].properties)
     planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked)
-    query = _outermost(with_rank_limits(resolved.qualified, is_ranking))
+    query = _outermost(with_rank_limits(flat.inlined.qualified.copy(), is_ranking))
     names = [named_item(item).alias_or_name for item in query.selects]
     limit = query.args.pop("limit", None)
     return labelled_query(planner.rows(_numbered(query)), names, {"limit": limit}, root.view)

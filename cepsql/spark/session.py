@@ -101,6 +101,9 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.sql.streaming.minBatchesToRetain": "10",
         "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     }
+    if master.startswith("local"):
+        # The workers of a cluster may get cepsql with a job, too late for their daemon.
+        settings["spark.python.daemon.module"] = "cepsql.spark.worker_daemon"
     if hasattr(socket, "AF_UNIX"):
         # Over TCP each exchange with a Python worker waits 40 ms for an acknowledgement.
         settings["spark.python.unix.domain.socket.enabled"] = "true"
