@@ -57,10 +57,9 @@ def net_rows(columns: Sequence[pa.Array], weights: np.ndarray) -> tuple[np.ndarr
     """
     codes, count = key_codes(list(columns), len(weights))
     codes = codes.astype(np.int64)
-    first = np.full(count, len(codes))
-    np.minimum.at(first, codes, np.arange(len(codes)))
-    total = np.zeros(count, np.int64)
-    np.add.at(total, codes, weights)
+    # Codes count up as they appear.
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
+    total = np.bincount(codes, weights, count).astype(np.int64)
     return first, total, codes
 
 

@@ -139,8 +139,7 @@ class RankedRows(OneRelation):
         if self.numbered:
             columns[RANK] = pa.array(rank, pa.int32())
         columns[IDENTITY] = self._identities(columns, told, len(place))
-        codes = columns[IDENTITY].dictionary_encode().indices
-        places, changes = labelled(codes.to_numpy(zero_copy_only=False).astype(np.int64), total)
+        places, changes = labelled(self._owners(group, rank, columns[IDENTITY]), total)
         return pa.table(columns).take(pa.array(places)), changes
 
     def _identities(self, columns: Mapping[str, pa.Array], told: pa.Array | None, count: int) -> pa.Array:
@@ -148,9 +147,20 @@ class RankedRows(OneRelation):
         parts = [columns[name] for name in self.layout.key_names]
         if self.numbered:
             parts.append(columns[RANK])
-        elif self.ranking != Ranking.ROW_NUMBER or self.limit != 1:
+        elif not self._one_each:
             parts += [columns[name] for name in self.columns] if told is None else [told]
         return identities(parts, count)
+
+    def _owners(self, group: np.ndarray, rank: np.ndarray, identity: pa.Array) -> np.ndarray:
+        """Return a number for the identity of each row of a group with a rank."""
+        if self.numbered or self._one_each:
+            return group * (int(rank.max(initial=0)) + 1) + rank
+        return integers(identity.dictionary_encode().indices).astype(np.int64)
+
+    @property
+    def _one_each(self) -> bool:
+        """Whether each key has one row at most."""
+        return self.ranking == Ranking.ROW_NUMBER and self.limit == 1
 
     def _keys(self, keys: list[pa.Array], group: np.ndarray) -> dict[str, pa.Array]:
         chosen = pa.array(group)

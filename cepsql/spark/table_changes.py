@@ -201,9 +201,15 @@ def _labelled(rows: pa.Table, owner: np.ndarray) -> Iterator[pa.RecordBatch]:
         return
     rows = rows.combine_chunks()
     shown = rows.drop_columns([IDENTITY, CHANGE])
-    columns = [column.chunk(0) for column in shown.columns]
-    first, total, _ = net_rows([pa.array(owner), *columns], signs(rows[CHANGE].chunk(0)))
-    first, total = first[total != 0], total[total != 0]
+    changes_of, sign = np.bincount(owner - owner[0]), signs(rows[CHANGE].chunk(0))
+    # What changed once cannot come to nothing.
+    several = np.flatnonzero(changes_of[owner - owner[0]] > 1)
+    single = np.flatnonzero(changes_of[owner - owner[0]] == 1)
+    columns = [column.chunk(0).take(pa.array(several)) for column in shown.columns]
+    first, total, _ = net_rows([pa.array(owner[several]), *columns], sign[several])
+    first, total = np.concatenate([several[first], single]), np.concatenate([total, sign[single]])
+    order = np.argsort(first, kind="stable")
+    first, total = first[order][total[order] != 0], total[order][total[order] != 0]
     places, changes = labelled(owner[first], total)
     made = shown.take(pa.array(first[places])).append_column(OPERATION, _SPOKEN.take(changes))
     yield from made.combine_chunks().to_batches()
