@@ -8,7 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.emission import ON_CLOSE
 from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.running_calls import Take, running_aggregate
-from cepsql.analysis.window_groups import WindowGroups
+from cepsql.analysis.window_groups import SessionWindow, WindowGroups
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Span
 from cepsql.operators.running import RunningCall
@@ -27,10 +27,12 @@ class Totals:
 
     layout: the columns that travel: keys, time, and arguments of aggregates as values.
     calls:  one for each aggregate of the groups.
+    in_order: one of them adds floating point, whose sum goes by the order of the rows.
     """
 
     layout: RowLayout
     calls: tuple[RunningCall, ...]
+    in_order: bool
 
 
 def totals(groups: WindowGroups) -> Totals | None:
@@ -45,23 +47,34 @@ def totals(groups: WindowGroups) -> Totals | None:
         return exp.column(known.name)
 
     types = {column.name: column.type for column in groups.columns}
-    calls = []
+    calls, in_order = [], False
     for column, call in groups.aggregates:
-        found = _call(column, call, types, take)
+        plain, distinct = _without_distinct(call)
+        found = _plain_call(column, plain, take)
+        if found is not None and found.column is not None:
+            kind = _argument_type(plain, types)
+            found = _going_on(found, kind, distinct)
+            in_order |= found is not None and found.function in ("sum", "avg") and kind in FRACTIONS
         if found is None:
             return None
         calls.append(found)
-    return Totals(replace(groups.layout, values=tuple(values.values())), tuple(calls))
+    return Totals(replace(groups.layout, values=tuple(values.values())), tuple(calls), in_order)
 
 
-def _call(column: ColumnDefinition, call: exp.Expr, types: Mapping[str, str], take: Take) -> RunningCall | None:
+def joins_rows(groups: WindowGroups, summed: Totals) -> bool:
+    """Tell whether rows of a key that lie in the same windows are made one, as soon as they are there."""
+    return not isinstance(groups.window, SessionWindow) and not summed.in_order
+
+
+def _plain_call(column: ColumnDefinition, call: exp.Expr, take: Take) -> RunningCall | None:
+    """Return how an aggregate over all values goes on, None if it does not."""
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal) and not call.expressions:
         return RunningCall(column.name, "count")
-    plain, distinct = _without_distinct(call)
-    found = running_aggregate(column.name, plain, take, Span(0, 0))
-    if found is None:
-        return None
-    kind = _argument_type(plain, types)
+    return running_aggregate(column.name, call, take, Span(0, 0))
+
+
+def _going_on(found: RunningCall, kind: Type, distinct: bool) -> RunningCall | None:
+    """Return a call of values of a type, which may be one of distinct values; None if it needs all rows."""
     if not distinct or found.function in ("min", "max"):
         return found if _goes_on(found.function, kind) else None
     known = found.function in ("count", "sum", "avg") and (kind in _COMPARED or is_decimal(kind))

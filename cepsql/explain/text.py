@@ -9,7 +9,7 @@ from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
-from cepsql.analysis.window_totals import totals
+from cepsql.analysis.window_totals import joins_rows, totals
 from cepsql.catalog import Registered, Source
 from cepsql.catalog.create_text import watermark_clauses
 from cepsql.explain.changes import change_lines
@@ -248,9 +248,13 @@ def _emission_lines(groups: WindowGroups) -> list[str]:
     """Return the lines that say when groups come out, and what is kept for them."""
     emission = groups.emission
     if emission == ON_CLOSE:
-        kept = "rows" if totals(groups) is None else "for every group what each aggregate needs to go on,"
+        summed = totals(groups)
+        kept = "rows" if summed is None else "for every group what each aggregate needs to go on,"
+        joined = summed is not None and joins_rows(groups, summed)
+        waiting = "" if joined else "rows not yet released by the watermark; "
         return [
-            f"  state: rows not yet released by the watermark; {kept} of windows that are not over",
+            *(["  before the shuffle: rows of a group are added up"] if joined else []),
+            f"  state: {waiting}{kept} of windows that are not over",
             "  emit: once, when a window is over",
         ]
     lateness = _duration(emission.lateness)

@@ -19,17 +19,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.operators.exact_sums import as_doubles, as_integers, as_longs, is_added_exactly, limbs
+from cepsql.operators.exact_sums import as_doubles, as_integers, as_longs, carried, is_added_exactly, limbs
 from cepsql.operators.running import RunningCall, as_decimals, mean_of
 from cepsql.operators.segments import Segments
 from cepsql.operators.window_kinds import OwnWindows
-from cepsql.ordered.columns import canonical, integers, one_chunk
+from cepsql.ordered.columns import canonical, compact, integers, one_chunk
 from cepsql.ordered.keys import key_codes
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import ROWS
 
 PANE = "pane"
 """The BIGINT column of totals that tells in which windows their rows lie, as an event time that lies in them, too."""
+
+_WORTHWHILE = 0.75
+"""How many rows may be left of one for it to be worth while to add them up."""
 
 _NO_TIMES = np.zeros(0, np.int64)
 
@@ -56,33 +59,31 @@ class PartialTotals:
         order = np.argsort(codes, kind="stable")
         codes = codes[order]
         starts = np.append(np.flatnonzero(np.diff(codes, prepend=-1)), len(codes))
-        once = distinct_columns(self.calls)
-        places = [self._firsts(rows[name].take(pa.array(order)), codes) for name in once]
-        if len(starts) - 1 + sum(map(len, places)) > rows.num_rows * 3 // 4:
-            columns = around | totals_of(rows, self.calls, self.ties) | {name: rows[name] for name in once}
-            return pa.RecordBatch.from_pydict(columns), _NO_TIMES
-        each = {name: column.take(pa.array(order)) for name, column in totals_of(rows, self.calls, self.ties).items()}
-        joined = joined_totals(each, starts, self.calls)
-        heads = order[starts[:-1]]
-        parts = [{name: column.take(pa.array(heads)) for name, column in around.items()} | joined]
-        parts += [{name: column.take(pa.array(order[at])) for name, column in around.items()} for at in places]
-        values = [rows[name].take(pa.array(order[at])) for name, at in zip(once, places, strict=True)]
-        sizes = [len(heads), *map(len, places)]
-        columns = {name: pa.concat_arrays([part[name] for part in parts]) for name in around}
-        for name, column in joined.items():
-            more = pa.nulls(sum(sizes[1:]), column.type)
-            columns[name] = pa.concat_arrays([column, more.fill_null(0) if name == ROWS else more])
-        for number, name in enumerate(once, 1):
-            pieces = [pa.nulls(size, rows[name].type) for size in sizes]
-            pieces[number] = values[number - 1]
-            columns[name] = pa.concat_arrays(pieces)
-        return pa.RecordBatch.from_pydict(columns), _NO_TIMES
+        values = {name: rows[name] for name in distinct_columns(self.calls)}
+        firsts = {name: order[self._firsts(column.take(pa.array(order)), codes)] for name, column in values.items()}
+        totals = totals_of(rows, self.calls, self.ties)
+        if len(starts) - 1 + sum(map(len, firsts.values())) > rows.num_rows * _WORTHWHILE:
+            return pa.RecordBatch.from_pydict(around | totals | values), _NO_TIMES
+        joined = joined_totals(_taken(totals, order), starts, self.calls)
+        parts = [pa.table(_taken(around, order[starts[:-1]]) | joined)]
+        for name, places in firsts.items():
+            none = {ROWS: pa.array(np.zeros(len(places), np.int64))}
+            parts.append(pa.table(_taken(around, places) | none | _taken({name: values[name]}, places)))
+        # What a part does not have is NULL there.
+        whole = pa.concat_tables(parts, promote_options="default").select([*around, *totals, *values])
+        (batch,) = compact(whole).to_batches()
+        return batch, _NO_TIMES
 
     def _firsts(self, values: pa.Array, codes: np.ndarray) -> np.ndarray:
         """Return the places where a value that is not NULL stands first in its group; groups lie together."""
         numbers, count = key_codes([pa.array(codes), values], len(values))
         first = np.flatnonzero(np.diff(np.maximum.accumulate(numbers), prepend=-1)) if count else np.zeros(0, np.int64)
         return first[np.asarray(values.is_valid())[first]]
+
+
+def _taken(columns: Mapping[str, pa.Array], places: np.ndarray) -> dict[str, pa.Array]:
+    chosen = pa.array(places)
+    return {name: column.take(chosen) for name, column in columns.items()}
 
 
 def distinct_columns(calls: Sequence[RunningCall]) -> list[str]:
@@ -130,7 +131,7 @@ def joined_totals(
     totals: of their parts, those of a group one after another, in the order in which floating point is added.
     starts: where the parts of each group begin, none of which is empty, and how many parts there are.
     """
-    found = {}
+    found: dict[str, pa.Array] = {}
     for name, column in totals.items():
         kind = name.rpartition("_")[2]
         if name == ROWS or kind == "count" or kind.startswith("limb"):
@@ -139,11 +140,14 @@ def joined_totals(
             added = Segments(starts).sums(column.fill_null(0).to_numpy(zero_copy_only=False))
             found[name] = pa.array(added[starts[1:] - 1])
     for number, call in enumerate(calls):
+        # What goes on for months must not fill its limbs.
+        places = [name for name in totals if name.startswith(f"c{number}_limb")]
+        found |= zip(places, map(pa.array, carried([integers(found[name]) for name in places])), strict=True)
         if f"c{number}_value" not in totals:
             continue
         there, orders = _choice(totals, f"c{number}", call)
-        places = _greatest(orders, there, starts)
-        chosen = pa.array(np.maximum(places, 0), mask=places < 0)
+        place = _greatest(orders, there, starts)
+        chosen = pa.array(np.maximum(place, 0), mask=place < 0)
         mine = [name for name in totals if name.startswith(f"c{number}_")]
         found |= {name: totals[name].take(chosen) for name in mine}
     return {name: found[name] for name in totals}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BooleanType, ByteType, DoubleType, FloatType, LongType, StructField, StructType
+from pyspark.sql.types import BooleanType, ByteType, LongType, StructField, StructType
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call, spread_distinct
@@ -18,11 +18,10 @@ from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, OPERATIONS
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
-from cepsql.analysis.window_totals import Totals, totals
+from cepsql.analysis.window_totals import Totals, joins_rows, totals
 from cepsql.language.tokens import quoted
 from cepsql.operators.changing_windows import CHANGE, ChangingWindows
 from cepsql.operators.partial_totals import PartialTotals
-from cepsql.operators.running import RunningCall
 from cepsql.operators.window_kinds import Fixed, Gaps, Given, Windows
 from cepsql.operators.window_totals import WindowTotals
 from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindows, GivenWindows, Sessions
@@ -36,6 +35,9 @@ from cepsql.spark.staged import Staged
 
 STATE_VERSION = 1
 """Of the rows that are kept for windows; to be raised when the columns that travel change."""
+
+TOTALS_VERSION = 2
+"""The same where no rows are kept."""
 
 _FIRST, _PLACE, _CHANGE = "__first", "__place", "__change"
 
@@ -78,8 +80,9 @@ def _totaled(feeds: Sequence[Feed], groups: WindowGroups, summed: Totals) -> Sta
     given, types = running_fields(calls, rows)
     windows = _windows(groups, {name: f"k{i}" for i, name in enumerate(groups.spread)})
     layout = _until_over(summed.layout, windows)
-    joins = isinstance(windows, Fixed | Given) and not _adds_in_order(calls, rows)
-    if isinstance(windows, Fixed | Given) and joins:
+    lateness = None
+    if isinstance(windows, Fixed | Given) and joins_rows(groups, summed):
+        lateness = 0
         summary = PartialTotals(windows, calls, tuple(column.name for column in layout.values))
         layout = replace(layout, reduction=summary, joins=True)
     operator = WindowTotals(layout, windows, calls, types, not is_ansi(frame.sparkSession))
@@ -87,18 +90,13 @@ def _totaled(feeds: Sequence[Feed], groups: WindowGroups, summed: Totals) -> Sta
     schema = StructType([*keys, StructField(START, LongType()), StructField(END, LongType()), *given])
     named = [f"k{i} AS {quoted(key)}" for i, key in enumerate(groups.keys)]
     output = (*named, *_bounds(frame, groups), *(quoted(call.name) for call in calls))
-    return Staged(operator, feeds, _identity(groups), schema, output, _hold(groups), lateness=0 if joins else None)
+    identity = digest([TOTALS_VERSION, describe_window_groups(groups)])[:16]
+    return Staged(operator, feeds, identity, schema, output, _hold(groups), lateness=lateness)
 
 
 def _until_over(layout: RowLayout, windows: Windows) -> RowLayout:
     """Return a layout whose rows count until their windows are over, where these do not hang on other rows."""
     return replace(layout, until=windows.until) if isinstance(windows, Fixed | Given) else layout
-
-
-def _adds_in_order(calls: Sequence[RunningCall], rows: DataFrame) -> bool:
-    """Tell whether floating point is added, whose sums go by the order of the rows."""
-    floating = {field.name for field in rows.schema.fields if isinstance(field.dataType, FloatType | DoubleType)}
-    return any(call.function in ("sum", "avg") and call.column in floating for call in calls)
 
 
 def _identity(groups: WindowGroups) -> str:
@@ -135,9 +133,9 @@ def _operator(groups: WindowGroups) -> FixedWindows | Sessions | GivenWindows | 
             return Sessions(layout, gap)
         case Instants():
             return FixedWindows(layout, 1, 1)
-        case GivenWindow(start, end):
-            names = {column.name: f"v{i}" for i, column in enumerate(groups.columns)}
-            return GivenWindows(layout, (names[start], names[end]))
+        case GivenWindow():
+            assert isinstance(windows, Given)
+            return GivenWindows(layout, windows.bounds)
 
 
 def _windows(groups: WindowGroups, names: Mapping[str, str]) -> Windows:

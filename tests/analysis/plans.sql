@@ -493,7 +493,8 @@ Query  stream  sector string, hour timestamp, n bigint
       windows: 1 hour, every 1 hour; group by: sector
       __a0: COUNT(*)
       watermark: until - 0 seconds
-      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+      before the shuffle: rows of a group are added up
+      state: for every group what each aggregate needs to go on, of windows that are not over
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
       Sql  SELECT __match_1.until AS until, __match_1.sector AS sector, __bound FROM __match_1 AS __match_1
@@ -726,7 +727,8 @@ Query  stream  sym string, n bigint
         __a0: COUNT(DISTINCT qty)
         __a1: MAX(price)
         watermark: ts - 10 seconds
-        state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+        before the shuffle: rows of a group are added up
+        state: for every group what each aggregate needs to go on, of windows that are not over
         emit: once, when a window is over
         event time: window_end, given out as soon as the watermark reaches it
         scan: Spark's: amount of type DECIMAL(10, 2)
@@ -799,7 +801,8 @@ Query  stream  before bigint
           windows: 10 minutes, every 5 minutes; group by: __c1
           __a0: COUNT(*)
           watermark: ts - 10 seconds
-          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+          before the shuffle: rows of a group are added up
+          state: for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_start, given out at most 10 minutes after the watermark has reached it
           scan: Spark's: amount of type DECIMAL(10, 2)
@@ -821,7 +824,8 @@ Query  stream  sym string, window_start timestamp, n bigint
       windows: 1 minute, every 1 minute; group by: sym
       __a0: COUNT(*)
       watermark: ts - 10 seconds
-      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+      before the shuffle: rows of a group are added up
+      state: for every group what each aggregate needs to go on, of windows that are not over
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
       scan: Spark's: amount of type DECIMAL(10, 2)
@@ -843,7 +847,8 @@ Query  stream  window_end timestamp, top double
       windows: from __c1 to __c2 of each row; group by: nothing else
       __a0: MAX(price)
       watermark: ts - 10 seconds
-      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+      before the shuffle: rows of a group are added up
+      state: for every group what each aggregate needs to go on, of windows that are not over
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
       scan: Spark's: amount of type DECIMAL(10, 2)

@@ -106,7 +106,8 @@ Query  stream  start timestamp, count(1) bigint
       windows: 1 hour, every 1 hour; group by: nothing else
       __a0: COUNT(*)
       watermark: at - 0 seconds
-      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+      before the shuffle: rows of a group are added up
+      state: for every group what each aggregate needs to go on, of windows that are not over
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
       Sql  SELECT __join_2.`r_at` AS at, __bound FROM __join_2
@@ -147,7 +148,8 @@ Query  stream  k string, n bigint, m bigint
           windows: 1 minute, every 1 minute; group by: sym
           __a0: COUNT(*)
           watermark: ts - 10 seconds
-          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+          before the shuffle: rows of a group are added up
+          state: for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_start, given out at most 1 minute after the watermark has reached it
           scan: Spark's: amount of type DECIMAL(10, 2)
@@ -158,7 +160,8 @@ Query  stream  k string, n bigint, m bigint
           windows: 1 minute, every 1 minute; group by: sym
           __a0: COUNT(*)
           watermark: ts - 10 seconds
-          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+          before the shuffle: rows of a group are added up
+          state: for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_start, given out at most 1 minute after the watermark has reached it
           scan: Spark's: amount of type DECIMAL(10, 2)
@@ -283,7 +286,8 @@ Query  stream  n bigint, sym string
       windows: 1 minute, every 1 minute; group by: sym
       __a0: COUNT(*)
       watermark: ts - 0 seconds
-      state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+      before the shuffle: rows of a group are added up
+      state: for every group what each aggregate needs to go on, of windows that are not over
       emit: once, when a window is over
       event time: window_end, given out as soon as the watermark reaches it
       Sql  SELECT _0.ts AS ts, _0.sym AS sym, __bound FROM (SELECT __join_2.`r_sym` AS sym, __join_2.`r_ts` AS ts, __bound FROM __join_2) AS _0
@@ -395,7 +399,8 @@ Query  stream  sym string, n bigint
           windows: 5 minutes, every 5 minutes; group by: sym
           __a0: COUNT(*)
           watermark: ts - 10 seconds
-          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+          before the shuffle: rows of a group are added up
+          state: for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_end, given out as soon as the watermark reaches it
           scan: Spark's: amount of type DECIMAL(10, 2)
@@ -406,7 +411,8 @@ Query  stream  sym string, n bigint
           windows: 5 minutes, every 5 minutes; group by: customer
           __a0: COUNT(*)
           watermark: at - 0 seconds
-          state: rows not yet released by the watermark; for every group what each aggregate needs to go on, of windows that are not over
+          before the shuffle: rows of a group are added up
+          state: for every group what each aggregate needs to go on, of windows that are not over
           emit: once, when a window is over
           event time: window_end, given out as soon as the watermark reaches it
           scan: Arrow (csv)
