@@ -6,6 +6,7 @@ from sqlglot import exp, parse_one
 
 from cepsql.analysis import conditions
 from cepsql.analysis.resolve import used_ctes
+from cepsql.plan import nodes
 from cepsql.plan.markers import inline_ctes
 
 
@@ -66,4 +67,29 @@ def test_a_long_condition_is_looked_through_once(monkeypatch):
         )
         assert len(query.plan.stages) == 1
         calls.append(len(counted))
+    assert calls[1] < 2.2 * calls[0]
+
+
+def test_names_in_nested_groups_are_resolved_a_few_times_each(monkeypatch):
+    resolved = []
+    resolve = nodes.resolve
+
+    def counting(query, lookup):
+        resolved.append(query)
+        return resolve(query, lookup)
+
+    monkeypatch.setattr(nodes, "resolve", counting)
+    calls = []
+    for depth in (2, 4):
+        resolved.clear()
+        groups = "SELECT sym, ts AS at, price AS n FROM ticks"
+        for level in range(depth + 1):
+            window = f"window(at, '{2**level} seconds')"
+            groups = f"SELECT sym, {window}.end AS at, SUM(n) AS n FROM ({groups}) GROUP BY sym, {window}"
+        both = f"({groups}) AS a JOIN ({groups}) AS b ON a.sym = b.sym AND a.at = b.at"
+        query = engine().sql(f"SELECT a.n, b.n AS m FROM {both}")
+        # Either side of the join has stages of its own.
+        assert len(query.plan.stages) == 2 * (depth + 1) + 1
+        assert len({id(stage) for stage in query.plan.stages}) == len(query.plan.stages)
+        calls.append(len(resolved))
     assert calls[1] < 2.2 * calls[0]

@@ -13,6 +13,7 @@ from cepsql.scalar.typing import typed
 
 D = Decimal
 TYPES = {"m": "decimal(5,2)", "w": "decimal(38,10)", "v": "decimal(38,10)", "i": "int", "j": "bigint", "s": "string"}
+TYPES["d"] = "double"
 COLUMNS = {
     "m": [D("1.50"), None, D("-0.01")],
     "w": [D("1234567890123456789012345678.0123456789"), D("1234567890123456789012345678.0123456788"), None],
@@ -20,6 +21,7 @@ COLUMNS = {
     "i": [1, None, -(2**31)],
     "j": [2**63 - 1, 2, -(2**63)],
     "s": ["a%", "b", None],
+    "d": [-1.5, None, float("nan")],
 }
 
 
@@ -49,6 +51,9 @@ LONG = Literal(D("1234567890123456789012345678.0123456789"))
         (("add", "m", "j"), [D("9223372036854775808.50"), None, D("-9223372036854775808.01")]),
         (("lt", "i", Literal(D("99999999999.5"))), [True, None, True]),
         (("contains", "s", Literal("%")), [True, False, None]),
+        (("floor", "d"), [-2, None, 0]),
+        (("ceil", "d"), [-1, None, 0]),
+        (("floor", Call("mul", ("d", Literal(1e30)))), [-(2**63), None, 0]),
         (("greatest", "i", Literal(0), Literal(None)), [1, 0, 0]),
     ],
 )
