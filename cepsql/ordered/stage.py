@@ -51,8 +51,8 @@ class Stage:
     identity: of the query; a state that was written under another one is refused.
     lateness: None: rows come to the operator in the order of time, below the bound. Else they come as soon as they are
               there, and a row is late only so many microseconds behind the bound.
-    How long a row counts its layout says: of a row that does longer than until its own time the operator is told though
-    the bound has passed it.
+    Until when a row counts its layout says. One that does after its own time comes to the operator though the bound has
+    passed that.
     """
 
     operator: Operator
@@ -61,7 +61,7 @@ class Stage:
     lateness: int | None = None
 
     def late_bound(self, bound: int) -> int:
-        """Return the event time until which, or less, a row must count to be late if it comes now."""
+        """Return the bound for rows that come now: one that counts until then, or less, is late."""
         return bound - (self.lateness or 0)
 
 
@@ -157,12 +157,17 @@ def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
 def _on_time(packets: list[Packet], layout: RowLayout, bound: int) -> tuple[list[pa.Table], Counts]:
     """Return the rows of an input's packets that are not late, and what becomes of all."""
     arrived = [without_whole(packet.rows) for packet in packets if packet.rows is not None]
-    on_time = [table.filter(pa.array(_until(layout, table) > bound)) for table in arrived]
+    on_time = [_chosen(table, _until(layout, table) > bound) for table in arrived]
     total = sum(map(_count, arrived)) + sum(len(packet.dead) for packet in packets)
     dead = sum(int(np.count_nonzero(packet.dead > bound)) for packet in packets)
     used = sum(map(_count, on_time)) + dead
     counts = sum((packet.counts for packet in packets), Counts(used=used, late=total - used))
     return [table for table in on_time if table.num_rows], counts
+
+
+def _chosen(rows: pa.Table, chosen: np.ndarray) -> pa.Table:
+    # Mostly all are, and nothing is copied.
+    return rows if chosen.all() else rows.filter(pa.array(chosen))
 
 
 def _until(layout: RowLayout, rows: pa.Table) -> np.ndarray:
