@@ -22,6 +22,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HERE = Path(__file__).resolve().parent
 NEXMARK = HERE.parent / "nexmark"
@@ -137,15 +141,23 @@ def rows(folder: str, changing: bool = False) -> list[str]:
     tables = [pd.read_csv(file, header=None, dtype=str, keep_default_na=False) for file in files if file.stat().st_size]
     found = pd.concat(tables)
     for name in found.columns:
-        column = found[name].str.replace(_WHOLE_MINUTE, r"\1:00", regex=True).str.replace(_TIME, r"\1 \2\3", regex=True)
+        column = found[name]
+        # All values of a column are times, or none is.
+        if column.iloc[:100].str.match(r"[\d-]{10}[T ]").any():
+            column = column.str.replace(_WHOLE_MINUTE, r"\1:00", regex=True).str.replace(_TIME, r"\1 \2\3", regex=True)
         numbers = pd.to_numeric(column, errors="coerce")
         found[name] = numbers.round(4).astype(str) if numbers.notna().all() else column
     if not changing:
-        return sorted(found.agg("|".join, axis=1))
-    does, shown = found.pop(found.columns[-1]).str[0], found.agg("|".join, axis=1)
+        return sorted(_lines(found))
+    does, shown = found.pop(found.columns[-1]).str[0], _lines(found)
     there = Counter(shown[does == "+"])
     there.subtract(Counter(shown[does == "-"]))
     return sorted(there.elements())
+
+
+def _lines(table: "pd.DataFrame") -> "pd.Series":
+    first, *others = (table[name] for name in table.columns)
+    return first.str.cat(others, sep="|") if others else first
 
 
 def report(found: dict[str, dict[str, dict]], options: argparse.Namespace) -> int:
