@@ -3,7 +3,6 @@
 import datetime
 import glob
 import os
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ from cepsql.render import canonical_zone, cells
 from cepsql.runner.counted import counted
 
 if TYPE_CHECKING:
+    from cepsql.plan.planner import Plan
     from cepsql.spark.progress import Progress
 
 
@@ -37,16 +37,18 @@ def standing(progress: "Progress", zone: str) -> str:
     return " · ".join(parts)
 
 
-def reason(progress: "Progress", origins: Iterable[Source | Registered], zone: str) -> str:
-    """Say in a sentence why no row comes, and what would change that."""
+def reason(progress: "Progress", plan: "Plan", zone: str) -> str:
+    """Say in a sentence why no row of a query comes, and what would change that."""
     if progress.rows_read == 0:
-        empty = next(filter(None, map(_empty_place, origins)), None)
+        empty = next(filter(None, map(_empty_place, plan.origins)), None)
         return empty or "no input has come yet"
     dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time + progress.rows_ahead
     if dropped >= progress.rows_read:
         return f"none of {counted(progress.rows_read, 'row')} could be used: late, malformed or without event time"
-    if progress.watermark is None and progress.rows_waiting:
-        return f"{counted(progress.rows_waiting, 'row')} wait for a watermark: one of the streams has shown no row yet"
+    if progress.watermark is None and (progress.rows_waiting or progress.open):
+        # Rows that were added up at once are in windows.
+        held = counted(progress.rows_waiting, "row") if progress.rows_waiting else counted(progress.open, "window")
+        return f"{held} wait for a watermark: one of the streams has shown no row yet"
     if progress.waiting:
         return progress.waiting
     waits = []
@@ -59,14 +61,22 @@ def reason(progress: "Progress", origins: Iterable[Source | Registered], zone: s
         )
         waits.append(f"{rows} until later rows move it past {mark}")
     if progress.open:
-        until = shown_time(progress.deadline, zone)
-        found = (
-            "1 partition has an open match" if progress.open == 1 else f"{progress.open} partitions have open matches"
-        )
         waits.append(
-            f"{found}, which later rows decide" + (f", or the watermark when it passes {until}" if until else "")
+            (_open_matches if plan.matches else _open_groups)(progress.open, shown_time(progress.deadline, zone))
         )
     return "; ".join(waits) or "what was read gives no row, and no new input has come"
+
+
+def _open_matches(number: int, until: str | None) -> str:
+    found = "1 partition has an open match" if number == 1 else f"{number} partitions have open matches"
+    return f"{found}, which later rows decide" + (f", or the watermark when it passes {until}" if until else "")
+
+
+def _open_groups(number: int, until: str | None) -> str:
+    found = (
+        "1 key or window is not over, and waits" if number == 1 else f"{number} keys or windows are not over, and wait"
+    )
+    return f"{found} for later rows" + (f", or for the watermark to pass {until}" if until else "")
 
 
 def shown_time(time: datetime.datetime | None, zone: str) -> str | None:

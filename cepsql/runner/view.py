@@ -145,7 +145,7 @@ class _Silence:
             return
         self._spoken = now
         progress = self._running.progress
-        why = reason(progress, self._query.origins, self._zone)
+        why = reason(progress, self._query.plan, self._zone)
         kind = re.sub(r"[\d.: -]+", " ", why)
         if kind != self._said:
             self._said = kind

@@ -71,9 +71,21 @@ def test_what_is_held_and_why_nothing_comes(engine):
     assert standing(progress, "UTC") == (
         "read 20 · waiting 5 · watermark 2026-01-01 00:00:14 · 2 open until 2026-01-01 01:00:12.999999"
     )
-    assert reason(progress, query.origins, "UTC") == (
+    assert reason(progress, query.plan, "UTC") == (
         "5 rows newer than the watermark wait until later rows move it past 2026-01-01 00:00:14; 2 partitions have "
         "open matches, which later rows decide, or the watermark when it passes 2026-01-01 01:00:12.999999"
+    )
+
+
+def test_windows_are_not_called_matches(engine):
+    query = engine.query("SELECT sym, COUNT(*) AS n FROM ticks GROUP BY sym, window(ts, '1 hour')")
+    with query.start(lambda rows, batch: None) as running:
+        running.process_available()
+    progress = running.progress
+    assert (progress.rows_waiting, progress.open) == (0, 2)
+    assert reason(progress, query.plan, "UTC") == (
+        "2 keys or windows are not over, and wait for later rows, or for the watermark to pass "
+        "2026-01-01 00:59:59.999999"
     )
 
 
