@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.ordered.columns import canonical
-from cepsql.ordered.keys import key_codes
+from cepsql.ordered.keys import first_places, key_codes
 from cepsql.ordered.operator import Change
 from cepsql.ordered.ordinal import is_nested
 
@@ -57,10 +57,24 @@ def net_rows(columns: Sequence[pa.Array], weights: np.ndarray) -> tuple[np.ndarr
     """
     codes, count = key_codes(list(columns), len(weights))
     codes = codes.astype(np.int64)
-    # Codes count up as they appear.
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1))
-    total = np.bincount(codes, weights, count).astype(np.int64)
-    return first, total, codes
+    return first_places(codes), np.bincount(codes, weights, count).astype(np.int64), codes
+
+
+def net_changes(owners: np.ndarray, columns: Sequence[pa.Array], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Add the weights of equal rows of one identity, without those that come to nothing.
+
+    owners: a number from 0 for the identity of each row.
+    Returns the place of the first one of each set of equal rows, ascending, and the weight of each set.
+    """
+    alone = np.bincount(owners)[owners] == 1
+    # What changed once cannot come to nothing.
+    single, several = np.flatnonzero(alone), np.flatnonzero(~alone)
+    chosen = pa.array(several)
+    first, total, _ = net_rows([pa.array(owners[several]), *(one.take(chosen) for one in columns)], weights[several])
+    places, weight = np.concatenate([several[first], single]), np.concatenate([total, weights[single]])
+    places, weight = places[weight != 0], weight[weight != 0]
+    order = np.argsort(places)
+    return places[order], weight[order]
 
 
 def equal_values(left: pa.Array, right: pa.Array) -> np.ndarray:

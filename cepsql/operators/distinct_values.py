@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.ordered.columns import one_chunk, stack
-from cepsql.ordered.keys import find_keys, key_codes
+from cepsql.ordered.keys import find_keys, first_places, key_codes
 
 _VALUE = "value"
 
@@ -31,11 +31,9 @@ class DistinctValues:
         owner, known = self._known(keys, values.type)
         every = pa.concat_arrays([known, values])
         groups = np.concatenate([owner, group])
-        codes, count = key_codes([pa.array(groups), every], len(every))
-        first = np.full(count, len(every))
-        np.minimum.at(first, codes, np.arange(len(every)))
+        codes, _ = key_codes([pa.array(groups), every], len(every))
         new = np.zeros(len(every), bool)
-        new[first] = True
+        new[first_places(codes)] = True
         new = new[len(known) :] & values.is_valid().to_numpy(zero_copy_only=False)
         chosen = pa.array(new)
         added = {name: key.take(pa.array(group[new])) for name, key in zip(self._names, keys, strict=True)}

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-LIMB = 32
-_MASK = 2**LIMB - 1
+_LIMB = 32
+_MASK = 2**_LIMB - 1
 _LONG_DIGITS = 18
 """Decimals of so many digits are 64-bit integers of their last digit."""
 
@@ -28,24 +28,29 @@ def limbs(column: pa.Array) -> list[np.ndarray]:
     if pa.types.is_integer(column.type):
         low = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         return _split(low)
+    low, high = decimal_halves(column)
+    if column.type.precision <= _LONG_DIGITS:
+        return _split(low.view(np.int64))
+    return [*(one.astype(np.int64) for one in _split(low)), *_split(high)]
+
+
+def decimal_halves(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the low and the high 64 bits (uint64, int64) of decimals in units of their last digit; 0 for NULL."""
     exact = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
     halves = np.frombuffer(exact.buffers()[1], np.int64).reshape(-1, 2)[exact.offset : exact.offset + len(exact)]
-    low, high = halves[:, 0], halves[:, 1]
-    if column.type.precision <= _LONG_DIGITS:
-        return _split(low)
-    bits = low.view(np.uint64) if low.flags.c_contiguous else low.copy().view(np.uint64)
-    return [(bits & np.uint64(_MASK)).astype(np.int64), (bits >> np.uint64(LIMB)).astype(np.int64), *_split(high)]
+    return halves[:, 0].view(np.uint64), halves[:, 1]
 
 
 def _split(numbers: np.ndarray) -> list[np.ndarray]:
-    return [numbers & _MASK, numbers >> LIMB]
+    bits = numbers.dtype.type
+    return [numbers & bits(_MASK), numbers >> bits(_LIMB)]
 
 
 def carried(given: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return equal numbers whose limbs are below 2**32, but for the last one."""
     found = [limb.copy() for limb in given]
     for place in range(len(found) - 1):
-        found[place + 1] += found[place] >> LIMB
+        found[place + 1] += found[place] >> _LIMB
         found[place] &= _MASK
     return found
 
@@ -53,14 +58,14 @@ def carried(given: Sequence[np.ndarray]) -> list[np.ndarray]:
 def as_longs(given: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of two limbs as int64, and which of them outgrow it and begin anew at the other end."""
     low, high = carried(given)
-    return (high << LIMB) | low, (high < -(2**31)) | (high >= 2**31)
+    return (high << _LIMB) | low, (high < -(2**31)) | (high >= 2**31)
 
 
 def as_doubles(given: Sequence[np.ndarray]) -> np.ndarray:
     """Return numbers as float64."""
     found = np.zeros(len(given[0]))
     for place, limb in reversed(list(enumerate(carried(given)))):
-        found += limb.astype(np.float64) * 2.0 ** (LIMB * place)
+        found += limb.astype(np.float64) * 2.0 ** (_LIMB * place)
     return found
 
 
@@ -68,5 +73,5 @@ def as_integers(given: Sequence[np.ndarray]) -> np.ndarray:
     """Return numbers as Python integers (object)."""
     found = np.zeros(len(given[0]), object)
     for place, limb in enumerate(given):
-        found += limb.astype(object) * 2 ** (LIMB * place)
+        found += limb.astype(object) * 2 ** (_LIMB * place)
     return found

@@ -24,7 +24,7 @@ from cepsql.operators.running import RunningCall, as_decimals, mean_of
 from cepsql.operators.segments import Segments
 from cepsql.operators.window_kinds import OwnWindows
 from cepsql.ordered.columns import canonical, compact, integers, one_chunk
-from cepsql.ordered.keys import key_codes
+from cepsql.ordered.keys import first_places, key_codes
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import ROWS
 
@@ -76,8 +76,7 @@ class PartialTotals:
 
     def _firsts(self, values: pa.Array, codes: np.ndarray) -> np.ndarray:
         """Return the places where a value that is not NULL stands first in its group; groups lie together."""
-        numbers, count = key_codes([pa.array(codes), values], len(values))
-        first = np.flatnonzero(np.diff(np.maximum.accumulate(numbers), prepend=-1)) if count else np.zeros(0, np.int64)
+        first = first_places(key_codes([pa.array(codes), values], len(values))[0])
         return first[np.asarray(values.is_valid())[first]]
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
+from cepsql.operators.exact_sums import decimal_halves
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.segments import Segments
 from cepsql.ordered.columns import integers, one_chunk, stack
@@ -278,9 +279,8 @@ def mean_of(total: pa.Array, count: np.ndarray, kind: pa.DataType) -> pa.Array:
 
 def unscaled(column: pa.Array) -> np.ndarray:
     """Return decimals as Python integers, in units of their last digit; 0 for NULL."""
-    column = column.cast(pa.decimal128(38, column.type.scale)).fill_null(0)
-    halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
-    return halves[:, 1].astype(object) * 2**64 + halves[:, 0].view(np.uint64).astype(object)
+    low, high = decimal_halves(column)
+    return high.astype(object) * 2**64 + low.astype(object)
 
 
 def as_decimals(numbers: np.ndarray, kind: pa.DataType) -> pa.Array:

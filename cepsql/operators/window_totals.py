@@ -16,7 +16,7 @@ from cepsql.operators.partial_totals import (
     totals_of,
     value_totals,
 )
-from cepsql.operators.running import RunningCall
+from cepsql.operators.running import Remembered, RunningCall
 from cepsql.operators.window_kinds import Gaps, Places, Windows
 from cepsql.operators.windows import END, START
 from cepsql.ordered.columns import compact, integers, one_chunk, take_rows
@@ -63,8 +63,9 @@ class WindowTotals(OneRelation):
         # Between windows that are shorter than the time from one to the next there are rows of none.
         if ordered is not None and places is not None and len(places.place):
             taken = self._grouped(ordered, places, stored)
-            mine, stored = self._parted(stored, names, taken.keys)
-            parts.append(self._totals(taken, mine, names, values))
+            remembered = Remembered(stored, names, taken.keys, len(taken.end))
+            parts.append(self._totals(taken, None if stored is None else remembered, names, values))
+            stored = remembered.others()
         if stored is not None and stored.num_rows:
             parts.append(stored)
         if not parts:
@@ -126,21 +127,8 @@ class WindowTotals(OneRelation):
         found[opening[place[goes_on]]] = goes_on
         return np.where(found < 0, begins, first[found])
 
-    def _parted(
-        self, stored: pa.Table | None, names: list[str], keys: list[pa.Array]
-    ) -> tuple["_Stored | None", pa.Table | None]:
-        """Return what is remembered of groups with these keys, and what is of others."""
-        if stored is None or not stored.num_rows:
-            return None, None
-        owner = find_keys([one_chunk(stored[name]) for name in names], stored.num_rows, keys, len(keys[0]))
-        mine = np.flatnonzero(owner >= 0)
-        others = stored.filter(pa.array(owner < 0))
-        if not len(mine):
-            return None, others
-        return _Stored(take_rows(compact(stored), mine), owner[mine]), others
-
     def _totals(
-        self, taken: "_Grouped", before: "_Stored | None", names: list[str], values: Mapping[str, DistinctValues]
+        self, taken: "_Grouped", before: Remembered | None, names: list[str], values: Mapping[str, DistinctValues]
     ) -> pa.Table:
         """Return what to remember of the groups; their distinct values are added to `values`."""
         given = taken.values
@@ -156,8 +144,9 @@ class WindowTotals(OneRelation):
                     totals |= {f"c{number}_{name}": part for name, part in value_totals(call, once).items()}
         group = np.repeat(np.arange(len(taken.end)), np.diff(taken.starts))
         if before is not None:
-            totals = {name: pa.concat_arrays([one_chunk(before.groups[name]), part]) for name, part in totals.items()}
-            group = np.concatenate([before.group, group])
+            # Groups that are new have NULL before their rows.
+            totals = {name: pa.concat_arrays([before.column(name, part.type), part]) for name, part in totals.items()}
+            group = np.concatenate([np.arange(len(taken.end)), group])
         order = np.argsort(group, kind="stable")
         starts = np.searchsorted(group[order], np.arange(len(taken.end) + 1))
         sorted_totals = {name: part.take(pa.array(order)) for name, part in totals.items()}
@@ -195,11 +184,3 @@ class _Grouped:
     end: np.ndarray
     over: np.ndarray
     last: np.ndarray
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """What is remembered of groups, and the numbers of these."""
-
-    groups: pa.Table
-    group: np.ndarray

@@ -25,6 +25,11 @@ def key_codes(columns: list[pa.Array], rows: int) -> tuple[np.ndarray, int]:
     return codes, count
 
 
+def first_places(codes: np.ndarray) -> np.ndarray:
+    """Return the place of the first of each number that `key_codes` gives, which count up as they appear."""
+    return np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1)) if len(codes) else np.zeros(0, np.int64)
+
+
 def key_changes(columns: list[pa.Array], rows: int) -> np.ndarray:
     """Return the positions of the rows whose key differs from that of the row before."""
     codes, _ = key_codes(columns, rows)

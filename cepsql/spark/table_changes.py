@@ -12,7 +12,7 @@ from cepsql.analysis.emission import OPERATION, OPERATIONS
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
-from cepsql.operators.change_rows import KIND, labelled, net_rows, signs
+from cepsql.operators.change_rows import KIND, labelled, net_changes, signs
 from cepsql.operators.changing_groups import EVER
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.retracting_groups import GroupCall
@@ -201,15 +201,8 @@ def _labelled(rows: pa.Table, owner: np.ndarray) -> Iterator[pa.RecordBatch]:
         return
     rows = rows.combine_chunks()
     shown = rows.drop_columns([IDENTITY, CHANGE])
-    changes_of, sign = np.bincount(owner - owner[0]), signs(rows[CHANGE].chunk(0))
-    # What changed once cannot come to nothing.
-    several = np.flatnonzero(changes_of[owner - owner[0]] > 1)
-    single = np.flatnonzero(changes_of[owner - owner[0]] == 1)
-    columns = [column.chunk(0).take(pa.array(several)) for column in shown.columns]
-    first, total, _ = net_rows([pa.array(owner[several]), *columns], sign[several])
-    first, total = np.concatenate([several[first], single]), np.concatenate([total, sign[single]])
-    order = np.argsort(first, kind="stable")
-    first, total = first[order][total[order] != 0], total[order][total[order] != 0]
+    columns = [column.chunk(0) for column in shown.columns]
+    first, total = net_changes(owner - owner[0], columns, signs(rows[CHANGE].chunk(0)))
     places, changes = labelled(owner[first], total)
     made = shown.take(pa.array(first[places])).append_column(OPERATION, _SPOKEN.take(changes))
     yield from made.combine_chunks().to_batches()

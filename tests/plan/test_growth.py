@@ -48,38 +48,34 @@ def test_the_innermost_of_equal_names_counts(sql: str, inlined: str):
     assert inline_ctes(parse_one(sql, dialect="spark")).sql(dialect="spark") == inlined
 
 
+def counted(monkeypatch, module, name: str) -> list:
+    """Return a list that grows with each call of a function of a module."""
+    calls, function = [], getattr(module, name)
+
+    def counting(*arguments):
+        calls.append(arguments)
+        return function(*arguments)
+
+    monkeypatch.setattr(module, name, counting)
+    return calls
+
+
 def test_a_long_condition_is_looked_through_once(monkeypatch):
-    counted = []
-    row_of = conditions.row_of
-
-    def counting(node, scope):
-        counted.append(node)
-        return row_of(node, scope)
-
-    monkeypatch.setattr(conditions, "row_of", counting)
-    calls = []
+    looked, calls = counted(monkeypatch, conditions, "row_of"), []
     for length in (20, 40):
-        counted.clear()
+        looked.clear()
         condition = " AND ".join(f"price > A.price + {i}" for i in range(length))
         query = engine().sql(
             f"SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.price AS p "
             f"PATTERN (A B) DEFINE B AS {condition}) AS m"
         )
         assert len(query.plan.stages) == 1
-        calls.append(len(counted))
+        calls.append(len(looked))
     assert calls[1] < 2.2 * calls[0]
 
 
 def test_names_in_nested_groups_are_resolved_a_few_times_each(monkeypatch):
-    resolved = []
-    resolve = nodes.resolve
-
-    def counting(query, lookup):
-        resolved.append(query)
-        return resolve(query, lookup)
-
-    monkeypatch.setattr(nodes, "resolve", counting)
-    calls = []
+    resolved, calls = counted(monkeypatch, nodes, "resolve"), []
     for depth in (2, 4):
         resolved.clear()
         groups = "SELECT sym, ts AS at, price AS n FROM ticks"

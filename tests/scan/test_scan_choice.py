@@ -4,6 +4,7 @@ import pytest
 
 import cepsql
 from cepsql.matching.match_operator import row_layout
+from cepsql.pattern.dead_rows import AliveRows
 from cepsql.plan.scans import choose_scan
 from cepsql.scalar.tree import STANDARD_SESSION, Session
 from cepsql.scalar.types import DOUBLE, TIMESTAMP
@@ -49,7 +50,7 @@ def test_envelopes_in_files():
     assert found.reason == "FORMAT debezium in files is read by Spark only"
 
 
-def choice(
+def asked_stage(
     columns=None,
     options="",
     format="csv",
@@ -57,7 +58,6 @@ def choice(
     keys="sym",
     define="price > 50.5",
     measures="A.price AS p",
-    session=STANDARD_SESSION,
 ):
     engine = cepsql.connect()
     columns = columns or COLUMNS.replace("tags ARRAY<INT>, ", "")
@@ -67,6 +67,11 @@ def choice(
         f"PATTERN (A) DEFINE A AS {define}) AS m"
     ).plan
     (stage,) = plan.stages
+    return stage
+
+
+def choice(session=STANDARD_SESSION, **asked):
+    stage = asked_stage(**asked)
     return choose_scan(row_layout(stage.match.program), *stage.inputs, session)
 
 
@@ -139,3 +144,5 @@ def test_only_what_is_read_is_wanted():
     scan = choice(define="price > 50", measures="A.at AS t").scan
     assert scan.layout.wanted == {"sym", "at", "price"}
     assert [name for name, _ in scan.layout.columns] == ["sym", "at", "price", "n", "cost"]
+    stage = asked_stage(define="price > 50", measures="A.at AS t")
+    assert row_layout(stage.match.program).reduction == AliveRows((1,))
