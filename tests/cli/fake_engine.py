@@ -81,7 +81,7 @@ class FakeQuery:
     notices: list = field(default_factory=list)
     failure: Exception | None = None
     started: list = field(default_factory=list)
-    origins: list = field(default_factory=list)
+    plan: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(origins=(), matches=()))
     tasks: tuple[int, int] | None = None
     starts: list = field(default_factory=list)
 
