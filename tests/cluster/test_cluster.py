@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 from skipping import or_skipped
-from spark_cluster import Unavailable, running_cluster
+from spark_cluster import running_cluster
 from ticks import write_ticks
 
 
@@ -18,7 +18,7 @@ def test_a_cluster_gives_what_one_process_gives(request, tmp_path):
         pytest.skip("it takes a minute: --nightly")
     local = _run("local[2]", tmp_path / "local")
     assert all(local.values()) and all(rows for _, rows in (local["rises"], local["chain"], local["over"]))
-    with or_skipped(running_cluster, Unavailable) as url:
+    with or_skipped(running_cluster) as url:
         assert _run(url, tmp_path / "cluster") == local
 
 

@@ -29,10 +29,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "servers"), str(HERE.parent / "kafk
 
 from failpoints import PLACES  # noqa: E402
 from input import write_input  # noqa: E402
-from kafka_broker import Unavailable as NoBroker  # noqa: E402
 from kafka_broker import running_broker  # noqa: E402
 from kafka_topics import Topics  # noqa: E402
-from postgresql import PostgreSQL, Unavailable, running_postgresql  # noqa: E402
+from postgresql import PostgreSQL, running_postgresql  # noqa: E402
+from server import Unavailable  # noqa: E402
 from standing import is_finished  # noqa: E402
 
 _COUNTED = (
@@ -223,7 +223,7 @@ def rounds(required: bool = False) -> Iterator["tuple[Path, PostgreSQL | None, s
             try:
                 server = stack.enter_context(running_postgresql())
                 broker = stack.enter_context(running_broker())
-            except (Unavailable, NoBroker):
+            except Unavailable:
                 if required:
                     raise
             yield folder, server, broker

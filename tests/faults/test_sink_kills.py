@@ -9,7 +9,8 @@ from pathlib import Path
 import pyarrow.dataset
 import pytest
 from chance import draws, examples
-from postgresql import Unavailable, running_postgresql
+from postgresql import running_postgresql
+from server import Unavailable
 from writing import PARTS, ROWS
 
 HERE = Path(__file__).parent

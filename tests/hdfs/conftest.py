@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 
-from hdfs import Unavailable, running_hdfs
+from hdfs import running_hdfs
 from skipping import or_skipped
 
 from cepsql.spark.checkpoint_path import checkpoint_path
@@ -17,7 +17,7 @@ from cepsql.spark.checkpoint_path import checkpoint_path
 @pytest.fixture(scope="session")
 def hdfs():
     """The URL of an HDFS."""
-    with or_skipped(running_hdfs, Unavailable) as url:
+    with or_skipped(running_hdfs) as url:
         yield url
 
 

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 
-from kafka_broker import Unavailable, running_broker
+from kafka_broker import running_broker
 from kafka_topics import Topics
 from skipping import or_skipped
 
@@ -16,7 +16,7 @@ from skipping import or_skipped
 def broker():
     """The address of a broker."""
     pytest.importorskip("confluent_kafka")
-    with or_skipped(running_broker, Unavailable) as address:
+    with or_skipped(running_broker) as address:
         yield address
 
 

@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from kafka_broker import Unavailable, connector_jars
+from kafka_broker import connector_jars
+from server import Unavailable
 from test_kafka import COLUMNS, MATCH, events
 
 FORMATS = """

@@ -1,22 +1,17 @@
 """A real HDFS for tests: a name node and a data node of Apache Hadoop in one process, on loopback.
 
-`python tests/servers/hdfs.py` fetches what is missing, starts it, says its URL, and stops it at Ctrl-C; with
-`--install` it only fetches, with Maven, which it installs by apt if it is not there.
+Maven fetches Hadoop. `python tests/servers/hdfs.py` starts it and says its URL.
 """
 
-import argparse
 import contextlib
 import json
-import shutil
-import signal
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from maven import Unavailable, fetched, install_maven
+from maven import fetched, install_maven
+from server import Unavailable, ending, run_as_program, scratch
 
 _ASSERTIONS = {"org.junit.jupiter:junit-jupiter-api": "5.11.4"}
 """What the cluster's class loads besides."""
@@ -29,21 +24,18 @@ def running_hdfs() -> Iterator[str]:
 
     Raises Unavailable if there is no Java, Maven cannot fetch Hadoop, or it does not start.
     """
-    folder = Path(tempfile.mkdtemp(prefix="cepsql-hdfs-"))
-    process = None
-    try:
+    with scratch("hdfs") as folder:
         log, details = folder / "log", folder / "details.json"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 _command(folder, details), cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
-        yield f"hdfs://127.0.0.1:{_port(process, details, log)}"
-    finally:
-        if process is not None:
+        try:
+            yield f"hdfs://127.0.0.1:{_port(process, details, log)}"
+        finally:
             # Nothing of it is kept.
             process.kill()
             process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _command(folder: Path, details: Path) -> list[str]:
@@ -61,7 +53,7 @@ def _port(process: subprocess.Popen, details: Path, log: Path) -> int:
         with contextlib.suppress(OSError, ValueError):
             return json.loads(details.read_text())["namenode_port"]
         time.sleep(0.1)
-    raise Unavailable(f"HDFS did not start: {log.read_text(errors='replace')[-2000:]}")
+    raise Unavailable(f"HDFS did not start: {ending(log)}")
 
 
 def _cluster() -> Path:
@@ -84,15 +76,4 @@ def _install() -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--install", action="store_true", help="only fetch Hadoop")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    try:
-        if parser.parse_args().install:
-            _install()
-        else:
-            with running_hdfs() as url, contextlib.suppress(KeyboardInterrupt):
-                print(url, flush=True)
-                signal.pause()
-    except Unavailable as reason:
-        sys.exit(f"no HDFS: {reason}")
+    run_as_program(__doc__, running_hdfs, _install)

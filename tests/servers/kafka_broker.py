@@ -1,22 +1,17 @@
-"""A real Kafka broker for tests: fetched with Maven into the user's cache, one process in KRaft mode on loopback.
+"""A real Kafka broker for tests: one process in KRaft mode on loopback.
 
-`python tests/servers/kafka_broker.py` fetches what is missing, starts a broker, says where it listens, and stops it at
-Ctrl-C; with `--install` it only fetches, with Maven, which it installs by apt if it is not there.
+Maven fetches Kafka and Spark's connector. `python tests/servers/kafka_broker.py` starts it and says its address.
 """
 
-import argparse
 import contextlib
-import shutil
-import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from maven import Unavailable, fetched, install_maven
+from maven import fetched, install_maven
+from server import Unavailable, ending, free_port, run_as_program, scratch
 
 _BROKER = {"org.apache.kafka:kafka_2.13": "4.1.0"}
 _CONNECTOR = {
@@ -51,16 +46,13 @@ def running_broker() -> Iterator[str]:
 
     Raises Unavailable if there is no Java, Maven cannot fetch Kafka, or it does not start.
     """
-    folder = Path(tempfile.mkdtemp(prefix="cepsql-kafka-"))
-    try:
+    with scratch("kafka") as folder:
         broker = Broker(folder)
         broker.start()
         try:
             yield broker.address
         finally:
             broker.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Broker:
@@ -69,7 +61,7 @@ class Broker:
     def __init__(self, folder: Path):
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        self.port, controller = _free_port(), _free_port()
+        self.port, controller = free_port(), free_port()
         self.address = f"127.0.0.1:{self.port}"
         self._class_path = f"{fetched('kafka-broker', _BROKER, alone=False)}/*"
         self._properties = folder / "server.properties"
@@ -88,9 +80,8 @@ class Broker:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
             time.sleep(0.1)
-        said = (self.folder / "broker.log").read_text(errors="replace")[-2000:]
         self.stop()
-        raise Unavailable(f"the broker did not start: {said}")
+        raise Unavailable(f"the broker did not start: {ending(self.folder / 'broker.log')}")
 
     def stop(self) -> None:
         """End the process that `start` started."""
@@ -116,12 +107,6 @@ def connector_jars() -> str:
     return ",".join(map(str, sorted(fetched("kafka-connector", _CONNECTOR, alone=True).glob("*.jar"))))
 
 
-def _free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return bound.getsockname()[1]
-
-
 def _install() -> None:
     install_maven()
     print(fetched("kafka-broker", _BROKER, alone=False))
@@ -129,14 +114,4 @@ def _install() -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--install", action="store_true", help="only fetch the broker and Spark's connector")
-    try:
-        if parser.parse_args().install:
-            _install()
-        else:
-            with running_broker() as address, contextlib.suppress(KeyboardInterrupt):
-                print(address, flush=True)
-                signal.pause()
-    except Unavailable as reason:
-        sys.exit(f"no Kafka: {reason}")
+    run_as_program(__doc__, running_broker, _install)

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from server import Unavailable, apt_install
+
 CACHE = Path(os.environ.get("CEPSQL_TEST_CACHE") or Path.home() / ".cache" / "cepsql-tests")
 
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
@@ -16,10 +18,6 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 """
 _DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
 _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
-
-
-class Unavailable(Exception):
-    """A server cannot be had on this machine."""
 
 
 def fetched(name: str, artifacts: dict[str, str], alone: bool) -> Path:
@@ -50,7 +48,4 @@ def fetched(name: str, artifacts: dict[str, str], alone: bool) -> Path:
 def install_maven() -> None:
     """Install Maven by apt if it is not there."""
     if shutil.which("mvn") is None:
-        sudo = [] if os.geteuid() == 0 else ["sudo"]
-        subprocess.run([*sudo, "apt-get", "update", "-qq"], check=True)
-        command = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "maven"]
-        subprocess.run([*sudo, *command], check=True)
+        apt_install("maven")

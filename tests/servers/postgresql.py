@@ -1,44 +1,34 @@
 """A real PostgreSQL for tests: Debian's, one server on loopback in a temporary folder.
 
-`python tests/servers/postgresql.py` starts a server, says its URL, and stops it at Ctrl-C; with `--install` it installs
-the package by apt if it is not there.
+`python tests/servers/postgresql.py` starts it and says its URL.
 """
 
-import argparse
 import contextlib
 import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from server import Unavailable, apt_install, ending, free_port, run_as_program, scratch
 
 _SECONDS_TO_START = 60
 _SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=16MB")
 
 
-class Unavailable(Exception):
-    """A server cannot be had on this machine."""
-
-
 @contextlib.contextmanager
 def running_postgresql() -> Iterator["PostgreSQL"]:
     """Start a server, and stop it at the end. Raises Unavailable if it is not installed or does not start."""
-    # The server's own user must be able to enter the folder.
-    folder = Path(tempfile.mkdtemp(prefix="cepsql-postgresql-"))
-    server = None
-    try:
+    with scratch("postgresql") as folder:
         server = PostgreSQL(folder)
         server.start()
-        yield server
-    finally:
-        if server is not None:
+        try:
+            yield server
+        finally:
             server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class PostgreSQL:
@@ -48,15 +38,19 @@ class PostgreSQL:
         self._data, self._log = folder / "data", folder / "log"
         self._programs = _programs()
         self._user = _unprivileged()
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
         self._process: subprocess.Popen | None = None
         if self._user is not None:
+            # It must be able to enter the folder.
             shutil.chown(folder, self._user)
         command = [self._programs / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync"]
         done = subprocess.run([*command, "-E", "UTF8"], capture_output=True, text=True, **self._as_user())
         if done.returncode:
             raise Unavailable(f"initdb failed: {done.stderr.strip()}")
+
+    def __str__(self) -> str:
+        return self.url
 
     def start(self) -> None:
         """Start the process and wait until it takes connections. Raises Unavailable if it does not."""
@@ -72,7 +66,7 @@ class PostgreSQL:
                 return
             time.sleep(0.1)
         self.stop()
-        raise Unavailable(f"the server did not start: {self._log.read_text(errors='replace')[-2000:]}")
+        raise Unavailable(f"the server did not start: {ending(self._log)}")
 
     def stop(self) -> None:
         """End the process that `start` started, and all connections."""
@@ -114,28 +108,12 @@ def _unprivileged() -> str | None:
     raise Unavailable("PostgreSQL does not run as root, and there is no other user")
 
 
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
-
-
 def _install() -> None:
     with contextlib.suppress(Unavailable):
         print(_programs())
         return
-    sudo = [] if os.geteuid() == 0 else ["sudo"]
-    subprocess.run([*sudo, "apt-get", "update", "-qq"], check=True)
-    command = [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "postgresql"]
-    subprocess.run(command, check=True)
+    apt_install("postgresql")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--install", action="store_true", help="install the package by apt, and end")
-    if parser.parse_args().install:
-        _install()
-    else:
-        with running_postgresql() as server, contextlib.suppress(KeyboardInterrupt):
-            print(server.url, flush=True)
-            signal.pause()
+    run_as_program(__doc__, running_postgresql, _install)

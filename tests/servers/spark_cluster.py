@@ -1,26 +1,20 @@
 """A real Spark cluster for tests: the standalone master and two workers of the installed Spark, on loopback.
 
-`python tests/servers/spark_cluster.py` starts one, says its URL, and stops it at Ctrl-C.
+`python tests/servers/spark_cluster.py` starts it and says its URL.
 """
 
 import contextlib
 import os
-import shutil
 import signal
-import socket
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from server import Unavailable, free_port, run_as_program, scratch
+
 _SECONDS_TO_START = 90
 _WORKERS = 2
-
-
-class Unavailable(Exception):
-    """A cluster cannot be had on this machine."""
 
 
 @contextlib.contextmanager
@@ -29,24 +23,22 @@ def running_cluster() -> Iterator[str]:
 
     Raises Unavailable if there is no Java, or it does not start.
     """
-    folder = Path(tempfile.mkdtemp(prefix="cepsql-cluster-"))
-    processes: list[subprocess.Popen] = []
-    try:
-        port = _free_port()
+    processes = []
+    with scratch("cluster") as folder, contextlib.ExitStack() as ends:
+
+        def start(name: str, what: str, *arguments: str) -> None:
+            processes.append(_started(folder / f"{name}.log", what, *arguments))
+            ends.callback(_end, processes[-1])
+
+        port = free_port()
         url = f"spark://127.0.0.1:{port}"
-        web = str(_free_port())
-        arguments = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", web]
-        processes.append(_started(folder / "master.log", "master.Master", *arguments))
+        web = str(free_port())
+        start("master", "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", web)
         for number in range(_WORKERS):
-            place = ["--host", "127.0.0.1", "--webui-port", str(_free_port()), "-d", str(folder / f"worker{number}")]
-            log = folder / f"worker{number}.log"
-            processes.append(_started(log, "worker.Worker", url, "-c", "1", "-m", "1g", *place))
+            place = ["--host", "127.0.0.1", "--webui-port", str(free_port()), "-d", str(folder / f"worker{number}")]
+            start(f"worker{number}", "worker.Worker", url, "-c", "1", "-m", "1g", *place)
         _await(folder, processes)
         yield url
-    finally:
-        for process in reversed(processes):
-            _end(process)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _started(log: Path, name: str, *arguments: str) -> subprocess.Popen:
@@ -81,15 +73,5 @@ def _end(process: subprocess.Popen) -> None:
             return
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with running_cluster() as found:
-        print(found, flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.pause()
+    run_as_program(__doc__, running_cluster)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
-from postgresql import PostgreSQL, Unavailable, running_postgresql
+from postgresql import PostgreSQL, running_postgresql
 from skipping import or_skipped
 
 from cepsql.catalog import ColumnDefinition, Sink
@@ -51,7 +51,7 @@ class TestedDatabase:
 @pytest.fixture(scope="session")
 def postgresql():
     """A server of the tests' own; without PostgreSQL they are skipped, but where servers are required."""
-    with or_skipped(running_postgresql, Unavailable) as server:
+    with or_skipped(running_postgresql) as server:
         yield server
 
 

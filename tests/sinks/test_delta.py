@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from maven import CACHE, Unavailable, fetched
+from maven import CACHE, fetched
 from skipping import or_skipped
 
 SPARK, DELTA = "4.2.0", "4.3.0"
@@ -20,7 +20,7 @@ ARTIFACTS = ("delta-spark_2.13", "delta-storage", *KERNEL)
 def test_a_batch_that_comes_again_is_not_written_again(request, tmp_path):
     if not request.config.getoption("--nightly"):
         pytest.skip("it takes two minutes: --nightly")
-    with or_skipped(_jars, Unavailable) as jars:
+    with or_skipped(_jars) as jars:
         for number in range(2):
             _put(tmp_path, number)
         assert _run(tmp_path, jars, "die") is None

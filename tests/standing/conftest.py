@@ -8,14 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
-from postgresql import Unavailable, running_postgresql
+from postgresql import running_postgresql
 from skipping import or_skipped
 
 
 @pytest.fixture(scope="session")
 def postgresql():
     """A server; without PostgreSQL the tests are skipped, but where servers are required."""
-    with or_skipped(running_postgresql, Unavailable) as server:
+    with or_skipped(running_postgresql) as server:
         yield server
 
 
