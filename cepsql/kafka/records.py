@@ -19,6 +19,8 @@ _SETTINGS = {
     "enable.partition.eof": True,
     "auto.offset.reset": "error",
     "fetch.wait.max.ms": 100,
+    # By default a partition whose records are not taken as fast as they come rests for a second.
+    "fetch.queue.backoff.ms": 5,
     "max.partition.fetch.bytes": 8 * 2**20,
     "log_level": 0,
 }
