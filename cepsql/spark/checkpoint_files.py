@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cepsql.errors import Error, OperationalError
-from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree
+from cepsql.spark.checkpoint_path import CheckpointPath, on_object_store, remove_tree
 
 LOGGER = logging.getLogger("cepsql")
 _FULL, _ROOM_BYTES = "No space left on device", 2**20
@@ -29,8 +29,10 @@ def check_files(spark: CheckpointPath) -> None:
         if next((spark / "state").rglob("[0-9]*.*"), None) is not None:
             # Batches have written it, and would come again.
             raise _damaged(spark, spark / "offsets")
-        for log in ("offsets", "commits", "state"):
+        for log in ("state",) if on_object_store(spark) else ("offsets", "commits", "state"):
             remove_tree(spark / log)
+    elif (last_planned(spark) or 0) < (last_committed(spark) or 0):
+        raise _damaged(spark, spark / "offsets" / str(last_committed(spark)))
     if (last := _last(spark / "commits")) is not None and not _is_log(last):
         LOGGER.warning("the checkpoint file %s is damaged: batch %s is done again", last, last.name)
         last.unlink()
