@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 CheckpointPath = Path | HadoopPath
 
-_NO_CLASS = re.compile("ClassNotFoundException|NoClassDefFoundError|Class [\\w.]+ not found|No FileSystem for scheme")
+_NO_CLASS = re.compile("Class [\\w./]+ not found|No FileSystem for scheme")
 _JARS = (
     "Spark needs hadoop-aws of the version of its other jars of Hadoop, with what that depends on, such as "
     "spark.jars.packages=org.apache.hadoop:hadoop-aws:3.5.0"
 )
+_REACHING = "Spark's settings spark.hadoop.fs.s3a.* say where the bucket is and who may use it"
 
 
 def checkpoint_path(location: str | Path, spark: "Callable[[], SparkSession]") -> CheckpointPath:
@@ -60,7 +61,10 @@ def used(folder: CheckpointPath, how: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OperationalError(f"the checkpoint {folder} cannot be {how}: {error.strerror or error}") from error
+        hint = _REACHING if on_object_store(folder) else None
+        raise OperationalError(
+            f"the checkpoint {folder} cannot be {how}: {error.strerror or error}", hint=hint
+        ) from error
 
 
 def write_whole(path: CheckpointPath, data: str | bytes) -> None:

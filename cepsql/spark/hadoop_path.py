@@ -6,6 +6,7 @@ there is the one that was seen.
 
 import contextlib
 import fnmatch
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -26,9 +27,13 @@ _ERRORS: dict[str, type[OSError]] = {
     "FileAlreadyExistsException": FileExistsError,
     "ParentNotDirectoryException": NotADirectoryError,
     "AccessControlException": PermissionError,
+    "AccessDeniedException": PermissionError,
     "RemoteFileChangedException": FileExistsError,
 }
 """What the exceptions of Java's and Hadoop's are to Python; every other one is an OSError."""
+
+_NAMED = r"(?:[\w$]+\.)+\w+(?:Exception|Error): "
+"""An exception of Java's in what another one says."""
 
 _IF_NONE, _IF_SAME = "fs.option.create.conditional.overwrite", "fs.option.create.conditional.overwrite.etag"
 
@@ -279,12 +284,16 @@ def _raising() -> Iterator[None]:
     except Py4JJavaError as error:
         java = error.java_exception
         kind, said = java.getClass().getSimpleName(), java.getMessage()
-        raise _ERRORS.get(kind, OSError)(_first_line(said or kind)) from error
+        if kind == "NoClassDefFoundError":
+            said = f"Class {said} not found"
+        raise _ERRORS.get(kind, OSError)(_told(said or kind)) from error
     except PySparkException as error:
-        raise OSError(_first_line(str(error))) from error
+        raise OSError(_told(str(error))) from error
     except Py4JError as error:
-        raise OSError(f"Spark's Java process does not answer: {_first_line(str(error))}") from error
+        raise OSError(f"Spark's Java process does not answer: {_told(str(error))}") from error
 
 
-def _first_line(said: str) -> str:
-    return said.partition("\n")[0].partition("; For more details")[0]
+def _told(said: str) -> str:
+    """Return what an exception says to users, without the names of others and the numbers of requests."""
+    line = said.partition("\n")[0].partition("; For more details")[0].partition(" (Service: ")[0]
+    return re.sub(rf" *: {_NAMED}.*", "", re.sub(f"^.*?{_NAMED}", "", line))

@@ -1,8 +1,8 @@
 """How Spark writes its own files of a checkpoint on an object store: each whole, and those of its logs once.
 
-Spark's own ways rename files that it has begun, which an object store does by looking, copying and removing, so that two
-owners of a checkpoint could both write what a batch is. Here an object is put as a whole, and one that must not be there
-yet is put on that condition. The class is compiled in Spark's JVM, for it has to fit the version of Spark that runs.
+Spark's own ways rename files that it has begun, which an object store does by looking, copying and removing: two owners
+of a checkpoint could both write what a batch is. Here an object is put as a whole, and one that must not be there yet
+is put on that condition. The class is compiled in Spark's JVM, for it has to fit the version of Spark that runs.
 """
 
 import hashlib

@@ -1,22 +1,23 @@
-"""One process at a time has a checkpoint on a file system without locks."""
+"""One process at a time has a checkpoint in an object store."""
 
 import json
 import subprocess
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
-from cepsql.errors import OperationalError
+from cepsql.errors import NotSupportedError, OperationalError
 from cepsql.spark import checkpoint_claim
 from cepsql.spark.checkpoint_lock import lock_checkpoint
 from cepsql.spark.checkpoint_path import write_whole
+from cepsql.spark.hadoop_path import HadoopPath
 
 
 def become(claim, **changes):
     """Let a claim look as if another process had made it."""
     owner = claim.place / "owner.json"
+    claim.holder.update(changes)
     owner.write_text(json.dumps(json.loads(owner.read_text("utf-8")) | changes), "utf-8")
 
 
@@ -52,23 +53,12 @@ def test_a_process_of_this_machine_that_has_died_is_known(folder):
 
 
 def test_one_of_another_machine_has_it_as_long_as_it_touches_it(folder, monkeypatch):
-    monkeypatch.setattr(checkpoint_claim, "_DEAD_SECONDS", 2.0)
+    monkeypatch.setattr(checkpoint_claim, "_DEAD_SECONDS", 4.0)
+    monkeypatch.setattr(checkpoint_claim, "_TOUCH_SECONDS", 0.5)
     claim = lock_checkpoint(folder)
     become(claim, machine="another", host="far", process=7)
-    stop = threading.Event()
-
-    def touch():
-        while not stop.wait(0.2):
-            (claim.place / "owner.json").touch(time.time_ns() // 1_000_000)
-
-    living = threading.Thread(target=touch)
-    living.start()
-    try:
-        with pytest.raises(OperationalError, match=r"is in use by process 7 on far \("):
-            lock_checkpoint(folder)
-    finally:
-        stop.set()
-        living.join()
+    with pytest.raises(OperationalError, match=r"is in use by process 7 on far \("):
+        lock_checkpoint(folder)
     claim.released.set()
     lock_checkpoint(folder).release()
 
@@ -92,6 +82,34 @@ def test_what_an_earlier_owner_writes_does_not_appear(folder):
     second.check()
     first.release()
     second.release()
+
+
+def test_what_an_earlier_owner_is_about_to_write_does_not_appear(folder):
+    first = lock_checkpoint(folder, epoch=7)
+    write_whole(first.folder / "progress.json", '{"batch": 1}')
+    write_whole(first.folder / "spark.txt", "of one that is written once")
+    later = []
+
+    def hang():
+        first.check()
+        later.append(lock_checkpoint(folder, epoch=8))
+
+    hanging = replace(first.folder, fence=hang)
+    with pytest.raises(OperationalError, match=f"the checkpoint {folder} was taken over"), first.held():
+        write_whole(hanging / "progress.json", '{"batch": 2}')
+    assert json.loads((folder / "progress.json").read_bytes()) == {"batch": 1, "claim": 2}
+    with later[0].held():
+        write_whole(later[0].folder / "progress.json", '{"batch": 3}')
+    assert json.loads((folder / "progress.json").read_bytes()) == {"batch": 3}
+    for claim in (first, *later):
+        claim.release()
+
+
+def test_a_store_that_writes_whatever_is_there_is_refused(folder, monkeypatch):
+    put = HadoopPath._put
+    monkeypatch.setattr(HadoopPath, "_put", lambda path, data, *condition: put(path, data))
+    with pytest.raises(NotSupportedError, match=f"a checkpoint in {folder} is not supported: .*If-None-Match"):
+        lock_checkpoint(folder)
 
 
 def test_of_many_at_once_one_gets_it(folder):

@@ -14,7 +14,6 @@ import pytest
 
 from cepsql.engine import connect
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
-from cepsql.spark.checkpoint_path import checkpoint_path
 
 RISES = """SELECT k, a, b FROM ticks MATCH_RECOGNIZE (
   PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b PATTERN (A B) DEFINE B AS n > A.n
@@ -76,13 +75,14 @@ def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
         replaced = f"CREATE OR REPLACE QUERY rises INTO pairs OPTIONS (checkpoint '{folder}') AS "
         with pytest.raises(ProgrammingError, match=r"would need a new checkpoint: .* FROM ticks and is .* FROM other"):
             engine.sql(replaced + RISES.replace("ticks", "other"))
-        assert "replayable" in engine.sql(replaced + RISES.replace("(A B)", "(A B+)")).message
+        with pytest.raises(ProgrammingError, match=r"would need a new checkpoint: .*; it is in an object store"):
+            engine.sql(replaced + RISES.replace("(A B)", "(A B+)"))
         put(1, 3, 4, 1)
         for name in ("rises", "copy", "near"):
             assert "it goes on after batch 0 of its checkpoint" in engine.sql(f"START QUERY {name}").message
             read(engine, name, 5)
             engine.sql(f"STOP QUERY {name}")
-        assert (table("pairs"), table("others")) == ([(1, 2), (1, 4)], [(3, 4)])
+        assert (table("pairs"), table("others")) == ([(1, 2), (3, 4)], [(3, 4)])
         assert engine.queries["near"].progress["rows_out"] == 2
         engine.sql("DROP SAVEPOINT 'first'")
         assert not any(".savepoints/first-" in path for path in folders())
@@ -101,29 +101,48 @@ sys.stdin.read()
 """
 
 
-def test_a_process_that_is_killed_is_gone_on_for(spark, folder, place, conf):
+@contextlib.contextmanager
+def another_process(spark, conf, rows):
+    """Lend a process that has started the query and read so many rows."""
+    reaching = json.dumps(conf | {"spark.sql.session.timeZone": spark.conf.get("spark.sql.session.timeZone")})
+    command = [sys.executable, "-c", PROCESS, str(rows), reaching]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+        try:
+            assert process.stdout.readline() == "read\n"
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "hung"])
+def test_a_process_that_fails_is_gone_on_for(spark, folder, place, conf, way):
     with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
         engine.sql(DEFINITIONS.format(checkpoint=folder))
         for minute in range(3):
             put(minute, minute, minute + 1)
-        reaching = json.dumps(conf | {"spark.sql.session.timeZone": spark.conf.get("spark.sql.session.timeZone")})
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        with subprocess.Popen([sys.executable, "-c", PROCESS, "6", reaching], start_new_session=True, **pipes) as process:
-            try:
-                assert process.stdout.readline() == "read\n"
-                used = f"the checkpoint {folder} is in use by process {process.pid} on"
-                with pytest.raises(OperationalError, match=used):
-                    engine.sql(RISES).start(checkpoint=str(folder))
-                put(3, 3, 4)
-                until(lambda: (checkpoint_path(str(folder), lambda: spark) / "spark" / "offsets" / "3").exists())
-            finally:
-                os.killpg(process.pid, signal.SIGKILL)
-        put(4, 4, 5)
-        until(lambda: engine.queries["rises"].status == "lost")
-        engine.sql("START QUERY rises")
-        read(engine, "rises", 10)
-        engine.sql("STOP QUERY rises")
-        assert table("pairs") == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+        with another_process(spark, conf, rows=6) as process:
+            used = f"the checkpoint {folder} is in use by process {process.pid} on"
+            with pytest.raises(OperationalError, match=used):
+                engine.sql(RISES).start(checkpoint=str(folder))
+            put(3, 3, 4)
+            until(lambda: (folder / "spark" / "offsets" / "3").exists())
+            os.killpg(process.pid, way)
+            put(4, 4, 5)
+            until(lambda: engine.queries["rises"].status == "lost")
+            engine.sql("START QUERY rises")
+            read(engine, "rises", 10)
+            if way == signal.SIGSTOP:
+                # It goes on in the middle of its batch.
+                os.killpg(process.pid, signal.SIGCONT)
+                put(5, 5, 6)
+                read(engine, "rises", 12)
+                process.stdin.close()
+                assert process.wait(60) == 0
+                assert engine.queries["rises"].status == "running"
+            engine.sql("STOP QUERY rises")
+        assert table("pairs") == [(n, n + 1) for n in range(5 if way == signal.SIGKILL else 6)]
         with pytest.raises(OperationalError, match=f"the checkpoint {folder} belongs to a different query: .*A B\\+"):
             engine.sql(RISES.replace("A B", "A B+")).start(checkpoint=str(folder))
 
