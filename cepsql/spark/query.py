@@ -20,7 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
-from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed, last_planned
+from cepsql.spark.checkpoint_files import drop_planned, explained, keep_unbegun, last_committed, last_planned
 from cepsql.spark.checkpoint_path import on_object_store, used
 from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat
@@ -295,12 +295,16 @@ class StandingQuery:
 
     def _drop_planned(self) -> None:
         """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
-        lock = self._checkpoint.lock
-        if on_object_store(self._checkpoint.folder):
-            return
+        lock, folder = self._checkpoint.lock, self._checkpoint.folder
         if self._stopping.is_set() and not self._query.isActive:
-            with contextlib.suppress(OperationalError), contextlib.nullcontext() if lock is None else lock.held():
-                drop_planned(self._checkpoint.spark_folder, self._sink.begun, self._found_planned)
+            with (
+                contextlib.suppress(OperationalError, OSError),
+                contextlib.nullcontext() if lock is None else lock.held(),
+            ):
+                if on_object_store(folder):
+                    keep_unbegun(folder, self._sink.begun, self._found_planned)
+                else:
+                    drop_planned(self._checkpoint.spark_folder, self._sink.begun, self._found_planned)
 
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"

@@ -6,12 +6,12 @@ import uuid
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_claim import CLAIMS
-from cepsql.spark.checkpoint_files import is_between_batches
+from cepsql.spark.checkpoint_files import UNBEGUN, drop_planned, is_between_batches, is_unbegun
 from cepsql.spark.checkpoint_lock import lock_checkpoint
 from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree
 
 _PLAN = "plan.json"
-_OWN_OF_A_PROCESS = ("lock*", ".lock", CLAIMS)
+_OWN_OF_A_PROCESS = ("lock*", ".lock", CLAIMS, UNBEGUN)
 
 
 def save_checkpoint(checkpoint: CheckpointPath, savepoint: CheckpointPath) -> None:
@@ -24,7 +24,7 @@ def save_checkpoint(checkpoint: CheckpointPath, savepoint: CheckpointPath) -> No
     except OSError as error:
         raise _uncopied(checkpoint, savepoint, error) from error
     try:
-        if not is_between_batches(checkpoint / "spark"):
+        if not is_between_batches(checkpoint / "spark") and not is_unbegun(checkpoint):
             raise OperationalError(
                 f"the last batch of the checkpoint {checkpoint} was cut short, so that its sink may have rows of it",
                 hint="START QUERY brings it to its end; then stop the query again",
@@ -62,6 +62,7 @@ def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) ->
             target.unlink(missing_ok=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         copy_tree(source, hidden, (*_OWN_OF_A_PROCESS, _PLAN))
+        drop_planned(hidden / "spark")
         plan, metadata = (source / _PLAN).read_bytes(), hidden / "spark" / "metadata"
         if anew and metadata.exists():
             metadata.write_bytes(_renewed(metadata.read_bytes()))

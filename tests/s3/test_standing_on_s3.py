@@ -14,6 +14,8 @@ import pytest
 
 from cepsql.engine import connect
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.spark.checkpoint_files import is_unbegun, keep_unbegun
+from cepsql.spark.savepoint import save_checkpoint
 
 RISES = """SELECT k, a, b FROM ticks MATCH_RECOGNIZE (
   PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b PATTERN (A B) DEFINE B AS n > A.n
@@ -86,6 +88,31 @@ def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
         assert engine.queries["near"].progress["rows_out"] == 2
         engine.sql("DROP SAVEPOINT 'first'")
         assert not any(".savepoints/first-" in path for path in folders())
+
+
+def test_a_batch_that_was_planned_and_not_begun_is_in_no_savepoint(spark, folder, place):
+    with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
+        engine.sql(DEFINITIONS.format(checkpoint=folder))
+        put(0, 1, 2)
+        engine.sql("START QUERY rises")
+        read(engine, "rises", 2)
+        engine.sql("STOP QUERY rises")
+        planned = folder / "spark" / "offsets" / "1"
+        planned.write_bytes((folder / "spark" / "offsets" / "0").read_bytes())
+        with pytest.raises(OperationalError, match=r"the last batch of the checkpoint .* was cut short"):
+            save_checkpoint(folder, folder.with_name(f"{folder.name}-1"))
+        keep_unbegun(folder)
+        saved = folder.with_name(f"{folder.name}-2")
+        save_checkpoint(folder, saved)
+        assert planned.exists()
+        assert not (saved / "spark" / "offsets" / "1").exists()
+        # Once the query goes on, it may be begun.
+        put(1, 3, 4)
+        engine.sql("START QUERY rises")
+        read(engine, "rises", 4)
+        assert not is_unbegun(folder)
+        engine.sql("STOP QUERY rises")
+        assert table("pairs") == [(1, 2), (3, 4)]
 
 
 PROCESS = """
