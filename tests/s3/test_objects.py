@@ -84,6 +84,7 @@ def test_of_many_who_change_an_object_each_does(folder):
 def test_who_was_answered_nothing_and_sends_again_has_written(folder):
     for _ in range(2):
         (folder / "one").put_over(None, b"1")
+    assert (folder / "one").read_bytes() == b"1"
 
 
 @pytest.mark.parametrize(
@@ -96,3 +97,13 @@ def test_what_cannot_be_reached_is_said(s3, spark, location, said):
     with pytest.raises(OperationalError, match=rf"the checkpoint {location} cannot be (\w+): .*{said}") as raised:
         open_checkpoint(checkpoint_path(location, lambda: spark), {})
     assert "\n" not in raised.value.message and "Exception" not in raised.value.message
+
+
+def test_jars_that_are_missing_are_said(spark):
+    spark.conf.set("fs.s3a.impl", "no.such.Class")
+    try:
+        with pytest.raises(OperationalError, match="cannot be reached: Class no.such.Class not found") as raised:
+            checkpoint_path("s3a://another-bucket/x", lambda: spark)
+    finally:
+        spark.conf.unset("fs.s3a.impl")
+    assert "spark.jars.packages=org.apache.hadoop:hadoop-aws:" in raised.value.hint
