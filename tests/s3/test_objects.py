@@ -102,7 +102,7 @@ def test_what_cannot_be_reached_is_said(s3, spark, location, said):
 def test_jars_that_are_missing_are_said(spark):
     spark.conf.set("fs.s3a.impl", "no.such.Class")
     try:
-        with pytest.raises(OperationalError, match="cannot be reached: Class no.such.Class not found") as raised:
+        with pytest.raises(OperationalError, match=r"cannot be reached: Class no\.such\.Class not found") as raised:
             checkpoint_path("s3a://another-bucket/x", lambda: spark)
     finally:
         spark.conf.unset("fs.s3a.impl")
