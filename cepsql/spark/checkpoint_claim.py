@@ -129,13 +129,14 @@ def claim_checkpoint(folder: HadoopPath, epoch: int | None) -> CheckpointClaim:
         if earlier.name.isdigit() and int(earlier.name) < number:
             earlier.remove_tree()
     _OURS.add(str(place))
-    own = replace(folder, staging=str(place))
-    if folder.files.is_object_store:
-        own = replace(folder, fence=partial(_check_last, folder, place))
-        for file in own.glob("*.json"):
-            file.rewrite(partial(_marked, number=number))
-    claim = CheckpointClaim(own, place, here)
+    fence = partial(_check_last, folder, place) if folder.files.is_object_store else None
+    claim = CheckpointClaim(replace(folder, staging=str(place), fence=fence), place, here)
     threading.Thread(target=claim.keep_alive, name="cepsql-claim", daemon=True).start()
+    try:
+        _write_anew(claim.folder, number)
+    except BaseException:
+        claim.release()
+        raise
     return claim
 
 
@@ -171,6 +172,13 @@ def _check_last(folder: HadoopPath, place: HadoopPath) -> None:
     """Raise OperationalError if a later claim than the one in `place` has the checkpoint."""
     if str(_last(folder / CLAIMS)) != place.name:
         raise taken_over(folder)
+
+
+def _write_anew(folder: HadoopPath, number: int) -> None:
+    """Let the files in an object store that are written more than once be other ones than earlier owners have seen."""
+    if folder.files.is_object_store:
+        for file in folder.glob("*.json"):
+            file.rewrite(partial(_marked, number=number))
 
 
 def _marked(content: bytes, number: int) -> bytes:

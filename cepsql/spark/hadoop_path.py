@@ -44,7 +44,7 @@ class HadoopPath:
 
     uri:     with scheme and host; only that of the root ends with a slash.
     staging: a folder in which files are begun that appear whole, for this path and all that are made of it: once
-             somebody has removed it, none appears any more. None: next to the file.
+             somebody has removed it, none appears any more. None: next to the file. No object store needs it.
     fence:   on an object store, what raises once somebody else may write the files that appear whole, for this path
              and all that are made of it. None: nothing.
     """

@@ -95,12 +95,14 @@ def object_store_writer(spark: SparkSession, package: str) -> str:
     name, java = f"{own}.{_CLASS}", jvm(spark)
     try:
         loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+        jar = cache_folder() / f"{own}.jar"
+        if not jar.exists():
+            _write_jar(jar, _compiled(java, loader, own, package))
         if not _is_known(loader, name):
-            jar = cache_folder() / f"{own}.jar"
-            if not jar.exists():
-                _write_jar(jar, _compiled(java, loader, own, package))
             loader.addURL(java.java.net.URI(jar.as_uri()).toURL())
-            spark.sparkContext._jsc.addJar(str(jar))
+        context = spark.sparkContext._jsc
+        if jar.name not in context.sc().listJars().mkString():
+            context.addJar(str(jar))
     except (Py4JError, PySparkException, OSError) as error:
         said = str(error).partition("\n")[0]
         raise OperationalError(f"Spark cannot be taught to write checkpoints on object stores: {said}") from error
