@@ -9,8 +9,9 @@ from urllib.parse import urlparse
 from cepsql.catalog import Definition, RegisteredQuery, Sink, Source
 from cepsql.errors import NotSupportedError
 
-_ATOMIC = ("hdfs",)
-"""Schemes of file systems of Hadoop's that promise what a checkpoint needs."""
+_ATOMIC, _CONDITIONAL = ("hdfs",), ("s3a",)
+"""Schemes of what can hold a checkpoint: file systems of Hadoop's that rename in one step, and object stores that write
+an object only if there is none yet, or only in place of the one that was seen."""
 
 
 def located(definition: Definition) -> Definition:
@@ -53,18 +54,26 @@ def checkpoint_location(given: str | Path) -> str:
     if is_local(location):
         return local_path(location)
     scheme, path = urlparse(location).scheme, urlparse(location).path
-    if scheme not in _ATOMIC:
+    if scheme not in (*_ATOMIC, *_CONDITIONAL):
         raise NotSupportedError(
-            f"a checkpoint on {scheme}: is not supported: {given}; it needs files that are renamed in one step, and "
-            "names that only one process gets, which this file system does not promise",
-            hint="a path of a local file system, or of a shared one that is mounted, such as NFS, or hdfs://host/path",
+            f"a checkpoint on {scheme}: is not supported: {given}; it needs names that only one process gets, which "
+            "this file system does not promise",
+            hint="a path of a local file system, or of a shared one that is mounted, such as NFS, or hdfs://host/path, "
+            "or s3a://bucket/path",
         )
+    if scheme in _CONDITIONAL and not path.strip("/"):
+        raise NotSupportedError(f"a checkpoint cannot be a whole bucket: {given}", hint=f"{scheme}://bucket/path")
     return location.rstrip("/") if path.strip("/") else location
 
 
 def is_local(location: str) -> bool:
     """Tell whether a location is a path of this machine, and no URI of another file system."""
     return urlparse(location).scheme in ("", "file")
+
+
+def is_object_store(location: str) -> bool:
+    """Tell whether a location is in an object store that can hold a checkpoint."""
+    return urlparse(location).scheme in _CONDITIONAL
 
 
 def _located(options: tuple[tuple[str, str], ...], key: str) -> tuple[tuple[str, str], ...]:

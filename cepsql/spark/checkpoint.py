@@ -12,7 +12,7 @@ from cepsql.errors import OperationalError
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_claim import CLAIMS
-from cepsql.spark.checkpoint_files import check_files
+from cepsql.spark.checkpoint_files import check_files, forget_unbegun
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree, used, write_whole
 from cepsql.spark.control import is_ended
@@ -144,6 +144,7 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
         kind = _verify(checkpoint, plan, drain, upgrades)
         put_in_place(checkpoint.folder, plan["id"])
         check_files(checkpoint.spark_folder)
+        forget_unbegun(checkpoint.folder)
         epoch = plan["epoch"] + 1 if epoch is None else epoch
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.

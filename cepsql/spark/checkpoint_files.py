@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cepsql.errors import Error, OperationalError
-from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree
+from cepsql.spark.checkpoint_path import CheckpointPath, on_object_store, remove_tree, write_whole
 
 LOGGER = logging.getLogger("cepsql")
 _FULL, _ROOM_BYTES = "No space left on device", 2**20
+UNBEGUN = "unbegun.json"
 _HINT = "put the folder back from a copy, or use another checkpoint folder and replay the input"
 
 
@@ -29,8 +30,10 @@ def check_files(spark: CheckpointPath) -> None:
         if next((spark / "state").rglob("[0-9]*.*"), None) is not None:
             # Batches have written it, and would come again.
             raise _damaged(spark, spark / "offsets")
-        for log in ("offsets", "commits", "state"):
+        for log in ("state",) if on_object_store(spark) else ("offsets", "commits", "state"):
             remove_tree(spark / log)
+    elif (last_planned(spark) or 0) < (last_committed(spark) or 0):
+        raise _damaged(spark, spark / "offsets" / str(last_committed(spark)))
     if (last := _last(spark / "commits")) is not None and not _is_log(last):
         LOGGER.warning("the checkpoint file %s is damaged: batch %s is done again", last, last.name)
         last.unlink()
@@ -65,13 +68,38 @@ def drop_planned(spark: CheckpointPath, *begun: int | None) -> None:
     It was never handed over, so that another one may have its number. What Spark's planning wrote about the state goes
     with the first batch: Spark refuses to begin where there is some.
     """
-    committed, planned = last_committed(spark), _last(spark / "offsets")
-    at = max((number for number in (*begun, committed) if number is not None), default=-1)
-    if planned is not None and int(planned.name) > at == (-1 if committed is None else committed):
-        if committed is None:
+    planned = _unbegun(spark, begun)
+    if planned is not None:
+        if last_committed(spark) is None:
             remove_tree(spark / "state")
-        planned.unlink()
-        (planned.parent / f".{planned.name}.crc").unlink(missing_ok=True)
+        (spark / "offsets" / str(planned)).unlink()
+        (spark / "offsets" / f".{planned}.crc").unlink(missing_ok=True)
+
+
+def keep_unbegun(folder: CheckpointPath, *begun: int | None) -> None:
+    """Record in a checkpoint that a batch was planned and not begun, where `drop_planned` would remove it."""
+    planned = _unbegun(folder / "spark", begun)
+    if planned is not None:
+        write_whole(folder / UNBEGUN, json.dumps({"batch": planned}))
+
+
+def forget_unbegun(folder: CheckpointPath) -> None:
+    """Take back what `keep_unbegun` has recorded: the batch may be begun from now on."""
+    if (folder / UNBEGUN).exists():
+        write_whole(folder / UNBEGUN, json.dumps({"batch": None}))
+
+
+def is_unbegun(folder: CheckpointPath) -> bool:
+    """Tell whether the last batch that was planned in a checkpoint is known not to have been begun."""
+    file = folder / UNBEGUN
+    return file.exists() and json.loads(file.read_text("utf-8"))["batch"] == _unbegun(folder / "spark", ()) is not None
+
+
+def _unbegun(spark: CheckpointPath, begun: Iterable[int | None]) -> int | None:
+    """Return the batch that was planned last if it may not have been begun, None if there is none."""
+    committed, planned = last_committed(spark), last_planned(spark)
+    at = max((number for number in (*begun, committed) if number is not None), default=-1)
+    return planned if planned is not None and planned > at == (-1 if committed is None else committed) else None
 
 
 def explained(error: Error, folder: CheckpointPath) -> Error:

@@ -1,17 +1,18 @@
-"""Where a checkpoint is: a folder of this machine, or one in a file system of Hadoop's.
+"""Where a checkpoint is: a folder of this machine, or one in a file system of Hadoop's or an object store.
 
 Both have the methods of pathlib.Path; here is what pathlib has not.
 """
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cepsql.catalog.locations import checkpoint_location, is_local
+from cepsql.catalog.locations import checkpoint_location, is_local, is_object_store
 from cepsql.errors import OperationalError
 from cepsql.spark.hadoop_path import HadoopFiles, HadoopPath
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CheckpointPath = Path | HadoopPath
+
+_NO_CLASS = re.compile("Class [\\w./]+ not found|No FileSystem for scheme")
+_JARS = (
+    "Spark needs hadoop-aws of the version of its other jars of Hadoop, with what that depends on, such as "
+    "spark.jars.packages=org.apache.hadoop:hadoop-aws:3.5.0"
+)
+_REACHING = "Spark's settings spark.hadoop.fs.s3a.* say where the bucket is and who may use it"
 
 
 def checkpoint_path(location: str | Path, spark: "Callable[[], SparkSession]") -> CheckpointPath:
@@ -34,7 +42,17 @@ def checkpoint_path(location: str | Path, spark: "Callable[[], SparkSession]") -
     try:
         return HadoopFiles(spark(), known).path(known)
     except OSError as error:
-        raise OperationalError(f"the checkpoint {known} cannot be reached: {error}") from error
+        hint = _JARS if is_object_store(known) and _NO_CLASS.search(str(error)) else None
+        raise OperationalError(f"the checkpoint {known} cannot be reached: {error}", hint=hint) from error
+
+
+def on_object_store(path: CheckpointPath) -> bool:
+    """Tell whether a path is in an object store, which renames nothing and removes folders object by object.
+
+    Whoever hangs before it removes an object may do so when others use it: there, nothing is removed that could be
+    written again under the same name and missed without a word.
+    """
+    return isinstance(path, HadoopPath) and path.files.is_object_store
 
 
 @contextlib.contextmanager
@@ -43,7 +61,10 @@ def used(folder: CheckpointPath, how: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OperationalError(f"the checkpoint {folder} cannot be {how}: {error.strerror or error}") from error
+        hint = _REACHING if on_object_store(folder) else None
+        raise OperationalError(
+            f"the checkpoint {folder} cannot be {how}: {error.strerror or error}", hint=hint
+        ) from error
 
 
 def write_whole(path: CheckpointPath, data: str | bytes) -> None:

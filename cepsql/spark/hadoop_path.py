@@ -1,9 +1,14 @@
-"""Files in a file system of Hadoop's, such as HDFS, through Spark's JVM."""
+"""Files in a file system of Hadoop's, such as HDFS, or in an object store that Hadoop reaches, through Spark's JVM.
+
+An object store renames nothing. It writes an object as a whole, on condition that there is none yet or that the one
+there is the one that was seen.
+"""
 
 import contextlib
 import fnmatch
+import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
@@ -11,6 +16,7 @@ from urllib.parse import urlparse
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
+from cepsql.catalog.locations import is_object_store
 from cepsql.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -21,8 +27,15 @@ _ERRORS: dict[str, type[OSError]] = {
     "FileAlreadyExistsException": FileExistsError,
     "ParentNotDirectoryException": NotADirectoryError,
     "AccessControlException": PermissionError,
+    "AccessDeniedException": PermissionError,
+    "RemoteFileChangedException": FileExistsError,
 }
 """What the exceptions of Java's and Hadoop's are to Python; every other one is an OSError."""
+
+_NAMED = r"(?:[\w$]+\.)+\w+(?:Exception|Error): "
+"""An exception of Java's in what another one says."""
+
+_IF_NONE, _IF_SAME = "fs.option.create.conditional.overwrite", "fs.option.create.conditional.overwrite.etag"
 
 
 @dataclass(frozen=True)
@@ -31,12 +44,15 @@ class HadoopPath:
 
     uri:     with scheme and host; only that of the root ends with a slash.
     staging: a folder in which files are begun that appear whole, for this path and all that are made of it: once
-             somebody has removed it, none appears any more. None: next to the file.
+             somebody has removed it, none appears any more. None: next to the file. No object store needs it.
+    fence:   on an object store, what raises once somebody else may write the files that appear whole, for this path
+             and all that are made of it. None: nothing.
     """
 
     files: "HadoopFiles"
     uri: str
     staging: str | None = None
+    fence: Callable[[], None] | None = None
 
     def __str__(self) -> str:
         return self.uri
@@ -123,6 +139,9 @@ class HadoopPath:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file, in place of one that is there; its folder must be there."""
+        if self.files.is_object_store:
+            self._put(data)
+            return
         with self.files.calling() as (system, java):
             stream = system.createFile(java(self.uri)).overwrite(True).build()
             try:
@@ -138,12 +157,55 @@ class HadoopPath:
     def write_whole(self, data: bytes) -> None:
         """Write a file that appears whole or not at all, in place of one that is there.
 
-        Raises FileNotFoundError if the staging folder is gone.
+        Raises FileNotFoundError if the staging folder is gone, what the fence raises, and on an object store
+        FileExistsError if another process writes the file at the same time.
         """
+        if self.files.is_object_store:
+            # What is there is looked at before the fence: whoever takes over afterwards writes each file once more.
+            tag = self._tag()
+            if self.fence is not None:
+                self.fence()
+            self.put_over(tag, data)
+            return
         begun = f".{self.name}.{uuid.uuid4().hex[:8]}"
         new = self.with_name(begun) if self.staging is None else replace(self, uri=f"{self.staging}/{begun}")
         new.write_bytes(data)
         new.replace(self)
+
+    def put_over(self, tag: str | None, data: bytes) -> None:
+        """Put an object in place of the one with that tag, or of none; raises FileExistsError if it is another one."""
+        try:
+            self._put(data, *((_IF_NONE, "true") if tag is None else (_IF_SAME, tag)))
+        except FileNotFoundError as error:
+            raise FileExistsError(f"{self} was removed by another process") from error
+        except FileExistsError:
+            # An answer may be lost, and what was sent again then meets itself.
+            if self.read_bytes() != data:
+                raise
+
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Change what an object holds, whoever writes it at the same time."""
+        while True:
+            with contextlib.suppress(FileExistsError):
+                tag = self._tag()
+                return self.put_over(tag, change(self.read_bytes()))
+
+    def _tag(self) -> str | None:
+        """Return what tells an object from all others that were or will be there, None if there is none."""
+        with contextlib.suppress(FileNotFoundError), self.files.calling() as (system, java):
+            return str(system.getFileStatus(java(self.uri)).getEtag())
+        return None
+
+    def _put(self, data: bytes, *condition: str) -> None:
+        with self.files.calling() as (system, java):
+            builder = system.createFile(java(self.uri)).overwrite(True).recursive()
+            stream = (builder.must(*condition) if condition else builder).build()
+            try:
+                stream.write(data)
+            except BaseException:
+                stream.abort()
+                raise
+            stream.close()
 
     def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
         """Make a folder, and those above it."""
@@ -173,6 +235,8 @@ class HadoopPath:
             system.delete(java(self.uri), True)
 
     def _rename(self, target: "HadoopPath", how: str) -> None:
+        if self.files.is_object_store:
+            raise OSError(f"{self} is in an object store, which renames nothing in one step")
         with self.files.calling() as (_, java):
             self.files.context.rename(java(self.uri), java(target.uri), self.files.renaming(how))
 
@@ -184,6 +248,7 @@ class HadoopFiles:
         if not hasattr(spark, "_jsparkSession"):
             raise NotSupportedError(f"the checkpoint {uri} cannot be reached over Spark Connect")
         assert spark._jvm is not None
+        self.is_object_store = is_object_store(uri)
         self.jvm: Any = spark._jvm
         self._gateway: Any = spark.sparkContext._gateway
         with _raising():
@@ -219,12 +284,16 @@ def _raising() -> Iterator[None]:
     except Py4JJavaError as error:
         java = error.java_exception
         kind, said = java.getClass().getSimpleName(), java.getMessage()
-        raise _ERRORS.get(kind, OSError)(_first_line(said or kind)) from error
+        if kind == "NoClassDefFoundError":
+            said = f"Class {said} not found"
+        raise _ERRORS.get(kind, OSError)(_told(said or kind)) from error
     except PySparkException as error:
-        raise OSError(_first_line(str(error))) from error
+        raise OSError(_told(str(error))) from error
     except Py4JError as error:
-        raise OSError(f"Spark's Java process does not answer: {_first_line(str(error))}") from error
+        raise OSError(f"Spark's Java process does not answer: {_told(str(error))}") from error
 
 
-def _first_line(said: str) -> str:
-    return said.partition("\n")[0].partition("; For more details")[0]
+def _told(said: str) -> str:
+    """Return what an exception says to users, without the names of others and the numbers of requests."""
+    line = said.partition("\n")[0].partition("; For more details")[0].partition(" (Service: ")[0]
+    return re.sub(rf" *: {_NAMED}.*", "", re.sub(f"^.*?{_NAMED}", "", line))

@@ -20,14 +20,15 @@ from pyspark.sql.streaming import StreamingQuery
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark.checkpoint import Checkpoint, discard, finish
-from cepsql.spark.checkpoint_files import drop_planned, explained, last_committed, last_planned
-from cepsql.spark.checkpoint_path import used
+from cepsql.spark.checkpoint_files import drop_planned, explained, keep_unbegun, last_committed, last_planned
+from cepsql.spark.checkpoint_path import on_object_store, used
 from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old
+from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
@@ -294,10 +295,16 @@ class StandingQuery:
 
     def _drop_planned(self) -> None:
         """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
-        lock = self._checkpoint.lock
+        lock, folder = self._checkpoint.lock, self._checkpoint.folder
         if self._stopping.is_set() and not self._query.isActive:
-            with contextlib.suppress(OperationalError), contextlib.nullcontext() if lock is None else lock.held():
-                drop_planned(self._checkpoint.spark_folder, self._sink.begun, self._found_planned)
+            with (
+                contextlib.suppress(OperationalError, OSError),
+                contextlib.nullcontext() if lock is None else lock.held(),
+            ):
+                if on_object_store(folder):
+                    keep_unbegun(folder, self._sink.begun, self._found_planned)
+                else:
+                    drop_planned(self._checkpoint.spark_folder, self._sink.begun, self._found_planned)
 
     def _start_spark(self) -> None:
         name = f"cepsql-{uuid.uuid4()}"
@@ -308,11 +315,13 @@ class StandingQuery:
         writer = self._sink.attach(writer, self._after_batch).option("checkpointLocation", self._checkpoint.spark)
         timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
         spark = self._frame.sparkSession
-        settings = local_checkpoint_settings(spark) if isinstance(self._checkpoint.folder, Path) else {}
-        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings):
+        folder = self._checkpoint.folder
+        settings = local_checkpoint_settings(spark) if isinstance(folder, Path) else {}
+        needed = object_store_settings(spark) if on_object_store(folder) else {}
+        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
             self._query = writer.trigger(**timing).start()
             self._started.set()
-            if settings:
+            if settings or needed:
                 # The source's log is opened by the query's own thread, from the settings of this session.
                 self._query._jsq.streamingQuery().awaitInitialization(_START_SECONDS * 1000)
 

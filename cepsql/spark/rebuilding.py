@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlparse
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_files import is_between_batches, last_committed
-from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, remove_tree, used
+from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree, used
 from cepsql.spark.kept_progress import move_record, restarted_totals
 
 _BEGUN_ANEW = "spark-"
@@ -20,6 +20,8 @@ _BEGUN_ANEW = "spark-"
 
 def rebuilding_obstacle(folder: CheckpointPath) -> str | None:
     """Return why the state of a checkpoint cannot be made anew from its sources, None if it can, as far as is known."""
+    if on_object_store(folder):
+        return "it is in an object store, where nothing can be put in its place in one step"
     gone = [path for path in _files_read(folder / "spark") if not path.exists()]
     if gone:
         return f"{len(gone)} of the files that it has read are gone, such as {gone[0]}"

@@ -6,11 +6,12 @@ import uuid
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_claim import CLAIMS
-from cepsql.spark.checkpoint_files import is_between_batches
+from cepsql.spark.checkpoint_files import UNBEGUN, drop_planned, is_between_batches, is_unbegun
 from cepsql.spark.checkpoint_lock import lock_checkpoint
-from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, remove_tree
+from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree
 
-_OWN_OF_A_PROCESS = ("lock*", ".lock", CLAIMS)
+_PLAN = "plan.json"
+_OWN_OF_A_PROCESS = ("lock*", ".lock", CLAIMS, UNBEGUN)
 
 
 def save_checkpoint(checkpoint: CheckpointPath, savepoint: CheckpointPath) -> None:
@@ -23,7 +24,7 @@ def save_checkpoint(checkpoint: CheckpointPath, savepoint: CheckpointPath) -> No
     except OSError as error:
         raise _uncopied(checkpoint, savepoint, error) from error
     try:
-        if not is_between_batches(checkpoint / "spark"):
+        if not is_between_batches(checkpoint / "spark") and not is_unbegun(checkpoint):
             raise OperationalError(
                 f"the last batch of the checkpoint {checkpoint} was cut short, so that its sink may have rows of it",
                 hint="START QUERY brings it to its end; then stop the query again",
@@ -50,27 +51,37 @@ def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) ->
 
     anew: it gets an identity of its own: its batches are not those of the first one, to Spark and to sinks.
     """
-    hidden = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+    # What has no plan.json is no checkpoint, so that this comes last where folders are not moved in one step. What was
+    # begun under a name that others may use at the same time stays there.
+    in_place = on_object_store(target)
+    hidden = target if in_place else target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+    whole = False
     try:
+        if in_place:
+            # An empty folder may be there.
+            target.unlink(missing_ok=True)
         target.parent.mkdir(parents=True, exist_ok=True)
-        copy_tree(source, hidden, _OWN_OF_A_PROCESS)
-        if anew:
-            _renew(hidden / "plan.json")
-            metadata = hidden / "spark" / "metadata"
-            if metadata.exists():
-                _renew(metadata)
-                (metadata.parent / ".metadata.crc").unlink(missing_ok=True)
-        move_whole(hidden, target)
+        copy_tree(source, hidden, (*_OWN_OF_A_PROCESS, _PLAN))
+        drop_planned(hidden / "spark")
+        plan, metadata = (source / _PLAN).read_bytes(), hidden / "spark" / "metadata"
+        if anew and metadata.exists():
+            metadata.write_bytes(_renewed(metadata.read_bytes()))
+            (metadata.parent / ".metadata.crc").unlink(missing_ok=True)
+        (hidden / _PLAN).write_bytes(_renewed(plan) if anew else plan)
+        if not in_place:
+            move_whole(hidden, target)
+        whole = True
     except (OSError, shutil.Error) as error:
         raise _uncopied(source, target, error) from error
     finally:
-        remove_tree(hidden)
+        if not in_place or not (whole or anew):
+            remove_tree(hidden)
 
 
 def _uncopied(source: CheckpointPath, target: CheckpointPath, error: Exception) -> OperationalError:
     return OperationalError(f"the checkpoint {source} cannot be copied to {target}: {error}")
 
 
-def _renew(file: CheckpointPath) -> None:
-    """Give the JSON object in a file another `id`."""
-    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"id": str(uuid.uuid4())}), "utf-8")
+def _renewed(content: bytes) -> bytes:
+    """Return a JSON object with another `id`."""
+    return json.dumps(json.loads(content) | {"id": str(uuid.uuid4())}).encode()

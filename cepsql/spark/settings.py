@@ -24,7 +24,7 @@ UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
 """What starts a streaming query that has operators which Spark would refuse but which are right as they are used."""
 
 
-_CHECKPOINT_WRITER = "spark.sql.streaming.checkpointFileManagerClass"
+CHECKPOINT_WRITER = "spark.sql.streaming.checkpointFileManagerClass"
 _LOCAL_WRITER = "FileSystemBasedCheckpointFileManager"
 _PACKAGES = (
     "org.apache.spark.sql.execution.streaming.checkpointing",
@@ -57,29 +57,37 @@ def local_checkpoint_settings(spark: SparkSession) -> dict[str, str]:
 
     By default it runs a program, readlink, for each of the dozens of files of a micro-batch.
     """
-    if not hasattr(spark, "_jvm"):
-        return {}
+    package = checkpoint_writers(spark) if hasattr(spark, "_jvm") else None
+    return {} if package is None else {CHECKPOINT_WRITER: f"{package}.{_LOCAL_WRITER}"}
+
+
+def checkpoint_writers(spark: SparkSession) -> str | None:
+    """Return the package of Spark's classes that write checkpoints, None where they are not known."""
     for package in _PACKAGES:
         try:
             jvm(spark).java.lang.Class.forName(f"{package}.{_LOCAL_WRITER}")
         except Py4JJavaError:
             continue
-        return {_CHECKPOINT_WRITER: f"{package}.{_LOCAL_WRITER}"}
-    return {}
+        return package
+    return None
 
 
 @contextmanager
 def stage_settings(
-    spark: SparkSession, unchecked: bool = False, more: Mapping[str, str] | None = None
+    spark: SparkSession,
+    unchecked: bool = False,
+    more: Mapping[str, str] | None = None,
+    needed: Mapping[str, str] | None = None,
 ) -> Iterator[None]:
     """Apply STAGE_SETTINGS, and `more`, that the user has not set; a streaming query keeps what it was started with.
 
     unchecked: UNCHECKED_SETTINGS too, whatever is set.
+    needed:    what is applied whatever is set.
     """
     wanted = STAGE_SETTINGS | dict(more or {})
     given = _given(spark, wanted)
     lent = {key: value for key, value in wanted.items() if key not in given}
-    with lent_settings(spark, lent | UNCHECKED_SETTINGS if unchecked else lent):
+    with lent_settings(spark, lent | (UNCHECKED_SETTINGS if unchecked else {}) | dict(needed or {})):
         yield
 
 

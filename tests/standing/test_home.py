@@ -29,9 +29,9 @@ def test_threads_that_ask_at_once_get_the_same():
 def test_checkpoints_lie_where_their_option_says():
     with Engine(None, None, {}) as engine:
         engine.sql("CREATE STREAM s (a INT) USING json OPTIONS (path '/tmp/none')")
-        for name, place in (("near", "file:///data/near"), ("far", "s3a://bucket/far")):
+        for name, place in (("near", "file:///data/near"), ("far", "gs://bucket/far")):
             engine.sql(f"CREATE QUERY {name} OPTIONS (checkpoint '{place}') AS SELECT a FROM s")
         near, far = (engine.catalog.query(name) for name in ("near", "far"))
         assert engine.home.checkpoint(near) == "/data/near"
-        with pytest.raises(NotSupportedError, match="a checkpoint on s3a: is not supported: s3a://bucket/far"):
+        with pytest.raises(NotSupportedError, match="a checkpoint on gs: is not supported: gs://bucket/far"):
             engine.home.checkpoint(far)

@@ -1,0 +1,135 @@
+"""How Spark writes its own files of a checkpoint on an object store: each whole, and those of its logs once.
+
+Spark's own ways rename files that it has begun, which an object store does by looking, copying and removing: two owners
+of a checkpoint could both write what a batch is. Here an object is put as a whole, and one that must not be there yet
+is put on that condition. The class is compiled in Spark's JVM, for it has to fit the version of Spark that runs.
+"""
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cepsql.errors import OperationalError
+from cepsql.spark.java import cache_folder
+from cepsql.spark.settings import CHECKPOINT_WRITER, checkpoint_writers
+from cepsql.spark.spark_plan import jvm
+
+_CLASS = "ObjectStoreWriter"
+_SOURCE = """
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.Path;
+import SPARK.CheckpointFileManager;
+import SPARK.FileSystemBasedCheckpointFileManager;
+
+public class ObjectStoreWriter extends FileSystemBasedCheckpointFileManager {
+  public ObjectStoreWriter(Path path, Configuration configuration) {
+    super(path, configuration);
+  }
+
+  public CheckpointFileManager.CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
+    try {
+      FSDataOutputStreamBuilder builder = fs().createFile(path).overwrite(overwrite).recursive();
+      if (!overwrite) {
+        builder.must("fs.option.create.conditional.overwrite", "true");
+      }
+      return new Whole((FSDataOutputStream) builder.build(), path);
+    } catch (IOException error) {
+      throw new java.io.UncheckedIOException(error);
+    }
+  }
+
+  public static class Whole extends CheckpointFileManager.CancellableFSDataOutputStream {
+    private final FSDataOutputStream begun;
+    private final Path path;
+
+    public Whole(FSDataOutputStream begun, Path path) {
+      super(begun);
+      this.begun = begun;
+      this.path = path;
+    }
+
+    public void cancel() {
+      begun.abort();
+    }
+
+    public void close() throws IOException {
+      try {
+        super.close();
+      } catch (IOException error) {
+        if (error.getClass().getSimpleName().equals("RemoteFileChangedException")) {
+          throw new FileAlreadyExistsException(path + " was written by another process");
+        }
+        throw error;
+      }
+    }
+  }
+}
+"""
+
+
+def object_store_settings(spark: SparkSession) -> dict[str, str]:
+    """Return what makes Spark write a checkpoint on an object store; raises OperationalError if nothing does."""
+    package = checkpoint_writers(spark)
+    if package is None:
+        raise OperationalError("this version of Spark cannot be taught to write checkpoints on object stores")
+    return {CHECKPOINT_WRITER: object_store_writer(spark, package)}
+
+
+def object_store_writer(spark: SparkSession, package: str) -> str:
+    """Return the name of the class, which this session's driver and executors can load from now on.
+
+    package: of the classes of Spark's that write checkpoints. Raises OperationalError if it cannot be made.
+    """
+    own = f"cepsql.checkpoint{hashlib.sha256((package + _SOURCE).encode()).hexdigest()[:12]}"
+    name, java = f"{own}.{_CLASS}", jvm(spark)
+    try:
+        loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+        jar = cache_folder() / f"{own}.jar"
+        if not jar.exists():
+            _write_jar(jar, _compiled(java, loader, own, package))
+        if not _is_known(loader, name):
+            loader.addURL(java.java.net.URI(jar.as_uri()).toURL())
+        context = spark.sparkContext._jsc
+        if jar.name not in context.sc().listJars().mkString():
+            context.addJar(str(jar))
+    except (Py4JError, PySparkException, OSError) as error:
+        said = str(error).partition("\n")[0]
+        raise OperationalError(f"Spark cannot be taught to write checkpoints on object stores: {said}") from error
+    return name
+
+
+def _is_known(loader: Any, name: str) -> bool:
+    try:
+        loader.loadClass(name)
+    except Py4JJavaError:
+        return False
+    return True
+
+
+def _compiled(java: Any, loader: Any, own: str, package: str) -> dict[str, bytes]:
+    """Return the code of each class, by its path."""
+    compiler = java.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(loader)
+    compiler.cook(f"package {own};" + _SOURCE.replace("SPARK", package))
+    codes = compiler.getBytecodes()
+    return {f"{name.replace('.', '/')}.class": bytes(codes[name]) for name in codes}
+
+
+def _write_jar(path: Path, codes: dict[str, bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, code in codes.items():
+            archive.writestr(name, code)
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, path)
