@@ -92,7 +92,8 @@ def forget_unbegun(folder: CheckpointPath) -> None:
 def is_unbegun(folder: CheckpointPath) -> bool:
     """Tell whether the last batch that was planned in a checkpoint is known not to have been begun."""
     file = folder / UNBEGUN
-    return file.exists() and json.loads(file.read_text("utf-8"))["batch"] == _unbegun(folder / "spark", ()) is not None
+    planned = _unbegun(folder / "spark", ())
+    return planned is not None and file.exists() and json.loads(file.read_text("utf-8"))["batch"] == planned
 
 
 def _unbegun(spark: CheckpointPath, begun: Iterable[int | None]) -> int | None:

@@ -91,7 +91,7 @@ def object_store_writer(spark: SparkSession, package: str) -> str:
 
     package: of the classes of Spark's that write checkpoints. Raises OperationalError if it cannot be made.
     """
-    own = f"cepsql.checkpoint{hashlib.sha256((package + _SOURCE).encode()).hexdigest()[:12]}"
+    own = f"cepsql.checkpoint{hashlib.sha256((spark.version + package + _SOURCE).encode()).hexdigest()[:12]}"
     name, java = f"{own}.{_CLASS}", jvm(spark)
     try:
         loader = java.java.lang.Thread.currentThread().getContextClassLoader()

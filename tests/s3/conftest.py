@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 
-from s3 import BUCKET, Unavailable, running_s3, settings
+from s3 import BUCKET, running_s3, settings
 from skipping import or_skipped
 
 from cepsql.spark.checkpoint_path import checkpoint_path
@@ -17,7 +17,7 @@ from cepsql.spark.checkpoint_path import checkpoint_path
 @pytest.fixture(scope="session")
 def conf():
     """The settings of Spark with which a session reaches an S3."""
-    with or_skipped(running_s3, Unavailable) as url:
+    with or_skipped(running_s3) as url:
         yield settings(url)
 
 

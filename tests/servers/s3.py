@@ -1,18 +1,12 @@
 """An object store for tests that speaks S3: the server of moto, on loopback, and the jars with which Spark reaches it.
 
-`python tests/servers/s3.py` fetches what is missing, starts it, says its URL, and stops it at Ctrl-C; with `--install`
-it only fetches: moto with pip, into an environment of its own, and the jars with Maven, which it installs by apt if it
-is not there.
+pip gets moto, into an environment of its own, and Maven the jars. `python tests/servers/s3.py` starts it and says its
+URL.
 """
 
-import argparse
 import contextlib
 import os
-import signal
-import socket
 import subprocess
-import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -20,7 +14,8 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-from maven import CACHE, Unavailable, fetched, install_maven
+from maven import CACHE, fetched, install_maven
+from server import Unavailable, ending, free_port, run_as_program, scratch
 
 BUCKET = "tests"
 _MOTO = "5.2.5"
@@ -29,6 +24,20 @@ _SDK, _ACCELERATOR = "2.35.4", "1.3.1"
 _OF_SPARK = ("slf4j-", "netty-b", "netty-c", "netty-h", "netty-r", "netty-t", "commons-", "httpc")
 """What the names of jars begin with that Spark brings itself."""
 _SECONDS_TO_START = 30
+_SERVER = """
+import sys, threading
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import run_simple
+
+application, one_at_a_time = DomainDispatcherApplication(create_backend_app), threading.Lock()
+
+def serve(environment, respond):
+    # moto looks whether a condition holds, and writes after that.
+    with one_at_a_time:
+        return application(environment, respond)
+
+run_simple("127.0.0.1", int(sys.argv[1]), serve, threaded=True)
+"""
 
 
 @contextlib.contextmanager
@@ -38,22 +47,19 @@ def running_s3() -> Iterator[str]:
     Raises Unavailable if it or the jars cannot be had, or it does not start.
     """
     jars()
-    process = None
-    with tempfile.TemporaryFile() as log, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
+    with scratch("s3") as folder:
+        port, log = free_port(), folder / "log"
+        url = f"http://127.0.0.1:{port}"
+        command = [_moto() / "bin" / "python", "-c", _SERVER, str(port)]
+        with log.open("wb") as output:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
-            command = [_moto() / "bin" / "moto_server", "-H", "127.0.0.1", "-p", str(port)]
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-            url = f"http://127.0.0.1:{port}"
-            _make_bucket(process, url)
+            _make_bucket(process, url, log)
             yield url
         finally:
-            if process is not None:
-                # Nothing of it is kept.
-                process.kill()
-                process.wait()
+            # Nothing of it is kept.
+            process.kill()
+            process.wait()
 
 
 def settings(url: str) -> dict[str, str]:
@@ -88,7 +94,7 @@ def jars() -> list[Path]:
     return [jar for folder in folders for jar in sorted(folder.iterdir()) if not jar.name.startswith(_OF_SPARK)]
 
 
-def _make_bucket(process: subprocess.Popen, url: str) -> None:
+def _make_bucket(process: subprocess.Popen, url: str, log: Path) -> None:
     who = "AWS4-HMAC-SHA256 Credential=testing/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
     request = urllib.request.Request(f"{url}/{BUCKET}", method="PUT", headers={"Authorization": who})
     deadline = time.monotonic() + _SECONDS_TO_START
@@ -97,7 +103,7 @@ def _make_bucket(process: subprocess.Popen, url: str) -> None:
             urllib.request.urlopen(request).close()
             return
         time.sleep(0.1)
-    raise Unavailable("the server of moto did not start")
+    raise Unavailable(f"the server of moto did not start: {ending(log)}")
 
 
 def _moto() -> Path:
@@ -121,15 +127,4 @@ def _install() -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--install", action="store_true", help="only fetch moto and the jars")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    try:
-        if parser.parse_args().install:
-            _install()
-        else:
-            with running_s3() as at, contextlib.suppress(KeyboardInterrupt):
-                print(at, flush=True)
-                signal.pause()
-    except Unavailable as reason:
-        sys.exit(f"no S3: {reason}")
+    run_as_program(__doc__, running_s3, _install)
