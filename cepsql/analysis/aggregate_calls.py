@@ -75,6 +75,13 @@ def aggregate_call(node: exp.Expr) -> AggregateCall | None:
     return None
 
 
+def called_function(call: exp.Expr) -> exp.Expr:
+    """Return the function of a call, below what is said of its rows, such as FILTER."""
+    while isinstance(call, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+        call = call.this
+    return call
+
+
 def is_aggregate(node: exp.Expr) -> bool:
     """Tell whether an expression is an aggregate call."""
     return aggregate_call(node) is not None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import called_function
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
@@ -46,9 +47,7 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
     not constant.
     """
     place = span_of(call, place) or place
-    function = call.this
-    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        function = function.this
+    function = called_function(call.this)
     if isinstance(function, exp.Lag | exp.Lead):
         return _offset(function, call, place)
     if isinstance(function, _RANKS):
@@ -76,10 +75,11 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
 
 def call_name(call: exp.Window) -> str:
     """Return the name of the function of a call, upper case."""
-    function = call.this
-    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        function = function.this
-    return function.name.upper() if isinstance(function, exp.Anonymous) else function.sql_name()
+    function = called_function(call.this)
+    if isinstance(function, exp.Anonymous):
+        return function.name.upper()
+    assert isinstance(function, exp.Func)
+    return function.sql_name()
 
 
 _Bound = tuple[int, exp.Expr]

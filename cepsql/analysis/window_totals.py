@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import called_function
 from cepsql.analysis.emission import ON_CLOSE
 from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.running_calls import Take, running_aggregate
@@ -85,21 +86,14 @@ def _without_distinct(call: exp.Expr) -> tuple[exp.Expr, bool]:
     """Return an aggregate over all values, and whether it was one over distinct values, of one column."""
     plain = call.copy()
     distinct = plain.find(exp.Distinct)
-    if distinct is None or len(distinct.expressions) != 1 or distinct.parent is not _function(plain):
+    if distinct is None or len(distinct.expressions) != 1 or distinct.parent is not called_function(plain):
         return plain, False
     distinct.replace(distinct.expressions[0])
     return plain, True
 
 
-def _function(call: exp.Expr) -> exp.Expr:
-    """Return the function of an aggregate, below what is said of its rows."""
-    while isinstance(call, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        call = call.this
-    return call
-
-
 def _argument_type(call: exp.Expr, types: Mapping[str, str]) -> Type:
-    argument = _function(call).this
+    argument = called_function(call).this
     return parse_type(types[argument.name] if isinstance(argument, exp.Column) else spoken_type(argument))
 
 

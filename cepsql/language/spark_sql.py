@@ -62,3 +62,10 @@ class SparkSql(Spark):
                 transforms.any_to_exists,
             ]),
         }  # fmt: skip
+
+        def filter_sql(self, expression: exp.Filter) -> str:
+            """Write FILTER before IGNORE NULLS, as Spark reads them."""
+            call, where = expression.this, expression.expression
+            if not isinstance(call, exp.IgnoreNulls | exp.RespectNulls):
+                return super().filter_sql(expression)
+            return self.sql(type(call)(this=exp.Filter(this=call.this.copy(), expression=where.copy())))

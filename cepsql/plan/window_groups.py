@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call
+from cepsql.analysis.aggregate_calls import aggregate_call, called_function
 from cepsql.analysis.assigned_windows import CUMULATING, SESSION, TUMBLING, AssignedWindows
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.plain_sql import spoken_type
@@ -365,12 +365,22 @@ def _fixed_call(
             return None
         if {key.name.lower() for key in keys}.isdisjoint((START, END)) or len(keys) < 2:
             return None
+        if _takes_rows_away(select, names):
+            # The sessions are those of all rows.
+            return None
         return exp.Anonymous(this="session_window", expressions=[time, _micros(assigned.size.count)])
     window = fixed_window(assigned)
     if window is None:
         return None
     lengths = [_micros(micros) for micros in (window.size, window.slide, window.offset)]
     return exp.Anonymous(this="window", expressions=[time, *lengths])
+
+
+def _takes_rows_away(select: exp.Select, names: set[str]) -> bool:
+    """Tell whether a SELECT leaves out rows of what it reads, but for all those with some values of these columns."""
+    where = select.args.get("where")
+    by_names = where is None or {column.name.lower() for column in where.find_all(exp.Column)} <= names
+    return not by_names or bool(select.args.get("joins") or select.args.get("laterals"))
 
 
 def _micros(count: int) -> exp.Expr:
@@ -393,7 +403,7 @@ def aggregates_of(select: exp.Select) -> list[exp.Expr]:
     found: dict[exp.Expr, None] = {}
 
     def gather(node: exp.Expr) -> None:
-        if aggregate_call(node) is not None or isinstance(node.unnest(), exp.First | exp.Last):
+        if aggregate_call(node) is not None or isinstance(called_function(node.unnest()), exp.First | exp.Last):
             found[node] = None
             return
         for child in node.iter_expressions():

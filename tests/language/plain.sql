@@ -15,6 +15,10 @@ SELECT DISTINCT sym FROM trades
 ----
 SELECT DISTINCT sym FROM trades
 ====
+SELECT FIRST(price, true) FILTER (WHERE qty > 1) AS a, LAST(price) FILTER (WHERE qty > 1) RESPECT NULLS AS b FROM trades
+----
+SELECT FIRST(price) FILTER(WHERE qty > 1) IGNORE NULLS AS a, LAST(price) FILTER(WHERE qty > 1) RESPECT NULLS AS b FROM trades
+====
 SELECT sym, price * qty AS volume FROM trades WHERE price > 10 AND qty <> 3 OR NOT active
 ----
 SELECT sym, price * qty AS volume FROM trades WHERE price > 10 AND qty <> 3 OR NOT active

@@ -94,6 +94,12 @@ QUERIES = {
         FROM events WINDOW CUMULATING (SIZE 12 SECONDS, STEP 4 SECONDS) GROUP BY window_start""",
     "sessions of a clause": """SELECT k, window_start, window_end, COUNT(*) AS n, MIN(x) AS least
         FROM events WINDOW SESSION (GAP 2 SECONDS) GROUP BY k, window_start, window_end""",
+    "sessions of which some rows are chosen": """SELECT k, window_start, window_end, COUNT(*) AS n
+        FROM events WINDOW SESSION (GAP 4 SECONDS PARTITION BY k) WHERE x > 5 GROUP BY k, window_start, window_end""",
+    "aggregates in an order of their own": """SELECT k, window_end, LISTAGG(x, ',') WITHIN GROUP (ORDER BY x) AS listed,
+          PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) AS middle, MODE() WITHIN GROUP (ORDER BY s) AS common,
+          FIRST(k) FILTER (WHERE x > 2) AS one, LAST(IF(x > 2, k, NULL), true) FILTER (WHERE x > 1) AS other
+        FROM events WINDOW TUMBLING (SIZE 5 SECONDS) GROUP BY k, window_start, window_end""",
     "rows of sessions": """SELECT k, x, window_start, window_end, window_time FROM TABLE(SESSION(
           TABLE events PARTITION BY (k, s), DESCRIPTOR(ts), INTERVAL '3' SECONDS)) WHERE x > 1""",
     "windows in windows": """WITH counted AS (
