@@ -117,10 +117,16 @@ def claim_checkpoint(folder: HadoopPath, epoch: int | None) -> CheckpointClaim:
     here = holder_here(epoch) | {"machine": machine(), "begin": process_begin(os.getpid())}
     here["token"] = uuid.uuid4().hex
     place = claims / str(number)
+    # Others in this process may look at the claim as soon as it is there.
+    _OURS.add(str(place))
     try:
         _take(place, json.dumps(here).encode())
     except FileExistsError:
+        # It may be another one's in this process.
         raise in_use(folder, _holder(place) or {}) from None
+    except BaseException:
+        _OURS.discard(str(place))
+        raise
     if (greatest := _last(claims)) != number:
         # Others came and went between the two looks.
         place.remove_tree()
@@ -128,7 +134,6 @@ def claim_checkpoint(folder: HadoopPath, epoch: int | None) -> CheckpointClaim:
     for earlier in claims.iterdir():
         if earlier.name.isdigit() and int(earlier.name) < number:
             earlier.remove_tree()
-    _OURS.add(str(place))
     fence = partial(_check_last, folder, place) if folder.files.is_object_store else None
     claim = CheckpointClaim(replace(folder, staging=str(place), fence=fence), place, here)
     threading.Thread(target=claim.keep_alive, name="cepsql-claim", daemon=True).start()
