@@ -195,7 +195,8 @@ def _marked(content: bytes, number: int) -> bytes:
 
 
 def _last(claims: HadoopPath) -> int | None:
-    return max((int(path.name) for path in claims.iterdir() if path.name.isdigit()), default=None)
+    """Return the number of the claim that has the checkpoint, None if there is none, or no checkpoint any more."""
+    return max((int(path.name) for path in claims.glob("*") if path.name.isdigit()), default=None)
 
 
 def _holder(place: HadoopPath) -> dict | None:
