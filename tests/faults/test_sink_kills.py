@@ -10,7 +10,7 @@ import pyarrow.dataset
 import pytest
 from chance import draws, examples
 from postgresql import running_postgresql
-from server import Unavailable
+from skipping import or_skipped
 from writing import PARTS, ROWS
 
 HERE = Path(__file__).parent
@@ -20,13 +20,8 @@ BATCHES = 4 * KILLS
 
 @pytest.fixture(scope="module")
 def server():
-    try:
-        with running_postgresql() as running:
-            yield running.url
-    except Unavailable as reason:
-        if os.environ.get("CEPSQL_TEST_SERVERS") == "required":
-            raise
-        pytest.skip(str(reason))
+    with or_skipped(running_postgresql) as running:
+        yield running.url
 
 
 def written(folder: Path, format: str, url: str | None) -> list[int]:

@@ -7,6 +7,11 @@ from cepsql.spark.object_store_writer import object_store_settings
 
 
 @pytest.fixture
+def store():
+    return "s3"
+
+
+@pytest.fixture
 def begin(spark, folder):
     """Begin a file as Spark does."""
     ((key, name),) = object_store_settings(spark).items()

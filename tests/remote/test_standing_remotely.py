@@ -1,6 +1,7 @@
-"""Standing queries whose checkpoints and savepoints are on HDFS."""
+"""Standing queries whose checkpoints and savepoints are not on this machine."""
 
 import contextlib
+import json
 import os
 import signal
 import sqlite3
@@ -13,7 +14,8 @@ import pytest
 
 from cepsql.engine import connect
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
-from cepsql.spark.checkpoint_path import checkpoint_path
+from cepsql.spark.checkpoint_files import is_unbegun, keep_unbegun
+from cepsql.spark.savepoint import save_checkpoint
 
 RISES = """SELECT k, a, b FROM ticks MATCH_RECOGNIZE (
   PARTITION BY k ORDER BY ts MEASURES A.n AS a, B.n AS b PATTERN (A B) DEFINE B AS n > A.n
@@ -57,15 +59,20 @@ def read(engine, name, rows):
     until(lambda: engine.queries[name].progress.get("rows_read") == rows)
 
 
-def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
+def begin(engine, folder):
+    """Start the query, and let it come to the end of one micro-batch."""
+    engine.sql(DEFINITIONS.format(checkpoint=folder))
+    put(0, 1, 2)
+    engine.sql("START QUERY rises")
+    read(engine, "rises", 2)
+
+
+def test_a_query_its_savepoints_and_its_replacements(spark, folder, store, place):
     def folders():
         return sorted(str(path) for path in folder.parent.glob(f"{folder.name}*/*") if path.is_dir())
 
     with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
-        engine.sql(DEFINITIONS.format(checkpoint=folder))
-        put(0, 1, 2)
-        engine.sql("START QUERY rises")
-        read(engine, "rises", 2)
+        begin(engine, folder)
         engine.sql("STOP QUERY rises WITH SAVEPOINT 'first'")
         assert any(".savepoints/first-" in path for path in folders())
         # One that begins here, and one beside the catalog, on this machine.
@@ -75,22 +82,51 @@ def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
         replaced = f"CREATE OR REPLACE QUERY rises INTO pairs OPTIONS (checkpoint '{folder}') AS "
         with pytest.raises(ProgrammingError, match=r"would need a new checkpoint: .* FROM ticks and is .* FROM other"):
             engine.sql(replaced + RISES.replace("ticks", "other"))
-        assert "replayable" in engine.sql(replaced + RISES.replace("(A B)", "(A B+)")).message
+        longer = replaced + RISES.replace("(A B)", "(A B+)")
+        if store == "s3":
+            with pytest.raises(ProgrammingError, match=r"would need a new checkpoint: .*; it is in an object store"):
+                engine.sql(longer)
+        else:
+            assert "replayable" in engine.sql(longer).message
         put(1, 3, 4, 1)
         for name in ("rises", "copy", "near"):
             assert "it goes on after batch 0 of its checkpoint" in engine.sql(f"START QUERY {name}").message
             read(engine, name, 5)
             engine.sql(f"STOP QUERY {name}")
-        assert (table("pairs"), table("others")) == ([(1, 2), (1, 4)], [(3, 4)])
+        pairs = [(1, 2), (3, 4)] if store == "s3" else [(1, 2), (1, 4)]
+        assert (table("pairs"), table("others")) == (pairs, [(3, 4)])
         assert engine.queries["near"].progress["rows_out"] == 2
         engine.sql("DROP SAVEPOINT 'first'")
         assert not any(".savepoints/first-" in path for path in folders())
 
 
+@pytest.mark.parametrize("store", ["s3"])
+def test_a_batch_that_was_planned_and_not_begun_is_in_no_savepoint(spark, folder, place):
+    with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
+        begin(engine, folder)
+        engine.sql("STOP QUERY rises")
+        planned = folder / "spark" / "offsets" / "1"
+        planned.write_bytes((folder / "spark" / "offsets" / "0").read_bytes())
+        with pytest.raises(OperationalError, match=r"the last batch of the checkpoint .* was cut short"):
+            save_checkpoint(folder, folder.with_name(f"{folder.name}-1"))
+        keep_unbegun(folder)
+        saved = folder.with_name(f"{folder.name}-2")
+        save_checkpoint(folder, saved)
+        assert planned.exists()
+        assert not (saved / "spark" / "offsets" / "1").exists()
+        # Once the query goes on, it may be begun.
+        put(1, 3, 4)
+        engine.sql("START QUERY rises")
+        read(engine, "rises", 4)
+        assert not is_unbegun(folder)
+        engine.sql("STOP QUERY rises")
+        assert table("pairs") == [(1, 2), (3, 4)]
+
+
 PROCESS = """
-import sys, time
+import json, sys, time
 import cepsql
-conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": sys.argv[2]}
+conf = json.loads(sys.argv[2]) | {"spark.sql.shuffle.partitions": "2"}
 engine = cepsql.connect(catalog="catalog.db", master="local[1]", conf=conf)
 engine.sql("START QUERY rises")
 while engine.queries["rises"].progress.get("rows_read") != int(sys.argv[1]):
@@ -100,29 +136,52 @@ sys.stdin.read()
 """
 
 
-def test_a_process_that_is_killed_is_gone_on_for(spark, folder, place):
+@contextlib.contextmanager
+def another_process(spark, conf, rows):
+    """Lend a process that has started the query and read so many rows."""
+    reaching = json.dumps(conf | {"spark.sql.session.timeZone": spark.conf.get("spark.sql.session.timeZone")})
+    command = [sys.executable, "-c", PROCESS, str(rows), reaching]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+        try:
+            assert process.stdout.readline() == "read\n"
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("store", "way"),
+    [("hdfs", signal.SIGKILL), ("s3", signal.SIGKILL), ("s3", signal.SIGSTOP)],
+    ids=["hdfs-killed", "s3-killed", "s3-hung"],
+)
+def test_a_process_that_fails_is_gone_on_for(spark, folder, place, conf, way):
     with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
         engine.sql(DEFINITIONS.format(checkpoint=folder))
         for minute in range(3):
             put(minute, minute, minute + 1)
-        zone = spark.conf.get("spark.sql.session.timeZone")
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        with subprocess.Popen([sys.executable, "-c", PROCESS, "6", zone], start_new_session=True, **pipes) as process:
-            try:
-                assert process.stdout.readline() == "read\n"
-                used = f"the checkpoint {folder} is in use by process {process.pid} on"
-                with pytest.raises(OperationalError, match=used):
-                    engine.sql(RISES).start(checkpoint=str(folder))
-                put(3, 3, 4)
-                until(lambda: (checkpoint_path(str(folder), lambda: spark) / "spark" / "offsets" / "3").exists())
-            finally:
-                os.killpg(process.pid, signal.SIGKILL)
-        put(4, 4, 5)
-        until(lambda: engine.queries["rises"].status == "lost")
-        engine.sql("START QUERY rises")
-        read(engine, "rises", 10)
-        engine.sql("STOP QUERY rises")
-        assert table("pairs") == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+        with another_process(spark, conf, rows=6) as process:
+            used = f"the checkpoint {folder} is in use by process {process.pid} on"
+            with pytest.raises(OperationalError, match=used):
+                engine.sql(RISES).start(checkpoint=str(folder))
+            put(3, 3, 4)
+            until(lambda: (folder / "spark" / "offsets" / "3").exists())
+            os.killpg(process.pid, way)
+            put(4, 4, 5)
+            until(lambda: engine.queries["rises"].status == "lost")
+            engine.sql("START QUERY rises")
+            read(engine, "rises", 10)
+            if way == signal.SIGSTOP:
+                # It goes on in the middle of its batch.
+                os.killpg(process.pid, signal.SIGCONT)
+                put(5, 5, 6)
+                read(engine, "rises", 12)
+                process.stdin.close()
+                assert process.wait(60) == 0
+                assert engine.queries["rises"].status == "running"
+            engine.sql("STOP QUERY rises")
+        assert table("pairs") == [(n, n + 1) for n in range(5 if way == signal.SIGKILL else 6)]
         with pytest.raises(OperationalError, match=f"the checkpoint {folder} belongs to a different query: .*A B\\+"):
             engine.sql(RISES.replace("A B", "A B+")).start(checkpoint=str(folder))
 

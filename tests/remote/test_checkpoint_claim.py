@@ -1,4 +1,4 @@
-"""One process at a time has a checkpoint in an object store."""
+"""One process at a time has a checkpoint on a file system without locks, or in an object store."""
 
 import json
 import subprocess
@@ -84,6 +84,7 @@ def test_what_an_earlier_owner_writes_does_not_appear(folder):
     second.release()
 
 
+@pytest.mark.parametrize("store", ["s3"])
 def test_what_an_earlier_owner_is_about_to_write_does_not_appear(folder):
     first = lock_checkpoint(folder, epoch=7)
     write_whole(first.folder / "progress.json", '{"batch": 1}')
@@ -105,11 +106,20 @@ def test_what_an_earlier_owner_is_about_to_write_does_not_appear(folder):
         claim.release()
 
 
+@pytest.mark.parametrize("store", ["s3"])
 def test_a_store_that_writes_whatever_is_there_is_refused(folder, monkeypatch):
     put = HadoopPath._put
     monkeypatch.setattr(HadoopPath, "_put", lambda path, data, *condition: put(path, data))
     with pytest.raises(NotSupportedError, match=f"a checkpoint in {folder} is not supported: .*If-None-Match"):
         lock_checkpoint(folder)
+
+
+def test_who_has_a_checkpoint_that_is_gone_is_told(folder):
+    claim = lock_checkpoint(folder)
+    folder.remove_tree()
+    with pytest.raises(OperationalError, match=f"the checkpoint {folder} was taken over"):
+        claim.check()
+    claim.released.set()
 
 
 def test_of_many_at_once_one_gets_it(folder):
