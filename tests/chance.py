@@ -8,11 +8,13 @@ how many; and of the queries that are compared with tables it runs all, not ever
 import os
 import random
 from collections.abc import Iterable
+from typing import TypeVar
 
 from hypothesis import settings
 
 EVERYDAY_SEED = 1
 _MORE_BY_NIGHT = 20
+_Case = TypeVar("_Case")
 
 _seed, _nightly = EVERYDAY_SEED, False
 
@@ -30,9 +32,9 @@ def examples(everyday: int) -> int:
     return int(os.environ.get("CEPSQL_EXAMPLES", everyday * (_MORE_BY_NIGHT if _nightly else 1)))
 
 
-def everyday(names: Iterable[str]) -> list[str]:
+def everyday(cases: Iterable[_Case]) -> list[_Case]:
     """Return which of some cases this run tries: every other one, or by night all."""
-    found = list(names)
+    found = list(cases)
     return found if _nightly else found[::2]
 
 

@@ -11,7 +11,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.tokens import quoted
-from cepsql.operators.windows import END, START, TIME
+from cepsql.operators.windows import END, REPEATED, START, TIME
 from cepsql.ordered.row_layout import Column, RowLayout
 
 _LAST_MILLISECOND = 1_000
@@ -137,8 +137,10 @@ def plan_window_groups(
 ) -> WindowGroups:
     """Plan groups of the rows of a stream with these columns and this event time, or their rows.
 
+    columns: REPEATED, which may be among them, is no column of the groups.
     keys: of rows whose window does not go by keys, what they are spread by.
     """
+    columns = tuple(column for column in columns if column.name != REPEATED)
     layout = RowLayout(
         tuple(Column(f"k{i}", quoted(key)) for i, key in enumerate(_spread(keys, window))),
         Column("t", quoted(watermark.column)),

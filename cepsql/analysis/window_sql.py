@@ -10,21 +10,22 @@ from cepsql.analysis.assigned_windows import CUMULATING, HOPPING, SESSION, Assig
 from cepsql.analysis.lengths import MONTHS, WEEKS, Length
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.language.tokens import DIALECT
-from cepsql.operators.windows import END, START, TIME
+from cepsql.operators.windows import END, REPEATED, START, TIME
 
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 _ROWS, _PLACE, _NUMBER = "__rows", "__place", "__session"
 _FIRST_MONDAY = 4
 
 
-def windowed_query(rows: exp.Query, windows: AssignedWindows, timeless: bool = False) -> exp.Query:
+def windowed_query(rows: exp.Query, windows: AssignedWindows, counted: bool = False) -> exp.Query:
     """Return the query of rows with their windows: one row for each window that a row lies in.
 
-    Rows without a time are in none; `timeless`: they come all the same, once, for an operator to count.
+    Rows without a time are in none. `counted`: an operator counts the rows: those without a time come all the same,
+    once, and where a row may lie in several windows REPEATED is among the columns.
     Sessions are those of a table.
     """
     time = sql_of(exp.column(exp.to_identifier(windows.time, quoted=True), table=exp.to_identifier(_ROWS)))
-    text = _sessions(windows) if windows.kind == SESSION else _assigned(windows, time, timeless)
+    text = _sessions(windows) if windows.kind == SESSION else _assigned(windows, time, counted)
     query = parse_one(text, dialect=DIALECT)
     for table in [table for table in query.find_all(exp.Table) if table.name == _ROWS]:
         alias = exp.TableAlias(this=exp.to_identifier(_ROWS))
@@ -52,17 +53,27 @@ def window_times(windows: AssignedWindows, end: str) -> str:
     return f", {end} - INTERVAL '0.001' SECOND AS {TIME}" if windows.timed else ""
 
 
-def _assigned(windows: AssignedWindows, time: str, timeless: bool) -> str:
+def _assigned(windows: AssignedWindows, time: str, counted: bool) -> str:
     start, end, condition = _bounds(windows, time, f"{_PLACE}.i")
     kind = windows.time_type
     start, end = f"CAST({start} AS {kind})", f"CAST({end} AS {kind})"
-    join, where = "", "" if timeless else f" WHERE {time} IS NOT NULL"
+    join, where, repeated = "", "" if counted else f" WHERE {time} IS NOT NULL", ""
     if condition:
         most = _most(windows)
-        where = f" WHERE {time} IS NULL OR {_PLACE}.i IS NOT NULL" if timeless else where
         numbers = f"(SELECT EXPLODE(SEQUENCE(0, {most - 1})) AS i) AS {_PLACE}"
-        join = f" {'LEFT JOIN' if timeless else 'JOIN'} {numbers} ON {condition}"
-    return f"SELECT {_ROWS}.*, {start} AS {START}, {end} AS {END}{window_times(windows, end)} FROM {_ROWS}{join}{where}"
+        join = f" {'LEFT JOIN' if counted else 'JOIN'} {numbers} ON {condition}"
+        if counted:
+            where = f" WHERE {time} IS NULL OR {_PLACE}.i IS NOT NULL"
+            repeated = f", {_is_repeated(windows, time, end)} AS {REPEATED}"
+    columns = f"{_ROWS}.*, {start} AS {START}, {end} AS {END}{window_times(windows, end)}{repeated}"
+    return f"SELECT {columns} FROM {_ROWS}{join}{where}"
+
+
+def _is_repeated(windows: AssignedWindows, time: str, end: str) -> str:
+    """Return the SQL that tells whether the window that ends at `end` is not the last one of a row."""
+    if windows.kind == HOPPING:
+        return f"{_PLACE}.i > 0"
+    return f"{end} < {_begin(windows, time, windows.size, '1')}"
 
 
 def _most(windows: AssignedWindows) -> int:

@@ -8,7 +8,7 @@ Totals are columns of a table. Of the call number i they are, where it needs the
     c{i}_value         the value that it chooses
     c{i}_t, c{i}_tie0, ...  what tells the first and the last row: the event time, then the columns that break ties
 
-and beside them `ROWS`, how many rows there are.
+and beside them `ROWS`, how many rows there are, and `COUNTED` where some of them are `REPEATED`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,10 +23,10 @@ from cepsql.operators.exact_sums import as_doubles, as_integers, as_longs, carri
 from cepsql.operators.running import RunningCall, as_decimals, mean_of
 from cepsql.operators.segments import Segments
 from cepsql.operators.window_kinds import OwnWindows
-from cepsql.ordered.columns import canonical, compact, integers, one_chunk
+from cepsql.ordered.columns import canonical, compact, integers, marked, one_chunk
 from cepsql.ordered.keys import first_places, key_codes
 from cepsql.ordered.ordinal import ordinals
-from cepsql.ordered.row_layout import ROWS
+from cepsql.ordered.row_layout import COUNTED, REPEATED, ROWS
 
 PANE = "pane"
 """The BIGINT column of totals that tells in which windows their rows lie, as an event time that lies in them, too."""
@@ -95,6 +95,8 @@ def totals_of(
 ) -> dict[str, pa.Array]:
     """Return the totals of each row, but for calls that take each value once."""
     found = {ROWS: pa.array(np.ones(rows.num_rows, np.int64))}
+    if REPEATED in rows.schema.names:
+        found[COUNTED] = pa.array((~marked(rows, REPEATED)).astype(np.int64))
     for number, call in enumerate(calls):
         if call.column is None or call.distinct:
             continue
@@ -133,7 +135,7 @@ def joined_totals(
     found: dict[str, pa.Array] = {}
     for name, column in totals.items():
         kind = name.rpartition("_")[2]
-        if name == ROWS or kind == "count" or kind.startswith("limb"):
+        if name in (ROWS, COUNTED) or kind == "count" or kind.startswith("limb"):
             found[name] = pa.array(np.add.reduceat(integers(column.fill_null(0)), starts[:-1]))
         elif kind == "sum":
             added = Segments(starts).sums(column.fill_null(0).to_numpy(zero_copy_only=False))

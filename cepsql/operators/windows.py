@@ -18,6 +18,9 @@ START, END = "window_start", "window_end"
 TIME = "window_time"
 """What SQL calls the last millisecond of a window, the event time of what is made of its rows for a next window."""
 
+REPEATED = "__repeated"
+"""A BOOLEAN column of rows of a stream, one for each window of a row, that is true in all of these but one."""
+
 FIRST, PLACE = "first", "place"
 """A BOOLEAN column that is true in one row of each key and window, and a BIGINT one with the place of a row there."""
 

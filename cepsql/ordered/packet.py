@@ -13,7 +13,7 @@ from cepsql.ordered.columns import canonical, flags, integers, marked, one_chunk
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.rejected import WHOLE, set_aside
 from cepsql.ordered.row_bytes import narrow, read_rows, write_rows
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Reduction
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, REPEATED, Reduction
 
 PACKET_DDL = "bucket INT, packet BINARY"
 """The Spark schema of packed rows."""
@@ -75,6 +75,7 @@ def pack(
              `malformed` BOOLEAN, `ahead` BOOLEAN: the row's time is too far ahead, and moves nothing;
              `whole` STRUCT: all columns of the row;
              `producer` STRING: who made the row;
+             `repeated` BOOLEAN: the row stands beside another one of the same record, and is not counted;
              `reached` BIGINT: a row that has one is punctuation, and this counts among the greatest event times;
              `bound` BIGINT: a row that has one is no row but a marker, and the greatest of these counts as the greatest
              event time, whatever the rows have.
@@ -141,7 +142,8 @@ class _Task:
         if "reached" in piece.schema.names:
             punctuation = flags(pc.is_valid(piece["reached"]))
         timeless = flags(pc.is_null(piece["t"])) & ~malformed & ~ahead & ~punctuation
-        tallies = [self._tally(bucket), *(self._tally(bucket[rows]) for rows in (malformed, timeless, ahead))]
+        read = ~marked(piece, REPEATED)
+        tallies = [self._tally(bucket[rows]) for rows in (read, malformed, timeless, ahead)]
         dropped, aside = malformed | timeless | ahead, [b""] * self.buckets
         if dropped.any():
             if WHOLE in piece.schema.names:
@@ -154,7 +156,7 @@ class _Task:
         tallies.append(self._tally(bucket[punctuation]))
         if punctuation.any():
             piece, bucket = piece.filter(pa.array(~punctuation)), bucket[~punctuation]
-        tallies.append(self._tally(bucket[_null_key(piece)]))
+        tallies.append(self._tally(bucket[_null_key(piece) & ~marked(piece, REPEATED)]))
         dead = np.zeros(0, np.int64)
         if self.reduction is not None and len(bucket):
             piece, dead = self.reduction(piece)

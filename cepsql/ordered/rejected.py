@@ -6,7 +6,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from cepsql.ordered.columns import stack
+from cepsql.ordered.columns import marked, stack
+from cepsql.ordered.row_layout import REPEATED
 
 WHOLE = "whole"
 """A struct column of packed rows that is there only for rows that are not used: `record` STRING, the text that was
@@ -45,15 +46,11 @@ def rejected_rows(packets: Sequence[Packed], bound: int, until: Callable[[pa.Tab
     found = [packet.aside for packet in packets if packet.aside is not None]
     for packet in packets:
         if packet.rows is not None and WHOLE in packet.rows.column_names:
-            late = packet.rows[WHOLE].filter(pa.array(until(packet.rows) <= bound))
+            late_ones = (until(packet.rows) <= bound) & ~marked(packet.rows, REPEATED)
+            late = packet.rows[WHOLE].filter(pa.array(late_ones))
             parts = [_rejected(pa.repeat(LATE, len(chunk)), bound, chunk) for chunk in late.chunks if len(chunk)]
             found += [pa.Table.from_batches([part]) for part in parts]
     return stack(found) if found else None
-
-
-def without_whole(rows: pa.Table) -> pa.Table:
-    """Return the rows without the column that only rejected rows need."""
-    return rows.drop_columns([WHOLE]) if WHOLE in rows.column_names else rows
 
 
 def _rejected(reasons: pa.Array, watermark: int | None, whole: pa.Array) -> pa.RecordBatch:

@@ -18,10 +18,17 @@ IDLE = BEGINNING + 1
 ROWS = "rows"
 """A BIGINT column of rows that a reduction made of several: of how many."""
 
+COUNTED = "counted"
+"""A BIGINT column beside ROWS where rows were REPEATED: how many of them were not."""
+
+REPEATED = "repeated"
+"""A BOOLEAN column of packed rows, true in those that stand beside another one of the same record, which counts."""
+
 Reduction = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, np.ndarray]]
 """A step before the shuffle. It takes well-formed rows with an event time, and their `bucket`; it returns the rows that
 travel, and the event times (int64) of those that need not: they count as used, or as late, all the same. If the rows
-that it returns have ROWS, it takes rows without `bucket`, too, and their t is that until which they count."""
+that it returns have ROWS, it takes rows without `bucket`, too, and their t is that until which they count; they have
+COUNTED where it took REPEATED."""
 
 Until = Callable[[pa.Table], np.ndarray]
 """Tells the event time (int64) until which each row counts, its own or a later one: at this bound it is late."""

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.columns import check_types, compact, integers
+from cepsql.ordered.columns import check_types, compact, integers, marked
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
 from cepsql.ordered.reached import Reached, reached_after
-from cepsql.ordered.rejected import rejected_rows, without_whole
+from cepsql.ordered.rejected import WHOLE, rejected_rows
 from cepsql.ordered.release import release
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE, ROWS, RowLayout
+from cepsql.ordered.row_layout import BEGINNING, COUNTED, END_OF_TIME, IDLE, REPEATED, ROWS, RowLayout
 from cepsql.ordered.standing import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
 
@@ -156,12 +156,17 @@ def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
 
 def _on_time(packets: list[Packet], layout: RowLayout, bound: int) -> tuple[list[pa.Table], Counts]:
     """Return the rows of an input's packets that are not late, and what becomes of all."""
-    arrived = [without_whole(packet.rows) for packet in packets if packet.rows is not None]
-    on_time = [_chosen(table, _until(layout, table) > bound) for table in arrived]
-    total = sum(map(_count, arrived)) + sum(len(packet.dead) for packet in packets)
-    dead = sum(int(np.count_nonzero(packet.dead > bound)) for packet in packets)
-    used = sum(map(_count, on_time)) + dead
-    counts = sum((packet.counts for packet in packets), Counts(used=used, late=total - used))
+    on_time, used, late = [], 0, 0
+    for packet in packets:
+        if packet.rows is not None:
+            chosen, records = _until(layout, packet.rows) > bound, _records(packet.rows)
+            on_time.append(_chosen(_plain(packet.rows), chosen))
+            used += int(records[chosen].sum())
+            late += int(records[~chosen].sum())
+        dead = int(np.count_nonzero(packet.dead > bound))
+        used += dead
+        late += len(packet.dead) - dead
+    counts = sum((packet.counts for packet in packets), Counts(used=used, late=late))
     return [table for table in on_time if table.num_rows], counts
 
 
@@ -175,9 +180,18 @@ def _until(layout: RowLayout, rows: pa.Table) -> np.ndarray:
     return integers(rows["t"]) if layout.until is None or ROWS in rows.column_names else layout.until(rows)
 
 
-def _count(rows: pa.Table) -> int:
-    """Return how many rows these are, or were before a reduction joined them."""
-    return pc.sum(rows[ROWS], min_count=0).as_py() if ROWS in rows.column_names else rows.num_rows
+def _records(rows: pa.Table) -> np.ndarray:
+    """Return how many records each row counts for, those among them that a reduction joined."""
+    for name in (COUNTED, ROWS):
+        if name in rows.column_names:
+            return integers(pc.fill_null(rows[name], 0))
+    return (~marked(rows, REPEATED)).astype(np.int64)
+
+
+def _plain(rows: pa.Table) -> pa.Table:
+    """Return rows without the columns that only counting them, and rejected ones, need."""
+    extra = [name for name in (WHOLE, REPEATED, COUNTED) if name in rows.column_names]
+    return rows.drop_columns(extra) if extra else rows
 
 
 def _joined(rows: pa.Table, layout: RowLayout) -> pa.Table:

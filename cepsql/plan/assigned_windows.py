@@ -266,7 +266,7 @@ def _rows_to_hold(windows: RowWindows) -> tuple[Sql, list[str], Window]:
     return _counted_rows(windows), [assigned.time], GivenWindow(START, END, assigned.size.longest)
 
 
-def with_timeless_rows(node: Node) -> Node:
+def with_counted_rows(node: Node) -> Node:
     """Return rows with their windows, where a node gives them, and those without a time, which an operator counts."""
     if not isinstance(node, Sql) or node.windows is None or node.windows.assigned.kind == SESSION:
         return node
@@ -275,7 +275,7 @@ def with_timeless_rows(node: Node) -> Node:
 
 def _counted_rows(windows: RowWindows) -> Sql:
     """Return rows with their windows, and those without a time."""
-    return Sql(windowed_query(windows.rows.query, windows.assigned, timeless=True), windows.rows.inputs)
+    return Sql(windowed_query(windows.rows.query, windows.assigned, counted=True), windows.rows.inputs)
 
 
 def fixed_window(assigned: AssignedWindows) -> FixedWindow | None:

@@ -9,7 +9,7 @@ from functools import partial
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregate_call, called_function
-from cepsql.analysis.assigned_windows import CUMULATING, SESSION, TUMBLING, AssignedWindows
+from cepsql.analysis.assigned_windows import CUMULATING, HOPPING, SESSION, TUMBLING, AssignedWindows
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.plain_sql import spoken_type
 from cepsql.analysis.positions import span_of
@@ -19,14 +19,14 @@ from cepsql.analysis.window_groups import GivenWindow, Instants, Window, plan_wi
 from cepsql.analysis.window_sql import windowed_query
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
-from cepsql.operators.windows import END, START, TIME
+from cepsql.operators.windows import END, REPEATED, START, TIME
 from cepsql.plan.assigned_windows import (
     fixed_window,
     group_keys,
     read_windows,
     refuse_grouping_sets,
     traced_window,
-    with_timeless_rows,
+    with_counted_rows,
 )
 from cepsql.plan.calendar_windows import calendar_windows
 from cepsql.plan.markers import inline_ctes
@@ -232,7 +232,7 @@ def _hoisted(
     name = f"__groups_{len(nodes)}"
     given_names = names | {one: column.name for one, (column, _) in zip(calls, aggregates, strict=True)}
     given_names |= {key: key.name.lower() for key in bounds}
-    counted = {name: with_timeless_rows(node) for name, node in nodes.items()} if bounds else nodes
+    counted = {name: with_counted_rows(node) for name, node in nodes.items()} if bounds else nodes
     rows = _rows_in_order(columns, time, select, counted, checked, place)
     known = rows.properties
     if known.watermark is None or known.watermark.column.lower() != time.name.lower():
@@ -253,7 +253,7 @@ def _hoisted(
         if calendar is None:
             window = plan_window(found.call, place)
         else:
-            rows = Sql(windowed_query(rows.query, calendar, timeless=True), rows.inputs)
+            rows = Sql(windowed_query(rows.query, calendar, counted=True), rows.inputs)
             known, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
     assert known.watermark is not None and window is not None
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
@@ -285,9 +285,10 @@ def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str
     read = read_windows(select, nodes)
     if read is not None and _tell_windows(read[1].assigned, {key.name.lower() for key in keys}):
         assigned = read[1].assigned
-        time, start, end = (
+        counted = [REPEATED] * (assigned.kind in (HOPPING, CUMULATING))
+        time, start, end, *_ = (
             columns.take(exp.column(exp.to_identifier(name), table=read[0].args["alias"].this.copy()))
-            for name in (assigned.time, START, END)
+            for name in (assigned.time, START, END, *counted)
         )
         return _Groups(keys[0], columns, time, GivenWindow(start.name, end.name, assigned.size.longest))
     key = keys[0] if keys else _instant(checked, select, nodes)

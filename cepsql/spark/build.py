@@ -251,12 +251,13 @@ class _Builder:
         self.untimed: list[Source | Registered] = []
         self.clocked: list[Source | Registered] = []
         self.text, self.checkpoint = text, checkpoint
+        self._readings = itertools.count()
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
         """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
         match node:
-            case Read(relation):
-                return self._relation(relation, below_match)
+            case Read():
+                return self._relation(node, below_match)
             case Sql():
                 return self._sql(node, below_match)
             case Match() if not node.properties.streaming:
@@ -356,7 +357,7 @@ class _Builder:
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
-        late = self._late_files(below) if WHOLE in frame.columns and self.write_late else None
+        late = self._late_files(below, frame)
         choice, reader, keys = self._arrow_scan(node, number), None, None
         if choice is not None and choice.scan is not None and choice.source is not None:
             reader = partial(scan_packets, self.spark, choice.source, choice.scan, control)
@@ -386,9 +387,13 @@ class _Builder:
             )
         return choice
 
-    def _late_files(self, node: Node) -> LateFiles | None:
-        """Return where the late rows of the stream below a match go."""
-        return next((files for files in map(late_files, reads(node)) if files is not None), None)
+    def _late_files(self, node: Node, frame: DataFrame) -> LateFiles | None:
+        """Return where the late rows of the stream go that a node reads, whose rows are this frame."""
+        if WHOLE not in frame.columns or not self.write_late:
+            return None
+        found = next((files for files in map(late_files, reads(node)) if files is not None), None)
+        # By its place in the plan, so that a batch which comes again writes the same names.
+        return None if found is None else replace(found, reading=next(self._readings))
 
     def _sql(self, node: Sql, below_match: bool) -> DataFrame:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
@@ -427,14 +432,15 @@ class _Builder:
         except Exception as failure:
             raise translate_failure(failure) from failure
 
-    def _relation(self, relation: Source | Registered, below_match: bool) -> DataFrame:
+    def _relation(self, read: Read, below_match: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
         watermark."""
+        relation = read.relation
         frame = self._events(relation)
         if not relation.streaming:
             return without_marks(frame)
         name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
-        files = late_files(relation) if WHOLE in frame.columns and self.write_late else None
+        files = self._late_files(read, frame)
         frame = observe_source(frame, name) if files is None else divert(frame, name, files)
         if below_match:
             return frame

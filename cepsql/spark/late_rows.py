@@ -39,12 +39,14 @@ class LateFiles:
     format: as in `cepsql.ordered.late_file`.
     stream: part of the names of files.
     keep:   after how many seconds files are removed, None: never.
+    reading: number of the place in a query that reads the stream, for each writes files of its own.
     """
 
     folder: str
     format: str
     stream: str
     keep: float | None = None
+    reading: int = 0
 
 
 def late_files(relation: Relation) -> LateFiles | None:
@@ -57,12 +59,12 @@ def late_files(relation: Relation) -> LateFiles | None:
 
 
 def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
-    """Write rejected rows from a task of a micro-batch; `part` tells its share of the batch from all others.
+    """Write rejected rows from a task of a micro-batch; `part` tells its share of the reading from all others.
 
     Raises OperationalError where the file cannot be written.
     """
     query, batch = _task_property(_QUERY_PROPERTY), int(_task_property(_BATCH_PROPERTY))
-    path = Path(files.folder) / f"{files.stream}-{query}-{batch:09d}-{part}.{files.format}"
+    path = Path(files.folder) / f"{files.stream}-{query}-{batch:09d}-{files.reading}-{part}.{files.format}"
     try:
         write_file(late_rows(rejected, query, batch), path, files.format)
     except OSError as error:

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
+from cepsql.operators.windows import REPEATED
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
@@ -198,6 +199,7 @@ def row_marks(frame: DataFrame) -> list[str]:
     """Return the SQL of the marks of rows that a frame has, under the names by which `pack` knows them."""
     names = {
         MALFORMED: "malformed", AHEAD: "ahead", PRODUCER: "producer", REACHED: "reached", BOUND: "bound",
+        REPEATED: "repeated",
     }  # fmt: skip
     return [f"{name} AS {short}" for name, short in names.items() if name in frame.columns]
 
@@ -233,10 +235,9 @@ def _advance(
     settle()
     packets = (packet for frame in frames for packet in frame["packet"])
     advanced = advance(stage, state.get[0] if state.exists else None, packets)
-    for number, (files, rejected) in enumerate(zip(late, advanced.rejected, strict=True)):
+    for files, rejected in zip(late, advanced.rejected, strict=True):
         if files is not None and rejected is not None:
-            part = f"bucket-{key[0]}" if len(late) == 1 else f"input-{number}-bucket-{key[0]}"
-            write_rejected(files, rejected, part)
+            write_rejected(files, rejected, f"bucket-{key[0]}")
     state.update((advanced.state,))
     counts = observed_counts(stage, advanced.counts)
     for i, piece in enumerate(list(_serialized(advanced)) or [None]):

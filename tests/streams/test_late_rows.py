@@ -125,7 +125,7 @@ def test_a_plain_query_writes_malformed_rows(spark, tmp_path):
     late = tmp_path / "late"
     # What a task of the batch to come again has written, had there been more of them the first time.
     last = max(late.iterdir())
-    assert "-000000001-partition-0-0" in last.name
+    assert "-000000001-0-partition-0-0" in last.name
     shutil.copy(last, late / last.name.replace("partition-0", "partition-7"))
     undo_last_batch(tmp_path / "checkpoint")
     write(tmp_path / "in", 2, rows[40:])
