@@ -42,6 +42,7 @@ from cepsql.plan.nodes import (
     WindowAggregate,
     inputs,
     reads,
+    walk,
 )
 from cepsql.plan.planner import Plan
 from cepsql.plan.scans import choose_scans
@@ -130,6 +131,7 @@ def build(
         text=plan.query.sql,
         checkpoint=checkpoint,
         sharing=sharing,
+        several=_reads_several(plan.root),
     )
     try:
         frame = builder.frame(plan.root)
@@ -240,6 +242,7 @@ class _Builder:
         text: str = "",
         checkpoint: Path | None = None,
         sharing: Sharing | None = None,
+        several: bool = False,
     ):
         self.spark, self.streaming = spark, streaming
         self.sharing = sharing or Sharing()
@@ -252,6 +255,9 @@ class _Builder:
         self.clocked: list[Source | Registered] = []
         self.text, self.checkpoint = text, checkpoint
         self._readings = itertools.count()
+        self._several = several
+        self._labels: dict[tuple[int, int], str] = {}
+        self._reader = ""
 
     def frame(self, node: Node, below_match: bool = False) -> DataFrame:
         """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
@@ -298,11 +304,27 @@ class _Builder:
 
     def _rows(self, node: Ordered) -> list[DataFrame]:
         """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
-        streaming = node.properties.streaming
-        return [
-            self._events(below.relation) if isinstance(below, Read) else self.frame(below, streaming)
-            for below in node.inputs
-        ]
+        frames = []
+        for number, below in enumerate(node.inputs):
+            if isinstance(below, Read):
+                frames.append(self._events(below.relation))
+            else:
+                self._reader = self._label(node, number)
+                frames.append(self.frame(below, node.properties.streaming))
+        return frames
+
+    def _label(self, node: Ordered, number: int) -> str:
+        """Return the name under which progress has the counts of an input: that of its stream, with a number where the
+        query reads it again. Nothing is to be told apart in a query that reads one stream once, nor counted of input
+        from another operator."""
+        below = node.inputs[number]
+        if not self._several or below.properties.ordered:
+            return ""
+        if (id(node), number) not in self._labels:
+            name = next((relation.name for relation in reads(below) if relation.streaming), "")
+            again = sum(given.split(" ")[0] == name for given in self._labels.values())
+            self._labels[id(node), number] = f"{name} {again + 1}" if again else name
+        return self._labels[id(node), number]
 
     def staged(self, node: Match | Deduplicate | Over | WindowAggregate) -> Staged:
         """Return what runs an operator over streams, together with the one below it if they share a stage."""
@@ -347,10 +369,10 @@ class _Builder:
 
     def feeds(self, node: Ordered, frames: list[DataFrame]) -> list[Feed]:
         """Return the inputs of an operator over streams, whose rows are these frames."""
-        names = _input_names(node)
-        return [self._feed(node, number, frame, names[number]) for number, frame in enumerate(frames)]
+        return [self._feed(node, number, frame) for number, frame in enumerate(frames)]
 
-    def _feed(self, node: Ordered, number: int, frame: DataFrame, name: str) -> Feed:
+    def _feed(self, node: Ordered, number: int, frame: DataFrame) -> Feed:
+        name = self._label(node, number)
         below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin | TableJoin) else 0
         if below.properties.ordered:
             return Feed(frame, 0, side, name=name, inner=not node.chained)
@@ -440,6 +462,8 @@ class _Builder:
         if not relation.streaming:
             return without_marks(frame)
         name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
+        if below_match and self._reader:
+            name = f"{name} {self._reader}"
         files = self._late_files(read, frame)
         frame = observe_source(frame, name) if files is None else divert(frame, name, files)
         if below_match:
@@ -484,15 +508,11 @@ class _Builder:
         return with_history(self.spark, rows, relation, self.checkpoint)
 
 
+def _reads_several(root: Node) -> bool:
+    """Tell whether ordered operators read streams in several places."""
+    below = [part for node in walk(root) if isinstance(node, Ordered) for part in node.inputs]
+    return sum(part.properties.streaming and not part.properties.ordered for part in below) > 1
+
+
 def _output(match: MatchPlan) -> list[str]:
     return [f"{column.sql} AS {quoted(column.name)}" for column in match.output]
-
-
-def _input_names(node: Ordered) -> list[str]:
-    """Return a name for each input: that of its stream, with a number where it is read again."""
-    names: list[str] = []
-    for below in node.inputs:
-        name = next(relation.name for relation in reads(below) if relation.streaming)
-        again = sum(given.split(" ")[0] == name for given in names)
-        names.append(f"{name} {again + 1}" if again else name)
-    return names

@@ -24,7 +24,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from cepsql.kafka.lag import records_behind
-from cepsql.ordered.counts import Counts
+from cepsql.ordered.counts import COUNTS, Counts
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.control import says_end
 from cepsql.spark.late_counts import LEFT_OUT
@@ -54,6 +54,9 @@ INPUT_COUNTS = "input"
 """What the names of an operator's counts of a single input begin with; its number and name follow."""
 
 _INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
+_OF_INPUT = r"cepsql_[a-z]+_\d+ (.+)"
+"""An observation of a single input, whose name it has."""
+
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 """Spark's operators that count single rows that they drop for being late; its aggregations count groups."""
 
@@ -102,7 +105,8 @@ class Progress:
     rows_per_second: input rows per second of the last batch.
     records_behind:  how many records of Kafka were there after the last batch when it was planned; None without Kafka.
     counters:        what other operators than row patterns count, by name.
-    inputs:          the counts of each input of operators that have several, by the names of their streams.
+    inputs:          where ordered operators read several streams, or one several times, the counts of each by its name;
+                     `orders 2` is the second reading of orders.
     """
 
     batches: int = 0
@@ -303,6 +307,8 @@ def counted(progress: Progress, observed: Observed) -> Progress:
         for metric, total in _COUNTED.items():
             totals[total] = totals.get(total, getattr(progress, total)) + (values.get(metric) or 0)
         counters, inputs = _others(values)
+        if given_name := re.fullmatch(_OF_INPUT, name):
+            inputs[given_name[1]] = Counts(**{count: values.get(count) or 0 for count in COUNTS})
         for counter, number in counters.items():
             totals["counters"] = totals.get("counters", dict(progress.counters))
             totals["counters"][counter] = totals["counters"].get(counter, 0) + number

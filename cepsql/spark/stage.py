@@ -101,7 +101,7 @@ def run_stage(
 
     identity:    of the query; a state that was written under another one is refused.
     observation: name under which each batch's progress shows `observed_counts`, summed, the greatest `bound`, and what
-                 is held: `STANDING`.
+                 is held: `STANDING`. The name of a single input follows it.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness:    as of `cepsql.ordered.stage.Stage`.
     """
@@ -125,6 +125,8 @@ def run_stage(
     totals = dict.fromkeys((*names, *held), "sum") | {"bound": "max", deadline: "min"}
     # As text each is one call of Java.
     seen = [F.expr(f"{total}({quoted(name)}) AS {quoted(name)}") for name, total in totals.items()]
+    if len(feeds) == 1 and feeds[0].name:
+        observation = f"{observation} {feeds[0].name}"
     # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
     observed = batches.select("*").observe(observation, *seen)
     return observed.select("bound", "output")
@@ -140,7 +142,7 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
 
     The counts of all inputs that are not chained; `timeless`, which is how many rows of operators had no place in the
     order of the next one, for want of an event time; and the operators' counters, those of two in one stage together.
-    Where there are several inputs the counts of each, too, under `input0 orders read` and so on.
+    Where there are several inputs the counts of each that is not chained, too, under `input0 orders read` and so on.
     """
     pairs = list(zip(stage.inputs, tally.inputs, strict=True))
     found = asdict(sum((counts for given, counts in pairs if not given.chained), Counts()))
@@ -154,7 +156,8 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
     if len(pairs) > 1:
         for place, (given, counts) in enumerate(pairs):
             label = f"{INPUT_COUNTS}{place} {given.name or place} "
-            found |= {label + name: getattr(counts, name) for name in COUNTS}
+            if not given.chained:
+                found |= {label + name: getattr(counts, name) for name in COUNTS}
     return found
 
 

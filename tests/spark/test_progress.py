@@ -97,6 +97,17 @@ def test_counters_and_inputs_have_their_names():
     assert watch.progress.inputs == {"s": Counts(10, 10), "t": Counts(10, 10)}
 
 
+def test_operators_of_one_input_each_are_told_apart_by_its_name():
+    watch = Watch()
+    below = {f"{BELOW_MATCH}_1 s": {"read": 9, "malformed": 2}, f"{LEFT_OUT} 0": {"late": 0}}
+    for batch in range(2):
+        watch.add(
+            event(batch, **below, **{"cepsql_match_7 s": stage(5, 3, 1, 0, 1), "cepsql_match_8 s 2": stage(4, 4)})
+        )
+    assert watch.progress.inputs == {"s": Counts(14, 6, 2, 4, 2), "s 2": Counts(8, 8)}
+    assert counted(watch) == (22, 14, 2, 4, 2)
+
+
 def test_a_row_below_a_subquery_is_counted_once():
     watch = Watch()
     below = {f"{BELOW_MATCH}_1": {"read": 9, "malformed": 2}}

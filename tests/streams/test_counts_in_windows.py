@@ -1,14 +1,23 @@
 """A row of a stream counts once, in however many windows it lies, and is late when the last of them is over."""
 
 import os
+from pathlib import Path
 
 import pytest
 from chance import draws, everyday
 
 import cepsql
+from cepsql.ordered.counts import Counts
+from cepsql.spark.progress import Progress
 
 FILES = (
-    ("a,2026-01-01 00:00:00,1", ",2026-01-02 00:00:00,2", "a,,7", "a,2026-01-03 06:00:00,3"),
+    (
+        "a,2026-01-01 00:00:00,1",
+        ",2026-01-02 00:00:00,2",
+        "a,,7",
+        "a,2026-01-03 06:00:00,3",
+        "a,2026-01-03 07:00:00,no",
+    ),
     # The first of these lies in one window that is over and in two that are not.
     ("a,2026-01-01 12:00:00,4", "a,2026-01-31 00:00:00,5"),
     ("a,2026-01-02 00:00:00,6", ",2026-01-30 00:00:00,8"),
@@ -46,20 +55,37 @@ CASES = [
 @pytest.mark.parametrize(("name", "kind", "kept"), everyday(draws("counts").sample(CASES, 12)))
 def test_a_row_counts_once(name, kind, kept, spark, tmp_path):
     query = QUERIES[name].replace("{windows}", WINDOWS[kind])
-    (tmp_path / "in").mkdir()
-    for number, rows in enumerate(FILES):
-        file = tmp_path / "in" / f"{number}.csv"
-        file.write_text("\n".join(rows) + "\n")
-        os.utime(file, (number, number))
-    engine = cepsql.connect(spark)
-    engine.sql((STREAM + LATE * kept).format(folder=tmp_path))
-    standing = engine.query(query).start(lambda *_: None, drain=True)
-    standing.await_(600)
+    engine, found = counted(query, kept, spark, tmp_path)
     late = 0 if "MONTH" in query else 1
-    found = standing.progress
-    assert (found.rows_read, found.rows_used, found.rows_late, found.rows_null_time) == (8, 7 - late, late, 1)
+    assert (found.rows_read, found.rows_used, found.rows_late, found.rows_null_time) == (9, 7 - late, late, 1)
     if "GROUP BY k" in query:
         assert found.rows_null_key == 2
     if kept:
         reasons = [row["reason"] for row in engine.sql("SELECT reason FROM late ORDER BY reason").collect()]
-        assert reasons == ["late"] * late + ["no event time"]
+        assert reasons == ["late"] * late + ["malformed", "no event time"]
+
+
+def test_each_reading_of_a_stream_has_its_counts(spark, tmp_path):
+    windows = WINDOWS["hopping by days"]
+    left, right = (
+        f"SELECT {BOUNDS}, SUM(x) AS v FROM {rows} WINDOW {windows} GROUP BY {BOUNDS}"
+        for rows in ("e", "(SELECT * FROM e WHERE k IS NULL)")
+    )
+    query = f"SELECT a.v, b.v AS w FROM ({left}) AS a JOIN ({right}) AS b ON a.window_end = b.window_end"
+    _, found = counted(query, True, spark, tmp_path)
+    assert found.inputs == {"e": Counts(9, 6, 1, 1, 1), "e 2": Counts(3, 2, 0, 1)}
+    assert (found.rows_read, found.rows_malformed, found.rows_late) == (12, 2, 1)
+
+
+def counted(query: str, kept: bool, spark, folder: Path) -> tuple[cepsql.Engine, Progress]:
+    """Run a query over FILES; return what it has counted."""
+    (folder / "in").mkdir()
+    for number, rows in enumerate(FILES):
+        file = folder / "in" / f"{number}.csv"
+        file.write_text("\n".join(rows) + "\n")
+        os.utime(file, (number, number))
+    engine = cepsql.connect(spark)
+    engine.sql((STREAM + LATE * kept).format(folder=folder))
+    standing = engine.query(query).start(lambda *_: None, drain=True)
+    standing.await_(600)
+    return engine, standing.progress
