@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,6 +23,9 @@ LATE_COLUMNS = (
     ("batch", "BIGINT"),
 )
 """The columns before those of the stream, with their Spark types."""
+
+ALERT = "alert"
+"""The reason of a row that is none of the stream."""
 
 FORMATS = ("parquet", "json")
 """What `write_file` can write, by the names that Spark reads them by."""
@@ -48,6 +52,20 @@ def late_rows(rejected: pa.Table, query: str, batch: int) -> pa.Table:
         *columns,
     ]
     return pa.table(arrays, [name for name, _ in LATE_COLUMNS] + names[1:])
+
+
+def alert_rows(records: Sequence[str], bound: int | None, query: str, batch: int) -> pa.Table:
+    """Return rows as LATE_COLUMNS that say that too many rows were late; `bound` is the watermark after the batch."""
+    count = len(records)
+    mark = _LAST if bound == END_OF_TIME else bound
+    arrays = [
+        pa.repeat(ALERT, count),
+        pa.repeat(pa.scalar(mark, pa.int64()), count).cast(pa.timestamp("us", "UTC")),
+        pa.array(records, pa.string()),
+        pa.repeat(query, count),
+        pa.repeat(pa.scalar(batch, pa.int64()), count),
+    ]
+    return pa.table(arrays, [name for name, _ in LATE_COLUMNS])
 
 
 def write_file(rows: pa.Table, path: Path, format: str) -> None:

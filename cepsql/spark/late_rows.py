@@ -7,7 +7,7 @@ in place of the first ones. Files of a batch that was not committed before a res
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,12 @@ from cepsql.catalog import Relation, Source
 from cepsql.catalog.locations import local_path
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import marked, plain_batch, stack
-from cepsql.ordered.late_file import late_rows, write_file
+from cepsql.ordered.late_file import alert_rows, late_rows, write_file
 from cepsql.ordered.rejected import set_aside
 from cepsql.spark.checkpoint_files import last_committed
 from cepsql.spark.checkpoint_path import CheckpointPath
 from cepsql.spark.source import AHEAD, MALFORMED, WHOLE, count_source
+from cepsql.spark.time_alerts import LateAlert
 
 _QUERY_PROPERTY, _BATCH_PROPERTY = "sql.streaming.queryId", "streaming.sql.batchId"
 _PIECE_ROWS = 100_000
@@ -54,8 +55,12 @@ def late_files(relation: Relation) -> LateFiles | None:
     if not isinstance(relation, Source) or relation.late_rows is None:
         return None
     table = relation.late_rows
-    stream = re.sub(r"\W", "_", relation.name.lower())
-    return LateFiles(local_path(dict(table.options)["path"]), table.format, stream, kept_seconds(table))
+    folder = local_path(dict(table.options)["path"])
+    return LateFiles(folder, table.format, _in_file_names(relation.name), kept_seconds(table))
+
+
+def _in_file_names(stream: str) -> str:
+    return re.sub(r"\W", "_", stream.lower())
 
 
 def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
@@ -64,13 +69,31 @@ def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
     Raises OperationalError where the file cannot be written.
     """
     query, batch = _task_property(_QUERY_PROPERTY), int(_task_property(_BATCH_PROPERTY))
-    path = Path(files.folder) / f"{files.stream}-{query}-{batch:09d}-{files.reading}-{part}.{files.format}"
+    _write(files, late_rows(rejected, query, batch), query, batch, f"{files.reading}-{part}")
+
+
+def _write(files: LateFiles, rows: pa.Table, query: str, batch: int, part: str) -> None:
+    path = Path(files.folder) / f"{files.stream}-{query}-{batch:09d}-{part}.{files.format}"
     try:
-        write_file(late_rows(rejected, query, batch), path, files.format)
+        write_file(rows, path, files.format)
     except OSError as error:
         raise OperationalError(
             f"late rows of {files.stream} cannot be written to {files.folder}: {error.strerror or error}"
         ) from error
+
+
+def write_alerts(
+    files: Iterable[LateFiles], alerts: Sequence[LateAlert], bound: int | None, query: str, batch: int
+) -> None:
+    """Write the alerts of a micro-batch among the late rows of their streams, where these are kept.
+
+    Raises OperationalError where the file cannot be written.
+    """
+    for one in files:
+        found = [alert for alert in alerts if _in_file_names(alert.stream) == one.stream]
+        if found:
+            said = [json.dumps({"rows": a.rows, "late": a.late, "above": a.above}) for a in found]
+            _write(one, alert_rows(said, bound, query, batch), query, batch, "alert")
 
 
 def remove_batch(folders: Iterable[str], spark: CheckpointPath, batch: int) -> None:

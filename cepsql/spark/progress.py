@@ -29,7 +29,7 @@ from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.control import says_end
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
-from cepsql.spark.time_alerts import TimeAlerts
+from cepsql.spark.time_alerts import LateAlert, TimeAlerts
 
 BELOW_MATCH = "cepsql_below"
 """What the observations of streams begin with whose well-formed rows a match counts."""
@@ -170,6 +170,7 @@ class Watch:
     begun:    what its checkpoint has counted.
     known:    the number of a batch that was counted before, under another text of the query.
     late_shares: above which share of late rows there is an alert, by the names of streams.
+    late_alerts: those of the batch that is about to be committed.
     """
 
     def __init__(
@@ -182,6 +183,7 @@ class Watch:
         self.progress = self._reached = self._begun = begun or Progress()
         shares = late_shares or {}
         self._alerts = TimeAlerts(shares, _read_and_late(self.progress, shares))
+        self.late_alerts: list[LateAlert] = []
         self._shares = shares
         self._known = known
         self.ended = threading.Event()
@@ -197,6 +199,7 @@ class Watch:
         with self._lock:
             known = {name: getattr(self.progress, name) for name in ("bound", "state_rows", "state_bytes")}
             self._reached = self._uncounted(counted(replace(self._reached, **known), observed), batch)
+            self.late_alerts = self._alerts.judge(_read_and_late(self._reached, self._shares), batch)
             return self._reached
 
     def add(self, event: StreamingQueryProgress) -> None:
@@ -206,7 +209,6 @@ class Watch:
                 return
             self._last = event.batchId
             progress = self._uncounted(add_batch(self.progress, event), event.batchId)
-            self._alerts.judge(_read_and_late(progress, self._shares), event.batchId)
             self._alerts.compare(progress.watermark, event.timestamp)
             self.progress = replace(progress, late_alerts=self._alerts.raised)
             warn(event, self._patterns)

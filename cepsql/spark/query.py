@@ -27,7 +27,7 @@ from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
-from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old
+from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.progress import Progress, Watch, watch
@@ -355,6 +355,7 @@ class StandingQuery:
         self._moments.append(Moment.of(time.time(), vars(totals)))
         if self._checkpoint.rebuilds and batch == 0:
             remove_batch([files.folder for files in self._options.late_files], self._checkpoint.spark_folder, batch)
+        write_alerts(self._options.late_files, self._watch.late_alerts, totals.bound, self.id, batch)
         if self._checkpoint.lock is not None:
             with used(self._checkpoint.folder), self._checkpoint.lock.held():
                 self._kept.keep(batch, totals)

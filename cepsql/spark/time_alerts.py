@@ -3,6 +3,7 @@
 import datetime
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 LOGGER = logging.getLogger("cepsql")
 
@@ -11,6 +12,16 @@ JUDGED_ROWS = 100
 
 _FAR_AHEAD = datetime.timedelta(days=1)
 """Times without zone can be hours ahead of the clock without being wrong."""
+
+
+@dataclass(frozen=True)
+class LateAlert:
+    """Of `rows` rows of a stream `late` were late, a larger share than `above`, from 0 to below 1."""
+
+    stream: str
+    rows: int
+    late: int
+    above: float
 
 
 class TimeAlerts:
@@ -27,8 +38,9 @@ class TimeAlerts:
         self._judged = dict(begun)
         self._told_ahead = False
 
-    def judge(self, counts: Mapping[str, tuple[int, int]], batch: int) -> None:
-        """Take the totals after a micro-batch: of each stream the rows read and the late ones."""
+    def judge(self, counts: Mapping[str, tuple[int, int]], batch: int) -> list[LateAlert]:
+        """Take the totals after a micro-batch, of each stream the rows read and the late ones; return its alerts."""
+        found = []
         for name, share in self._shares.items():
             read, late = counts.get(name, (0, 0))
             read_before, late_before = self._judged.get(name, (0, 0))
@@ -37,6 +49,7 @@ class TimeAlerts:
             self._judged[name] = read, late
             if late - late_before > share * (read - read_before):
                 self.raised += 1
+                found.append(LateAlert(name, read - read_before, late - late_before, share))
                 LOGGER.warning(
                     "batch %s: %s of the last %s rows of %s were late, more than %.12g %%; a longer delay in its "
                     "WATERMARK FOR would wait for them",
@@ -46,6 +59,7 @@ class TimeAlerts:
                     name,
                     share * 100,
                 )
+        return found
 
     def compare(self, watermark: datetime.datetime | None, clock: str) -> None:
         """Warn, once, of a watermark far ahead of the clock, which an ISO text shows: rows of today would be late."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import cepsql.query
 import cepsql.spark.backfill
 import cepsql.spark.checkpoint
+import cepsql.spark.checkpoint_lock
 import cepsql.spark.query
 import cepsql.spark.table_refresh
 from cepsql.sinks.files import FileSink
@@ -15,6 +16,7 @@ from cepsql.sinks.function import FunctionSink
 from cepsql.sinks.postgresql import PostgreSQL
 from cepsql.sinks.sqlite import SQLite
 from cepsql.sinks.table import TableSink
+from cepsql.spark.hadoop_path import HadoopPath
 from cepsql.spark.query import StandingQuery
 
 PLACES: dict[str, tuple[object, str]] = {
@@ -27,6 +29,8 @@ PLACES: dict[str, tuple[object, str]] = {
     "record of files": (FileSink, "_write"),
     "names of files": (FileSink, "_put_in_place"),
     "a name": (os, "replace"),
+    "a file in a file system of Hadoop's": (HadoopPath, "write_whole"),
+    "a claim": (cepsql.spark.checkpoint_lock, "claim_checkpoint"),
     "claim of a folder": (FileSink, "claim"),
     "transaction": (TableSink, "_transaction"),
     "rows in a transaction of SQLite": (SQLite, "add_rows"),

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,10 +28,12 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "servers"), str(HERE.parent / "kafka")]
 
 from failpoints import PLACES  # noqa: E402
+from hdfs import running_hdfs  # noqa: E402
 from input import write_input  # noqa: E402
 from kafka_broker import running_broker  # noqa: E402
 from kafka_topics import Topics  # noqa: E402
 from postgresql import PostgreSQL, running_postgresql  # noqa: E402
+from s3 import BUCKET, running_s3, settings  # noqa: E402
 from server import Unavailable  # noqa: E402
 from standing import is_finished  # noqa: E402
 
@@ -46,6 +48,8 @@ _LONGEST_RUN_SECONDS = 240
 PARQUET = ("match", "calls", "history", "rated", "pairs", "frames")
 DATABASES = {"unions": "s.db", "keyed": "k.db", "groups": "g.db", "tables": "t.db"}
 QUERIES = (*PARQUET, *DATABASES, "windows", "chain", "topic")
+LOCAL = ("history", "rated")
+"""Queries that keep files in their checkpoint that tasks open themselves."""
 
 
 @dataclass
@@ -62,12 +66,17 @@ class Outcome:
 
 @dataclass
 class Round:
-    """One run over the input, killed as often as it takes, in a folder of its own."""
+    """One run over the input, killed as often as it takes, in a folder of its own.
+
+    checkpoints: where they lie if not there, and the settings by which Spark reaches it.
+    """
 
     folder: Path
     server: PostgreSQL | None
     broker: str | None
     queries: tuple[str, ...] = QUERIES
+    checkpoints: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     kills: list[str] = field(default_factory=list)
     _handles: list[int] = field(default_factory=list)
 
@@ -135,6 +144,9 @@ class Round:
             environment["FAULTS_POSTGRESQL"] = self.server.url
         if self.broker is not None:
             environment |= {"FAULTS_KAFKA": self.broker, "FAULTS_TOPIC": self._schema}
+        if self.checkpoints is not None:
+            environment["FAULTS_CHECKPOINTS"] = f"{self.checkpoints}/{self._schema}"
+            environment["FAULTS_SETTINGS"] = json.dumps(dict(self.settings))
         with (self.folder / "log").open("ab") as log:
             child = subprocess.Popen(
                 [sys.executable, HERE / "standing.py", self.folder, *arguments],
@@ -231,6 +243,19 @@ def rounds(required: bool = False) -> Iterator["tuple[Path, PostgreSQL | None, s
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def remote(kind: str | None) -> Iterator[tuple[str | None, Mapping[str, str]]]:
+    """Give where checkpoints lie, and the settings by which Spark reaches it: of an HDFS or S3 that runs meanwhile."""
+    if kind is None:
+        yield None, {}
+    elif kind == "hdfs":
+        with running_hdfs() as url:
+            yield url, {}
+    else:
+        with running_s3() as url:
+            yield f"s3a://{BUCKET}", settings(url)
+
+
 def main() -> int:
     """Run rounds until there were enough kills."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -242,17 +267,20 @@ def main() -> int:
         "--expected", type=Path, help="file that keeps what an undisturbed run writes, for further ones"
     )
     parser.add_argument("--queries", nargs="+", choices=QUERIES, default=QUERIES, help="those that are run")
+    parser.add_argument("--checkpoints", choices=["hdfs", "s3"], help="where they lie if not in a folder")
     options = parser.parse_args()
+    if options.checkpoints:
+        options.queries = [name for name in options.queries if name not in LOCAL]
     # Servers and children are ended, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     chance, done, wrong = random.Random(options.seed), 0, 0
-    with rounds() as (folder, server, broker):
+    with rounds() as (folder, server, broker), remote(options.checkpoints) as place:
         begun = time.monotonic()
         if options.expected and options.expected.exists():
             kept = json.loads(options.expected.read_text())
             expected = Outcome({name: Counter(rows) for name, rows in kept["written"].items()}, kept["counts"])
         else:
-            undisturbed = Round(folder / "undisturbed", server, broker, tuple(options.queries))
+            undisturbed = Round(folder / "undisturbed", server, broker, tuple(options.queries), *place)
             undisturbed.run(None)
             expected = undisturbed.outcome()
             sizes = {name: rows.total() for name, rows in expected.written.items()}
@@ -260,7 +288,7 @@ def main() -> int:
             if options.expected:
                 options.expected.write_text(json.dumps({"written": expected.written, "counts": expected.counts}))
         while done < options.kills and time.monotonic() - begun < options.seconds:
-            found = Round(folder / f"round {done}", server, broker, tuple(options.queries))
+            found = Round(folder / f"round {done}", server, broker, tuple(options.queries), *place)
             found.run(chance, min(options.per_round, options.kills - done), begun + options.seconds)
             done += len(found.kills)
             said = differences(expected, found.outcome())

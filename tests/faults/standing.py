@@ -2,7 +2,8 @@
 
 With a place it dies there: `WHO` is python, jvm or both. It writes its process ids to FOLDER/pids as soon as it has
 them. FAULTS_QUERIES names the queries that are to run, if not all are; FAULTS_POSTGRESQL and FAULTS_KAFKA say where
-servers are.
+servers are. FAULTS_CHECKPOINTS is where the checkpoints lie if they do not lie in FOLDER, which Spark reaches by the
+settings in FAULTS_SETTINGS; what they have come to is copied to FOLDER in the end.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from pyspark import SparkContext
 
 import cepsql
 from cepsql.catalog import Sink
+from cepsql.spark.checkpoint_path import CheckpointPath, checkpoint_path
 from cepsql.spark.session import session
 
 STREAM = """
@@ -82,6 +84,7 @@ def main(folder: Path, die_at: list[str]) -> None:
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.codegen.wholeStage": "false",
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            **json.loads(os.environ.get("FAULTS_SETTINGS", "{}")),
         },
     )
     python, jvm = os.getpid(), SparkContext._gateway.proc.pid
@@ -98,13 +101,28 @@ def main(folder: Path, die_at: list[str]) -> None:
         engine.sql(CURRENT.format(name=name, stream=stream, folder=folder))
     for statement in (*HISTORY.split(";"), RATES):
         engine.sql(statement.format(folder=folder))
-    standing = {
-        name: engine.sql(sql).start(sink=sink, name=name, drain=True, checkpoint=str(folder / f"checkpoint_{name}"))
-        for name, (sql, sink) in queries(folder).items()
-        if name in os.environ.get("FAULTS_QUERIES", name).split() and not is_finished(folder, name)
-    }
-    for query in standing.values():
+    remote = os.environ.get("FAULTS_CHECKPOINTS")
+    standing = {}
+    for name, (sql, sink) in queries(folder).items():
+        checkpoint = checkpoint_path(f"{remote or folder}/checkpoint_{name}", lambda: spark)
+        if remote:
+            copy_outcome(checkpoint, folder / f"checkpoint_{name}")
+        if name in os.environ.get("FAULTS_QUERIES", name).split() and not is_finished(folder, name):
+            query = engine.sql(sql).start(sink=sink, name=name, drain=True, checkpoint=str(checkpoint))
+            standing[name] = (query, checkpoint)
+    for name, (query, checkpoint) in standing.items():
         query.await_()
+        if remote:
+            copy_outcome(checkpoint, folder / f"checkpoint_{name}")
+
+
+def copy_outcome(checkpoint: CheckpointPath, folder: Path) -> None:
+    """Copy what tells whether a query has come to its end, and its counts."""
+    folder.mkdir(exist_ok=True)
+    for name in ("progress.json", "plan.json"):
+        if (checkpoint / name).exists():
+            (folder / f".{name}").write_bytes((checkpoint / name).read_bytes())
+            os.replace(folder / f".{name}", folder / name)
 
 
 def is_finished(folder: Path, name: str) -> bool:

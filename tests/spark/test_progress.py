@@ -40,6 +40,11 @@ def stage(*numbers: int | None, bound: int | None = 3) -> dict:
     return dict(zip(NAMES, numbers + (0,) * (len(NAMES) - len(numbers)), strict=True)) | {"bound": bound}
 
 
+def follow(watch: Watch, batch: int, **observed: dict) -> None:
+    watch.reach(observed, batch)
+    watch.add(event(batch, **observed))
+
+
 def counted(watch: Watch) -> tuple[int, ...]:
     found = watch.progress
     return found.rows_read, found.rows_used, found.rows_late, found.rows_malformed, found.rows_null_time
@@ -206,9 +211,11 @@ def test_what_waits_is_that_of_the_last_batch():
 
 def test_a_large_share_of_late_rows_is_told(caplog):
     watch = Watch("", Progress(rows_read=1000, rows_late=900), late_shares={"orders": 0.05})
+    raised = []
     for batch, (read, late) in enumerate([(60, 1), (40, 4), (99, 50), (1, 0), (200, 10), (200, 11)]):
-        watch.add(event(batch, m={"read": read, "used": read - late, "late": late, "bound": 3}))
-    assert watch.progress.late_alerts == 2
+        follow(watch, batch, m={"read": read, "used": read - late, "late": late, "bound": 3})
+        raised.append(len(watch.late_alerts))
+    assert (watch.progress.late_alerts, raised) == (2, [0, 0, 0, 1, 0, 1])
     told = [record.getMessage() for record in caplog.records]
     assert [text.split(";")[0] for text in told] == [
         "batch 3: 50 of the last 100 rows of orders were late, more than 5 %",
@@ -220,9 +227,9 @@ def test_each_stream_has_its_own_share_of_late_rows():
     watch = Watch("", late_shares={"orders": 0.5, "payments": 0})
     counts = {f"input{i} {name} {count}": 0 for i, name in enumerate(("orders", "payments")) for count in COUNTS}
     numbers = {"input0 orders read": 100, "input0 orders late": 50, "input1 payments read": 300}
-    watch.add(event(0, m=stage(400, 350, 50) | counts | numbers))
+    follow(watch, 0, m=stage(400, 350, 50) | counts | numbers)
     assert watch.progress.late_alerts == 0
-    watch.add(event(1, m=stage(101, 100, 1) | counts | {"input1 payments read": 101, "input1 payments late": 1}))
+    follow(watch, 1, m=stage(101, 100, 1) | counts | {"input1 payments read": 101, "input1 payments late": 1})
     assert watch.progress.late_alerts == 1
 
 

@@ -138,6 +138,27 @@ def test_a_plain_query_writes_malformed_rows(spark, tmp_path):
     assert {row["reason"] for row in found} == {"malformed"}
 
 
+@pytest.mark.parametrize("late", ["parquet", "json"])
+def test_an_alert_is_a_row_among_the_late_ones(late, spark, tmp_path):
+    engine = cepsql.connect(spark)
+    definition = DEFINITION.replace("'3' SECONDS", "'3' SECONDS WITH LATE ALERT ABOVE 5 PERCENT")
+    engine.sql(definition.format(format="csv", folder=tmp_path, late=late))
+    in_time = [f"{i},a,2026-01-01 00:00:{i // 3:02},1" for i in range(160)]
+    write(tmp_path / "in", 0, in_time)
+    write(tmp_path / "in", 1, [*in_time[:9], *[f"{i},a,2026-01-01 00:01:00,1" for i in range(111)]])
+    checkpoint = tmp_path / "checkpoint"
+    for _ in range(2):
+        with engine.sql(MATCH).start(lambda *_: None, checkpoint=str(checkpoint)) as standing:
+            standing.process_available()
+        undo_last_batch(checkpoint)
+    assert (standing.progress.late_alerts, standing.progress.rows_late) == (1, 9)
+    found = engine.sql("SELECT * FROM late_s WHERE reason <> 'late'").collect()
+    assert [row["record"] for row in found] == ['{"rows": 120, "late": 9, "above": 0.05}']
+    (alert,) = found
+    assert (alert["reason"], alert["batch"], alert["query"]) == ("alert", 1, standing.id)
+    assert (alert["id"], alert["ts"], alert["watermark"].second) == (None, None, 57)
+
+
 def test_late_rows_that_cannot_be_written_end_the_query(spark, tmp_path):
     engine = cepsql.connect(spark)
     engine.sql(DEFINITION.format(format="csv", folder=tmp_path, late="json"))
