@@ -12,7 +12,7 @@ from cepsql.errors import OperationalError
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_claim import CLAIMS
-from cepsql.spark.checkpoint_files import check_files, forget_unbegun
+from cepsql.spark.checkpoint_files import SPARK, check_files, forget_unbegun
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree, used, write_whole
 from cepsql.spark.control import is_ended
@@ -32,15 +32,17 @@ _FIRST_FILES = {"lock", ".lock", "control", ".plan.json.new"} | _LOCKS
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """folder/spark is Spark's own, folder/control ends the input, folder/plan.json says whose checkpoint it is,
-    folder/progress.json what has been counted (`cepsql.spark.kept_progress`); folder/tables and folder/history hold
-    what was read of tables (`cepsql.spark.snapshots`, `cepsql.spark.backfill`).
+    """folder/spark is Spark's own (in an object store, which moves no folder, it may have another name), folder/control
+    ends the input, folder/plan.json says whose checkpoint it is, folder/progress.json what has been counted
+    (`cepsql.spark.kept_progress`); folder/tables and folder/history hold what was read of tables
+    (`cepsql.spark.snapshots`, `cepsql.spark.backfill`).
 
     identity: what the query is, as data that JSON can hold (`cepsql.plan.identity.describe_plan`).
     id:       what it is known by, which no other checkpoint has; batches are numbered within it.
     epoch:    grows with every start.
     lock:     keeps others from using it.
     rebuilds: whether its first batch was read before, under another text of the query, and makes the state anew.
+    part:     the name of the folder that is Spark's own.
     shared:   which operators share a stage, and a state (`cepsql.spark.neighbours.Sharing`); None: it is not known yet.
     """
 
@@ -53,6 +55,7 @@ class Checkpoint:
     epoch: int = 0
     lock: CheckpointLock | None = None
     rebuilds: bool = False
+    part: str = SPARK
     shared: frozenset[int] | None = None
 
     @property
@@ -63,7 +66,7 @@ class Checkpoint:
     @property
     def spark_folder(self) -> CheckpointPath:
         """The folder of that."""
-        return self.folder / "spark"
+        return self.folder / self.part
 
     @property
     def control(self) -> str:
@@ -142,24 +145,25 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
     if file.exists():
         plan = _read_plan(file)
         kind = _verify(checkpoint, plan, drain, upgrades)
-        put_in_place(checkpoint.folder, plan["id"])
+        checkpoint = replace(checkpoint, part=plan.get("spark", SPARK))
+        put_in_place(checkpoint.folder, plan["id"], checkpoint.part)
         check_files(checkpoint.spark_folder)
-        forget_unbegun(checkpoint.folder)
         epoch = plan["epoch"] + 1 if epoch is None else epoch
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.
-            rebuilds = begin_rebuilding(checkpoint.folder, checkpoint.id)
-            checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds)
+            rebuilds, part = begin_rebuilding(checkpoint.folder, checkpoint.id)
+            checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds, part=part)
         else:
             buckets = plan["buckets"] and Buckets(**plan["buckets"])
             # A checkpoint of a version that shared no stage says nothing of it.
             shared = plan.get("shared", [])
             kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
             checkpoint = replace(checkpoint, **kept, id=plan["id"], epoch=epoch, rebuilds=plan["rebuilds"])
+        forget_unbegun(checkpoint.folder)
     with used(checkpoint.folder):
         checkpoint.control_folder.mkdir(parents=True, exist_ok=True)
     _write_plan(checkpoint, finished=False)
-    put_in_place(checkpoint.folder, checkpoint.id)
+    put_in_place(checkpoint.folder, checkpoint.id, checkpoint.part)
     return checkpoint
 
 
@@ -223,6 +227,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "scan": checkpoint.scan,
         "buckets": checkpoint.buckets and asdict(checkpoint.buckets),
         "rebuilds": checkpoint.rebuilds,
+        "spark": checkpoint.part,
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
     }
     with used(checkpoint.folder):

@@ -3,6 +3,7 @@
 A machine that loses its power can leave the file written last empty or cut short.
 """
 
+import contextlib
 import json
 import logging
 import re
@@ -15,8 +16,21 @@ from cepsql.spark.checkpoint_path import CheckpointPath, on_object_store, remove
 
 LOGGER = logging.getLogger("cepsql")
 _FULL, _ROOM_BYTES = "No space left on device", 2**20
-UNBEGUN = "unbegun.json"
+UNBEGUN, SPARK = "unbegun.json", "spark"
 _HINT = "put the folder back from a copy, or use another checkpoint folder and replay the input"
+
+
+def spark_folder(folder: CheckpointPath) -> CheckpointPath:
+    """Return the folder in a checkpoint that is Spark's own: in an object store plan.json says which it is."""
+    return folder / spark_name(folder)
+
+
+def spark_name(folder: CheckpointPath) -> str:
+    """Return the name of that folder; opening the checkpoint tells whether plan.json is damaged."""
+    if on_object_store(folder):
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return json.loads((folder / "plan.json").read_text("utf-8")).get("spark", SPARK)
+    return SPARK
 
 
 def check_files(spark: CheckpointPath) -> None:
@@ -78,7 +92,7 @@ def drop_planned(spark: CheckpointPath, *begun: int | None) -> None:
 
 def keep_unbegun(folder: CheckpointPath, *begun: int | None) -> None:
     """Record in a checkpoint that a batch was planned and not begun, where `drop_planned` would remove it."""
-    planned = _unbegun(folder / "spark", begun)
+    planned = _unbegun(spark_folder(folder), begun)
     if planned is not None:
         write_whole(folder / UNBEGUN, json.dumps({"batch": planned}))
 
@@ -92,7 +106,7 @@ def forget_unbegun(folder: CheckpointPath) -> None:
 def is_unbegun(folder: CheckpointPath) -> bool:
     """Tell whether the last batch that was planned in a checkpoint is known not to have been begun."""
     file = folder / UNBEGUN
-    planned = _unbegun(folder / "spark", ())
+    planned = _unbegun(spark_folder(folder), ())
     return planned is not None and file.exists() and json.loads(file.read_text("utf-8"))["batch"] == planned
 
 
@@ -107,7 +121,7 @@ def explained(error: Error, folder: CheckpointPath) -> Error:
     """Return an error of a query with what it means for its checkpoint, where that is what failed."""
     if _FULL in error.message and isinstance(folder, Path) and shutil.disk_usage(folder).free < _ROOM_BYTES:
         message, hint = f"the checkpoint {folder} cannot be written: {_FULL}", "a start goes on once there is room"
-    elif str(folder / "spark") in error.message:
+    elif str(folder / SPARK) in error.message:
         message, hint = f"the checkpoint {folder} cannot be gone on from: {error.message}", _HINT
     else:
         return error

@@ -10,7 +10,7 @@ import logging
 from dataclasses import asdict, fields
 
 from cepsql.ordered.counts import Counts
-from cepsql.spark.checkpoint_path import CheckpointPath, move_whole, write_whole
+from cepsql.spark.checkpoint_path import CheckpointPath, move_whole, on_object_store, write_whole
 from cepsql.spark.progress import Progress
 
 LOGGER = logging.getLogger("cepsql")
@@ -69,7 +69,12 @@ def restarted_totals(folder: CheckpointPath, committed: int | None, target: Chec
 def move_record(source: CheckpointPath, target: CheckpointPath) -> None:
     """Let the record in one folder be that of another; nothing happens if it was moved before."""
     with contextlib.suppress(FileNotFoundError):
-        move_whole(source / _FILE, target / _FILE)
+        if not on_object_store(target):
+            move_whole(source / _FILE, target / _FILE)
+            return
+        # Cut short in between, it is moved once more before any batch can have changed it.
+        write_whole(target / _FILE, (source / _FILE).read_bytes())
+        (source / _FILE).unlink()
 
 
 def _data(progress: Progress) -> dict:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cepsql.catalog import Registered, Source
 from cepsql.plan.start import FROM_NOW
-from cepsql.spark.checkpoint_files import last_committed, last_planned
+from cepsql.spark.checkpoint_files import last_committed, last_planned, spark_folder
 from cepsql.spark.checkpoint_path import CheckpointPath, used
 
 _FILES = {"avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml"}
@@ -36,9 +36,10 @@ def reading_starts(origins: Iterable[Source | Registered], checkpoint: Checkpoin
 
 def _going_on(checkpoint: CheckpointPath) -> ReadingStart | None:
     with used(checkpoint, "read"):
-        if (batch := last_committed(checkpoint / "spark")) is not None:
+        spark = spark_folder(checkpoint)
+        if (batch := last_committed(spark)) is not None:
             return ReadingStart(f"it goes on after batch {batch} of its checkpoint")
-        if last_planned(checkpoint / "spark") is not None:
+        if last_planned(spark) is not None:
             return ReadingStart("it does the first batch of its checkpoint again, which was cut short")
     return None
 

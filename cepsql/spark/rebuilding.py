@@ -10,33 +10,33 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from cepsql.errors import OperationalError
-from cepsql.spark.checkpoint_files import is_between_batches, last_committed
+from cepsql.spark.checkpoint_files import SPARK, is_between_batches, is_unbegun, last_committed, spark_folder
 from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree, used
 from cepsql.spark.kept_progress import move_record, restarted_totals
 
-_BEGUN_ANEW = "spark-"
-"""What the name of Spark's part of a checkpoint begins with before it is in place; the checkpoint's id follows."""
+_BEGUN_ANEW = f"{SPARK}-"
+"""What the name of Spark's part of a checkpoint begins with before it is in place; the checkpoint's id follows. In an
+object store, which moves no folder in one step, it keeps that name."""
 
 
 def rebuilding_obstacle(folder: CheckpointPath) -> str | None:
     """Return why the state of a checkpoint cannot be made anew from its sources, None if it can, as far as is known."""
-    if on_object_store(folder):
-        return "it is in an object store, where nothing can be put in its place in one step"
-    gone = [path for path in _files_read(folder / "spark") if not path.exists()]
+    gone = [path for path in _files_read(spark_folder(folder)) if not path.exists()]
     if gone:
         return f"{len(gone)} of the files that it has read are gone, such as {gone[0]}"
     return None
 
 
-def begin_rebuilding(folder: CheckpointPath, id: str) -> bool:
+def begin_rebuilding(folder: CheckpointPath, id: str) -> tuple[bool, str]:
     """Prepare Spark's part of the checkpoint that takes the place of the one in `folder`, under the new `id`.
 
-    Nothing has changed before `put_in_place`. Returns whether there is a batch that must be read again.
+    Nothing has changed before plan.json names the new id. Returns whether there is a batch that must be read again, and
+    the name of the part once it is in place.
     Raises OperationalError if what was read cannot be read again, or the last batch was cut short.
     """
-    spark, new = folder / "spark", folder / f"{_BEGUN_ANEW}{id}"
+    spark, new = spark_folder(folder), folder / f"{_BEGUN_ANEW}{id}"
     committed = last_committed(spark)
-    if not is_between_batches(spark):
+    if not is_between_batches(spark) and not is_unbegun(folder):
         raise OperationalError(
             f"the last batch of the checkpoint {folder} was cut short, so that the sink may have rows of it",
             hint="the text before brings it to its end: replace the query by that one, start and stop it",
@@ -53,22 +53,24 @@ def begin_rebuilding(folder: CheckpointPath, id: str) -> bool:
             (new / "metadata").write_text(json.dumps({"id": str(uuid.uuid4())}), "utf-8")
             copy_tree(spark / "sources", new / "sources")
         restarted_totals(folder, committed, new)
-    return committed is not None
+    return committed is not None, new.name if on_object_store(folder) else SPARK
 
 
-def put_in_place(folder: CheckpointPath, id: str) -> None:
+def put_in_place(folder: CheckpointPath, id: str, part: str) -> None:
     """Let what was prepared for the checkpoint of this id take its place, and remove what was for another one.
 
+    part: the name of Spark's part of it.
     Cut short anywhere, it is brought to its end by the next call.
     """
     with used(folder):
         for prepared in folder.glob(f"{_BEGUN_ANEW}*"):
-            if prepared.name != f"{_BEGUN_ANEW}{id}":
+            if prepared.name not in (part, f"{_BEGUN_ANEW}{id}"):
                 remove_tree(prepared)
                 continue
             move_record(prepared, folder)
-            remove_tree(folder / "spark")
-            move_whole(prepared, folder / "spark")
+            remove_tree(folder / SPARK)
+            if part == SPARK:
+                move_whole(prepared, folder / SPARK)
 
 
 def _files_read(spark: CheckpointPath) -> list[Path]:

@@ -6,7 +6,15 @@ import uuid
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_claim import CLAIMS
-from cepsql.spark.checkpoint_files import UNBEGUN, drop_planned, is_between_batches, is_unbegun
+from cepsql.spark.checkpoint_files import (
+    SPARK,
+    UNBEGUN,
+    drop_planned,
+    is_between_batches,
+    is_unbegun,
+    spark_folder,
+    spark_name,
+)
 from cepsql.spark.checkpoint_lock import lock_checkpoint
 from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree
 
@@ -24,7 +32,7 @@ def save_checkpoint(checkpoint: CheckpointPath, savepoint: CheckpointPath) -> No
     except OSError as error:
         raise _uncopied(checkpoint, savepoint, error) from error
     try:
-        if not is_between_batches(checkpoint / "spark") and not is_unbegun(checkpoint):
+        if not is_between_batches(spark_folder(checkpoint)) and not is_unbegun(checkpoint):
             raise OperationalError(
                 f"the last batch of the checkpoint {checkpoint} was cut short, so that its sink may have rows of it",
                 hint="START QUERY brings it to its end; then stop the query again",
@@ -62,8 +70,12 @@ def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) ->
             target.unlink(missing_ok=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         copy_tree(source, hidden, (*_OWN_OF_A_PROCESS, _PLAN))
-        drop_planned(hidden / "spark")
-        plan, metadata = (source / _PLAN).read_bytes(), hidden / "spark" / "metadata"
+        plan, part = (source / _PLAN).read_bytes(), spark_name(source)
+        if not in_place and part != SPARK:
+            move_whole(hidden / part, hidden / SPARK)
+            plan, part = _with(plan, spark=SPARK), SPARK
+        drop_planned(hidden / part)
+        metadata = hidden / part / "metadata"
         if anew and metadata.exists():
             metadata.write_bytes(_renewed(metadata.read_bytes()))
             (metadata.parent / ".metadata.crc").unlink(missing_ok=True)
@@ -84,4 +96,8 @@ def _uncopied(source: CheckpointPath, target: CheckpointPath, error: Exception) 
 
 def _renewed(content: bytes) -> bytes:
     """Return a JSON object with another `id`."""
-    return json.dumps(json.loads(content) | {"id": str(uuid.uuid4())}).encode()
+    return _with(content, id=str(uuid.uuid4()))
+
+
+def _with(content: bytes, **values: str) -> bytes:
+    return json.dumps(json.loads(content) | values).encode()

@@ -67,7 +67,7 @@ def begin(engine, folder):
     read(engine, "rises", 2)
 
 
-def test_a_query_its_savepoints_and_its_replacements(spark, folder, store, place):
+def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
     def folders():
         return sorted(str(path) for path in folder.parent.glob(f"{folder.name}*/*") if path.is_dir())
 
@@ -82,22 +82,51 @@ def test_a_query_its_savepoints_and_its_replacements(spark, folder, store, place
         replaced = f"CREATE OR REPLACE QUERY rises INTO pairs OPTIONS (checkpoint '{folder}') AS "
         with pytest.raises(ProgrammingError, match=r"would need a new checkpoint: .* FROM ticks and is .* FROM other"):
             engine.sql(replaced + RISES.replace("ticks", "other"))
-        longer = replaced + RISES.replace("(A B)", "(A B+)")
-        if store == "s3":
-            with pytest.raises(ProgrammingError, match=r"would need a new checkpoint: .*; it is in an object store"):
-                engine.sql(longer)
-        else:
-            assert "replayable" in engine.sql(longer).message
+        assert "replayable" in engine.sql(replaced + RISES.replace("(A B)", "(A B+)")).message
         put(1, 3, 4, 1)
         for name in ("rises", "copy", "near"):
             assert "it goes on after batch 0 of its checkpoint" in engine.sql(f"START QUERY {name}").message
             read(engine, name, 5)
             engine.sql(f"STOP QUERY {name}")
-        pairs = [(1, 2), (3, 4)] if store == "s3" else [(1, 2), (1, 4)]
-        assert (table("pairs"), table("others")) == (pairs, [(3, 4)])
+        assert (table("pairs"), table("others")) == ([(1, 2), (1, 4)], [(3, 4)])
         assert engine.queries["near"].progress["rows_out"] == 2
         engine.sql("DROP SAVEPOINT 'first'")
         assert not any(".savepoints/first-" in path for path in folders())
+
+
+def test_a_state_made_anew_is_that_of_the_checkpoint_and_its_copies(spark, folder, place, monkeypatch):
+    def parts(path):
+        return [part.name for part in path.iterdir() if part.name.startswith("spark")]
+
+    def cut_short(*_):
+        raise OSError("it is cut short")
+
+    with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
+        begin(engine, folder)
+        engine.sql("STOP QUERY rises")
+        replaced = f"CREATE OR REPLACE QUERY rises INTO pairs OPTIONS (checkpoint '{folder}') AS "
+        texts = [RISES.replace("(A B)", pattern) for pattern in ("(A B+)", "(A B B?)")]
+        engine.sql(replaced + texts[0])
+        with monkeypatch.context() as patched:
+            # plan.json names the new state, and the old one lies there still.
+            patched.setattr("cepsql.spark.rebuilding.move_record", cut_short)
+            with pytest.raises(OperationalError, match="it is cut short"):
+                engine.query(texts[0]).start(checkpoint=str(folder), upgrades=True)
+        put(1, 3, 4, 1)
+        engine.sql("START QUERY rises")
+        read(engine, "rises", 5)
+        assert table("pairs") == [(1, 2), (1, 4)]
+        engine.sql("STOP QUERY rises WITH SAVEPOINT 'anew'")
+        engine.sql(f"CREATE QUERY near INTO others FROM SAVEPOINT 'anew' AS {texts[0]}")
+        engine.sql(replaced + texts[1])
+        put(2, 5, 6, 7, 1)
+        for name in ("near", "rises"):
+            engine.sql(f"START QUERY {name}")
+            read(engine, name, 9)
+            engine.sql(f"STOP QUERY {name}")
+        assert table("others") == [(1, 7)]
+        assert table("pairs") == [(1, 2), (1, 4), (1, 6)]
+        assert len(parts(folder)) == 1
 
 
 @pytest.mark.parametrize("store", ["s3"])
