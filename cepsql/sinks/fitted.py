@@ -15,7 +15,7 @@ from cepsql.secrets import is_secret, redact
 from cepsql.sinks.columns import Columns, fitted_columns
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.column_types import column_types
-from cepsql.spark.sink import BatchSink
+from cepsql.spark.sink import BatchHook, BatchSink
 
 LOGGER = logging.getLogger("cepsql")
 PATIENCE_SECONDS = 600.0
@@ -67,10 +67,12 @@ class FittedSink(BatchSink):
             )
         return columns
 
-    def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
+    def attach(
+        self, writer: DataStreamWriter, after: BatchHook = lambda batch: None, before: BatchHook = lambda batch: None
+    ) -> DataStreamWriter:
         """Return the writer with this sink set; from now on an earlier epoch of the query is refused."""
         self.claim()
-        return super().attach(writer, after)
+        return super().attach(writer, after, before)
 
     def claim(self) -> None:
         """Take the sink over from earlier epochs, as far as it knows of them."""

@@ -12,10 +12,11 @@ from cepsql.errors import OperationalError
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_claim import CLAIMS
-from cepsql.spark.checkpoint_files import SPARK, check_files, forget_unbegun
+from cepsql.spark.checkpoint_files import SPARK, check_files, forget_unbegun, last_planned
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree, used, write_whole
 from cepsql.spark.control import is_ended
+from cepsql.spark.planned_files import forget_unplanned
 from cepsql.spark.rebuilding import begin_rebuilding, put_in_place
 
 FORMAT = 5
@@ -148,6 +149,7 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
         checkpoint = replace(checkpoint, part=plan.get("spark", SPARK))
         put_in_place(checkpoint.folder, plan["id"], checkpoint.part)
         check_files(checkpoint.spark_folder)
+        forget_unplanned(checkpoint.spark_folder, last_planned(checkpoint.spark_folder))
         epoch = plan["epoch"] + 1 if epoch is None else epoch
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cepsql.errors import Error, OperationalError
 from cepsql.spark.checkpoint_path import CheckpointPath, on_object_store, remove_tree, write_whole
+from cepsql.spark.planned_files import forget_unplanned
 
 LOGGER = logging.getLogger("cepsql")
 _FULL, _ROOM_BYTES = "No space left on device", 2**20
@@ -88,6 +89,7 @@ def drop_planned(spark: CheckpointPath, *begun: int | None) -> None:
             remove_tree(spark / "state")
         (spark / "offsets" / str(planned)).unlink()
         (spark / "offsets" / f".{planned}.crc").unlink(missing_ok=True)
+        forget_unplanned(spark, last_planned(spark))
 
 
 def keep_unbegun(folder: CheckpointPath, *begun: int | None) -> None:

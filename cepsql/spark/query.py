@@ -30,6 +30,7 @@ from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
+from cepsql.spark.planned_files import PlannedFiles
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
@@ -120,6 +121,7 @@ class StandingQuery:
         self._found_planned = last_planned(checkpoint.spark_folder)
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
+        self._files, self._refused = PlannedFiles(checkpoint.spark_folder), False
         self._tidied = float("-inf")
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
 
@@ -296,7 +298,7 @@ class StandingQuery:
     def _drop_planned(self) -> None:
         """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
         lock, folder = self._checkpoint.lock, self._checkpoint.folder
-        if self._stopping.is_set() and not self._query.isActive:
+        if (self._stopping.is_set() or self._refused) and not self._query.isActive:
             with (
                 contextlib.suppress(OperationalError, OSError),
                 contextlib.nullcontext() if lock is None else lock.held(),
@@ -312,7 +314,9 @@ class StandingQuery:
         self._prepare_batch()
         self._started.clear()
         writer = self._frame.writeStream.queryName(name).outputMode("append")
-        writer = self._sink.attach(writer, self._after_batch).option("checkpointLocation", self._checkpoint.spark)
+        writer = self._sink.attach(writer, self._after_batch, self._check_files).option(
+            "checkpointLocation", self._checkpoint.spark
+        )
         timing = {"availableNow": True} if self._options.drain else {"processingTime": self._options.trigger}
         spark = self._frame.sparkSession
         folder = self._checkpoint.folder
@@ -345,6 +349,14 @@ class StandingQuery:
                     break
                 time.sleep(_POLL)
         self._stop_spark()
+
+    def _check_files(self, batch: int) -> None:
+        """Refuse a batch whose files Spark would misread, before anything of it is done."""
+        try:
+            self._files.check(batch)
+        except OperationalError:
+            self._refused = True
+            raise
 
     def _after_batch(self, batch: int) -> None:
         """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""

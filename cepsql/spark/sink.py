@@ -10,6 +10,9 @@ from cepsql.errors import OperationalError
 from cepsql.spark.arrow import to_arrow
 from cepsql.spark.row_limit import RowLimit
 
+BatchHook = Callable[[int], None]
+"""Is called with the number of a micro-batch."""
+
 
 class _Handover:
     """What Spark calls with each micro-batch. Java and Python would hold each other through it for ever: Java's query
@@ -51,14 +54,18 @@ class BatchSink:
         self._ending = False
         self._handovers: list[_Handover] = []
 
-    def attach(self, writer: DataStreamWriter, after: Callable[[int], None] = lambda batch: None) -> DataStreamWriter:
-        """Return the writer with this sink set; `after` is called with the number of each batch after its rows."""
+    def attach(
+        self, writer: DataStreamWriter, after: BatchHook = lambda batch: None, before: BatchHook = lambda batch: None
+    ) -> DataStreamWriter:
+        """Return the writer with this sink set; `before` and `after` are called with the number of each batch before
+        anything is done with it, and after its rows."""
 
         def take(frame: DataFrame, batch: int) -> None:
             if self._ending:
                 raise OperationalError("the query is being stopped")
-            self.begun = batch
             try:
+                before(batch)
+                self.begun = batch
                 if self.rebuilding and batch == 0:
                     frame.write.format("noop").mode("overwrite").save()
                 else:

@@ -7,13 +7,14 @@ of files that are `maxFileAge` older than the newest one, whether it knows them 
 import re
 from collections.abc import Iterable, Mapping
 
-from cepsql.spark.checkpoint_path import CheckpointPath, write_whole
+from cepsql.spark.checkpoint_path import CheckpointPath
+from cepsql.spark.planned_files import read_log, rewrite_log
 
 _KEPT_BATCHES = 100
 """Of so many batches of the log all files are kept: the last one may have to be read again."""
 
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
-_TIME, _BATCH = re.compile(rb'"timestamp":(\d+)'), re.compile(rb'"batchId":(\d+)')
+_TIME = re.compile(rb'"timestamp":(\d+)')
 
 
 def longest_file_age(options: Iterable[Iterable[tuple[str, str]]]) -> float | None:
@@ -34,20 +35,19 @@ def forget_old_files(spark: CheckpointPath, age: float) -> None:
             _shorten(whole[-1], age)
 
 
-def _shorten(log: CheckpointPath, age: float) -> None:
-    version, *entries = log.read_bytes().splitlines()
-    times, batches = ([int(n) for entry in entries for n in sought.findall(entry)[-1:]] for sought in (_TIME, _BATCH))
-    if not entries or not len(entries) == len(times) == len(batches):
+def _shorten(place: CheckpointPath, age: float) -> None:
+    log = read_log(place)
+    times = [] if log is None else [int(n) for entry, _ in log.entries for n in _TIME.findall(entry)[-1:]]
+    if log is None or len(times) != len(log.entries):
         return
     oldest = max(times) - 1000 * age
     kept = [
         entry
-        for entry, time, batch in zip(entries, times, batches, strict=True)
-        if time >= oldest or batch > int(log.stem) - _KEPT_BATCHES
+        for (entry, number), time in zip(log.entries, times, strict=True)
+        if time >= oldest or number > log.number - _KEPT_BATCHES
     ]
-    if len(kept) < len(entries):
-        (log.parent / f".{log.name}.crc").unlink(missing_ok=True)
-        write_whole(log, b"\n".join([version, *kept]))
+    if len(kept) < len(log.entries):
+        rewrite_log(log, kept)
 
 
 def _file_age(options: Mapping[str, str]) -> float | None:

@@ -1,0 +1,120 @@
+"""Which files the micro-batches of a checkpoint have: Spark's log of each source, and where a batch ends in it."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote, urlparse
+
+from cepsql.errors import OperationalError
+from cepsql.spark.checkpoint_path import CheckpointPath, write_whole
+
+_ENTRY = re.compile(rb'^\{"path":".*"batchId":(\d+)[^"]*$')
+_PATTERN = re.compile(r"[\[\]{}*?\\]")
+"""What Spark takes for a pattern in the path of a file."""
+
+
+@dataclass(frozen=True)
+class SourceLog:
+    """A file of Spark's log of the files of a source.
+
+    number:  of the file; one that ends with .compact has the entries of all before it, too.
+    version: its first line.
+    entries: its other lines, each with the number of the log's file that it came with.
+    """
+
+    place: CheckpointPath
+    number: int
+    version: bytes
+    entries: tuple[tuple[bytes, int], ...]
+
+
+def read_log(place: CheckpointPath) -> SourceLog | None:
+    """Return a file of the log of a source, None if it is one of another kind of source, or damaged."""
+    version, *lines = place.read_bytes().splitlines() or [b""]
+    # There may be a hundred thousand lines.
+    entries = [(line, int(number)) for line in lines for number in _ENTRY.findall(line)]
+    return SourceLog(place, int(place.stem), version, tuple(entries)) if len(entries) == len(lines) > 0 else None
+
+
+def rewrite_log(log: SourceLog, kept: list[bytes]) -> None:
+    """Let a file of the log have these entries only."""
+    (log.place.parent / f".{log.place.name}.crc").unlink(missing_ok=True)
+    write_whole(log.place, b"\n".join([log.version, *kept]))
+
+
+def forget_unplanned(spark: CheckpointPath, planned: int | None) -> None:
+    """Leave files out of the logs in Spark's checkpoint that no batch has, of which `planned` is the last.
+
+    A process that was killed before it planned a batch with them leaves them there; the next batch would have them
+    beside those that are its own, and other rows would be late. They are found anew.
+    """
+    ends = _ends(spark, planned)
+    for folder in (spark / "sources").glob("[0-9]*"):
+        end = -1 if planned is None else ends.get(int(folder.name))
+        for place in folder.glob("[0-9]*"):
+            log = read_log(place) if end is not None and int(place.stem) > end else None
+            if log is None:
+                continue
+            if place.name.endswith(".compact"):
+                rewrite_log(log, [entry for entry, number in log.entries if end is not None and number <= end])
+            else:
+                (place.parent / f".{place.name}.crc").unlink(missing_ok=True)
+                place.unlink()
+
+
+class PlannedFiles:
+    """The files of the batches of Spark's checkpoint, one batch after another."""
+
+    def __init__(self, spark: CheckpointPath):
+        self._spark = spark
+        self._last: tuple[int, dict[int, int | None]] | None = None
+
+    def check(self, batch: int) -> None:
+        """Raise OperationalError for a batch in which Spark would read files twice: it does where the path of one of
+        several looks like a pattern."""
+        if self._last is None or self._last[0] != batch - 1:
+            self._last = batch - 1, _ends(self._spark, batch - 1 if batch else None)
+        begins, ends = self._last[1], _ends(self._spark, batch)
+        for source, end in ends.items():
+            begin = begins.get(source, -1)
+            if end is None or begin is None or end <= begin:
+                continue
+            files = list(_files(self._spark / "sources" / str(source), begin, end))
+            wrong = next((file for file in files if _PATTERN.search(file)), None)
+            if wrong is not None and len(files) > 1:
+                raise OperationalError(
+                    f"a micro-batch has {len(files)} files, and Spark takes the name of one for a pattern, so that it "
+                    f"would read files of this batch twice: {wrong}",
+                    hint="rename it, without any of [ ] { } * ? \\, and start the query again",
+                )
+        self._last = batch, ends
+
+
+def _files(folder: CheckpointPath, begin: int, end: int) -> Iterator[str]:
+    """Yield the paths of the files that came with the files of a log after `begin`, up to `end`."""
+    for number in range(begin + 1, end + 1):
+        for name in (str(number), f"{number}.compact"):
+            log = read_log(folder / name) if (folder / name).exists() else None
+            if log is not None:
+                yield from (unquote(urlparse(json.loads(e)["path"]).path) for e, came in log.entries if came == number)
+                break
+
+
+def _ends(spark: CheckpointPath, batch: int | None) -> dict[int, int | None]:
+    """Return where each source ends with a batch: the number of a file of its log, -1 before the first, None for a
+    source of another kind."""
+    place = spark / "offsets" / str(batch)
+    if batch is None or not place.exists():
+        return {}
+    lines = place.read_text("utf-8").splitlines()[2:]
+    return {number: _end(line) for number, line in enumerate(lines)}
+
+
+def _end(line: str) -> int | None:
+    if line == "-":
+        return -1
+    try:
+        return int(json.loads(line)["logOffset"])
+    except (ValueError, KeyError, TypeError):
+        return None
