@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-_WORDS = "password|passwd|secret|token|credential|key|jaas"
+_WORDS = r"^header\.|password|passwd|secret|token|credential|key|jaas|authorization|cookie|\bauth\b"
 _NAME = re.compile(_WORDS, re.IGNORECASE)
 _ASSIGNED = re.compile(
     r"""((?:password|passwd|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)\s*)"""
@@ -11,7 +11,8 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 _KEYS = r"(access|account|api|auth|encryption|master|private|shared|signing|storage).?key"
-_CERTAIN = re.compile("password|passwd|secret|token$|credential|" + _KEYS, re.IGNORECASE)
+_CERTAIN = re.compile(r"password|passwd|secret|token$|credential|authorization|cookie|\bauth\b|" + _KEYS, re.IGNORECASE)
+_SCHEME = re.compile(r"\s*(?:bearer|basic|token|apikey)\s+[^\s$]+", re.IGNORECASE)
 _IN_URL = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _ASSIGNED_VALUE = re.compile(r"""\b\w*(?:password|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;]+)""", re.IGNORECASE)
 _QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:{_WORDS})[\w.-]*[`'\"]?"
@@ -29,7 +30,17 @@ def holds_secret(option: str, value: str) -> bool:
     >>> holds_secret("password", "x"), holds_secret("url", "postgresql://u:x@h/d"), holds_secret("key", "match_id")
     (True, True, False)
     """
-    return bool(_CERTAIN.search(option) or _ASSIGNED.search(value) or _IN_URL.search(value))
+    return bool(_CERTAIN.search(option)) or spells_secret(value)
+
+
+def spells_secret(value: str) -> bool:
+    """Tell whether a text itself says that it has a password, token or key; what is empty in it is none.
+
+    >>> spells_secret("postgresql://u:x@h/d"), spells_secret("postgresql://u:@h/d"), spells_secret("Bearer x")
+    (True, False, True)
+    """
+    assigned = any(found[2].strip("\"'") for found in _ASSIGNED.finditer(value))
+    return bool(assigned or _IN_URL.search(value) or _SCHEME.match(value))
 
 
 def secret_values(options: Iterable[tuple[str, str]]) -> list[str]:

@@ -3,8 +3,8 @@
 import re
 
 from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View, Watermark
-from cepsql.catalog.references import has_references
-from cepsql.secrets import holds_secret, is_secret
+from cepsql.catalog.references import has_references, writes_secret
+from cepsql.secrets import is_secret
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PLAIN_KEY = re.compile(r"[a-z_][a-z0-9_]*([.-][a-z0-9_]+)*|spark(\.\w+)+", re.ASCII)
@@ -110,8 +110,8 @@ def _options(options: tuple[tuple[str, str], ...]) -> str:
 
 def shown_option(name: str, value: str) -> str:
     """Return the value of an option as it may be shown."""
-    secret = is_secret(name) or holds_secret(name, value)
-    return "*****" if secret and not has_references(value) else value
+    secret = writes_secret(name, value) or (is_secret(name) and not has_references(value))
+    return "*****" if secret else value
 
 
 def quoted_name(name: str) -> str:

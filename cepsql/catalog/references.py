@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
+from cepsql.secrets import holds_secret, spells_secret
 
 _REFERENCE = re.compile(r"\$\{(file:)?([^}]*)\}")
 
@@ -33,6 +34,17 @@ def valued_sink(sink: Sink) -> Sink:
 def has_references(value: str) -> bool:
     """Tell whether a value of an option has references."""
     return bool(_REFERENCE.search(value))
+
+
+def writes_secret(name: str, value: str) -> bool:
+    """Tell whether an option has a secret as it is written, be it beside references.
+
+    >>> writes_secret("password", "x"), writes_secret("password", "${DB_PASSWORD}")
+    (True, False)
+    >>> writes_secret("url", "postgresql://u:${PASSWORD}@${HOST}/d"), writes_secret("url", "postgresql://u:x@${HOST}/d")
+    (False, True)
+    """
+    return spells_secret(_REFERENCE.sub("", value)) if has_references(value) else holds_secret(name, value)
 
 
 def referenced_values(options: Iterable[tuple[str, str]]) -> list[str]:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from cepsql.catalog import Definition, RegisteredQuery, Sink, Source
-from cepsql.catalog.references import has_references
+from cepsql.catalog.references import writes_secret
 from cepsql.errors import ProgrammingError, Span
-from cepsql.secrets import holds_secret
 
 
 def check_kept(definition: Definition, span: Span | None = None) -> None:
@@ -14,7 +13,7 @@ def check_kept(definition: Definition, span: Span | None = None) -> None:
     Raises ProgrammingError.
     """
     for name, value in _options(definition):
-        if holds_secret(name, value) and not has_references(value):
+        if writes_secret(name, value):
             raise ProgrammingError(
                 f"the catalog would keep the secret in the option {name} as it is written",
                 span,

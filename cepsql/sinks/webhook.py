@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.render.sound_text import sound_text
+from cepsql.secrets import redact
 from cepsql.sinks.columns import fitted_columns, key_columns
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
@@ -27,6 +28,16 @@ OPTIONS = ("url", "per", "timeout", "retry_for", "header.")
 
 _PASSING = (408, 425, 429)
 _CONNECTION_FAILURES = (urllib.error.URLError, http.client.HTTPException, OSError)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A request that is sent elsewhere is not accepted: what follows a redirect is a GET without rows."""
+
+    def redirect_request(self, *arguments: object) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 class WebhookSink(FittedSink):
@@ -52,8 +63,13 @@ class WebhookSink(FittedSink):
         self._timeout = options.seconds("timeout", 30)
         self._patience = options.seconds("retry_for", PATIENCE_SECONDS)
         headers = options.below("header.")
+        for name, value in headers.items():
+            if not value.isprintable():
+                raise ProgrammingError(f"the option header.{name} of sink {sink.name} has a line break or the like")
         self._headers = {"Content-Type": "application/json", "User-Agent": "cepsql", **headers}
-        self._secrets += [self._url, *headers.values()]
+        # An answer may repeat a part of it.
+        self._secrets += [self._url, place.path.strip("/"), place.query, *headers.values()]
+        self._secrets += [word for value in headers.values() for word in value.split()[1:]]
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Post the rows of a micro-batch; rows that were accepted before one was not are not sent again."""
@@ -76,11 +92,11 @@ class WebhookSink(FittedSink):
         headers = self._headers | {"Idempotency-Key": key}
         request = urllib.request.Request(self._url, body.encode(), headers, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout) as answer:
+            with _OPENER.open(request, timeout=self._timeout) as answer:
                 answer.read()
                 return 1
         except urllib.error.HTTPError as failure:
-            said = f"{self._host} answers {failure.code} {failure.reason}"
+            said = redact(f"{self._host} answers {failure.code} {failure.reason}", self._secrets)
             if failure.code >= 500 or failure.code in _PASSING:
                 raise Unavailable(said) from failure
             raise OperationalError(

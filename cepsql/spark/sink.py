@@ -46,7 +46,7 @@ class BatchSink:
         self.error: Exception | None = None
         self.waiting: str | None = None
         self.retries = 0
-        self.raised: Exception | None = None
+        self.raised: BaseException | None = None
         self.limit: RowLimit | None = None
         self.enough: Callable[[], None] = lambda: None
         self.rebuilding = False
@@ -114,9 +114,12 @@ class RowSink(BatchSink):
         if table.num_rows:
             try:
                 self._on_rows(table, batch)
-            except Exception as error:
+            except BaseException as error:
                 self.raised = error
-                raise
+                if isinstance(error, Exception):
+                    raise
+                # It would end the thread in which Spark waits for the batch.
+                raise OperationalError(f"on_rows raised {type(error).__name__}") from error
         if self.limit is not None:
             self.limit.save()
             if self.limit.reached:

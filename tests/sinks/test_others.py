@@ -10,8 +10,9 @@ import types
 import pyarrow as pa
 import pytest
 
+import cepsql
 from cepsql.catalog import Sink
-from cepsql.errors import OperationalError
+from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.sinks import Batch, WriterIdentity, open_sink
 
 WRITER = WriterIdentity("q", 3, "checkpoint")
@@ -26,15 +27,22 @@ def rows(spark, *values):
 
 
 @contextlib.contextmanager
-def receiver(*answers: int):
-    """A web server that answers with these codes, then with 200; gives its address and what it received."""
+def receiver(*answers: int, reason: str | None = None):
+    """A web server that answers with these codes, then with 200; gives its address and what it received. An answer has
+    that reason, and refers elsewhere."""
     received, codes = [], list(answers)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             received.append((dict(self.headers), json.loads(body)))
-            self.send_response(codes.pop(0) if codes else 200)
+            self.send_response(codes.pop(0) if codes else 200, reason)
+            self.send_header("Location", "/login")
+            self.end_headers()
+
+        def do_GET(self):
+            received.append((dict(self.headers), None))
+            self.send_response(200)
             self.end_headers()
 
         def log_message(self, *_):
@@ -102,6 +110,29 @@ def test_an_answer_that_will_not_pass_ends_it(spark):
     assert "s3cret" not in str(raised.value)
 
 
+@pytest.mark.parametrize("code", [301, 302, 303, 307])
+def test_rows_that_are_sent_elsewhere_are_not_delivered(code, spark):
+    with receiver(code) as (url, received), pytest.raises(OperationalError, match=f"answers {code}"):
+        opened("webhook", url=url).accept(rows(spark, (1, "a")), 0)
+    assert [body for _, body in received] == [{"id": 1, "text": "a"}]
+
+
+def test_no_header_is_shown(spark, monkeypatch):
+    headers = {"header.Authorization": "Bearer t0ken", "header.X-Place": "pl4ce"}
+    with receiver(403, reason="no t0ken of pl4ce at hook/s3cret") as (url, _):
+        with pytest.raises(OperationalError, match="answers 403 no ") as raised:
+            opened("webhook", url=url, **headers).accept(rows(spark, (1, "a")), 0)
+        assert not any(secret in str(raised.value) for secret in ("t0ken", "pl4ce", "s3cret"))
+        with pytest.raises(ProgrammingError, match=r"option header\.X of sink alerts has a line break") as raised:
+            opened("webhook", url=url, **{"header.X": "t0ken\n"})
+        assert "t0ken" not in str(raised.value)
+    engine = cepsql.connect(spark)
+    options = ", ".join(f"'{name}' '{value}'" for name, value in headers.items())
+    engine.sql(f"CREATE SINK h USING webhook OPTIONS (url 'http://u:s3cret@${{HOST}}/x', {options})")
+    shown = str([engine.sql(f"{said} h").rows for said in ("SHOW CREATE SINK", "DESCRIBE EXTENDED")])
+    assert not any(secret in shown for secret in ("t0ken", "pl4ce", "s3cret"))
+
+
 def test_patience_ends(spark):
     with receiver() as (url, _):
         """The address of a server that is gone."""
@@ -122,6 +153,13 @@ def test_a_function_gets_rows_and_batch(spark, monkeypatch):
     ((table, batch),) = calls
     assert isinstance(table, pa.Table) and table.to_pylist() == [{"id": 1, "text": "a"}]
     assert (batch, batch.key) == (Batch(WRITER, 4), "q/checkpoint/4")
+
+
+def test_a_function_that_would_end_the_process_ends_the_query(spark, monkeypatch):
+    monkeypatch.setitem(sys.modules, "my_alerts", types.SimpleNamespace(leave=lambda rows, batch: sys.exit(3)))
+    sink = opened("python", function="my_alerts:leave")
+    with pytest.raises(OperationalError, match="my_alerts:leave of sink alerts raised SystemExit"):
+        sink.accept(rows(spark, (1, "a")), 0)
 
 
 def test_the_screen(spark, capsys):

@@ -59,6 +59,17 @@ def test_what_a_callback_raises_stays_the_cause(engine):
     assert isinstance(raised.value.__cause__, KeyError)
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_a_callback_that_would_end_the_process_ends_the_query(kind, engine):
+    def leave(rows, batch):
+        raise kind()
+
+    running = engine.query("SELECT n FROM ticks").start(leave)
+    with pytest.raises(OperationalError, match=f"on_rows raised {kind.__name__}"):
+        running.await_(60)
+    running.stop()
+
+
 def test_what_is_held_and_why_nothing_comes(engine):
     query = engine.query(OPEN)
     with query.start(lambda rows, batch: None) as running:

@@ -53,6 +53,8 @@ def test_local_paths_become_absolute(location, tmp_path, monkeypatch):
         "aws.secret.access.key 'x'",
         "url 'postgresql://me:pw@h/db'",
         "kafka.sasl.jaas.config 'a password=b'",
+        "url 'postgresql://me:pw@${HOST}/db'",
+        "'header.Authorization' 'Bearer x'",
     ],
 )
 def test_no_secret_is_kept(location, options):
@@ -61,6 +63,8 @@ def test_no_secret_is_kept(location, options):
         engine.sql(f"CREATE SINK k USING delta OPTIONS ({options})")
     connect().sql(f"CREATE SINK k USING delta OPTIONS ({options})")
     engine.sql("CREATE SINK k USING delta OPTIONS (password '${PW}', url 'postgresql://me:${file:/pw}@h/db', key 'id')")
+    jaas = 'a.LoginModule required username="u" password="${PW}";'
+    engine.sql(f"CREATE SINK j USING kafka OPTIONS (topic 't', 'header.Authorization' 'Bearer ${{T}}', jaas '{jaas}')")
 
 
 def test_a_change_that_fails_changes_nothing(location):
