@@ -68,7 +68,7 @@ class RetractingGroups(OneRelation):
 
     @property
     def sections(self) -> dict[str, int]:
-        return {_GROUPS: 1, **{f"{_VALUES} {name}": 1 for name in self._columns}}
+        return {_GROUPS: 2, **{f"{_VALUES} {name}": 1 for name in self._columns}}
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
         (ordered,), stored = rows, sections.get(_GROUPS)
@@ -85,9 +85,9 @@ class RetractingGroups(OneRelation):
         further: dict[str, pa.Table] = {}
         was, now = [], []
         for name in self._columns:
-            column = _Column(name, one_chunk(ordered.rows[name]), ordered, sign, before, self.retracting)
-            kept |= column.kept
             calls = [call for call in self.calls if call.column == name]
+            column = _Column(name, one_chunk(ordered.rows[name]), ordered, sign, before, calls, self.retracting)
+            kept |= column.kept
             if any(call.needs_values(column.type, self.retracting) for call in calls):
                 section = f"{_VALUES} {name}"
                 edges = not self.retracting and not any(call.distinct for call in calls)
@@ -151,6 +151,7 @@ class _Column:
         ordered: OrderedRows,
         sign: np.ndarray,
         before: Remembered,
+        calls: Sequence[GroupCall],
         retracting: bool,
     ):
         self.name, self.type, self._column, self._sign = name, column.type, column, sign
@@ -162,20 +163,22 @@ class _Column:
         self.kept = {f"{name}_count": pa.array(self._counts[1])}
         self._sums: tuple[np.ndarray, np.ndarray] | None = None
         self._retracting = retracting
-        if pa.types.is_floating(column.type) and not retracting:
+        self._sorted: list[tuple[np.ndarray, pa.Array, np.ndarray]] = []
+        self.stored: pa.Table | None = None
+        if not any(c.function in ("sum", "avg") and not c.needs_values(column.type, retracting) for c in calls):
+            return
+        if pa.types.is_floating(column.type):
             known = before.column(f"{name}_sum", pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
             with np.errstate(invalid="ignore"):
                 self._sums = known, known + np.add.reduceat(_amounts(column.fill_null(0.0)), starts)
             self.kept[f"{name}_sum"] = pa.array(self._sums[1])
-        if pa.types.is_integer(column.type) or pa.types.is_decimal(column.type):
+        else:
             held = _exact(column.type)
             total = unscaled(before.column(f"{name}_sum", held))
             self._sums = total, total + np.add.reduceat(_numbers(column) * sign, starts)
             if len(self._sums[1]) and max(map(abs, self._sums[1])) >= 10**38:
                 raise _overflow("sum", "DECIMAL(38)")
             self.kept[f"{name}_sum"] = as_decimals(self._sums[1], held)
-        self._sorted: list[tuple[np.ndarray, pa.Array, np.ndarray]] = []
-        self.stored: pa.Table | None = None
 
     def gather(self, names: list[str], keys: list[pa.Array], stored: pa.Table | None, edges: bool) -> None:
         """Take the different values of the groups and their numbers; `edges`: only the least and the greatest."""

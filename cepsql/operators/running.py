@@ -266,7 +266,7 @@ def _total_value(call: RunningCall, kind: pa.DataType, total: pa.Array, count: n
 
 
 def mean_of(total: pa.Array, count: np.ndarray, kind: pa.DataType) -> pa.Array:
-    """Return sums by counts; what stands where the count is 0 means nothing."""
+    """Return sums by counts; NULL where a decimal does not fit. What stands where the count is 0 means nothing."""
     count = np.maximum(count, 1)
     if not pa.types.is_decimal(total.type):
         return pa.array(total.to_numpy(zero_copy_only=False) / count)
@@ -274,7 +274,9 @@ def mean_of(total: pa.Array, count: np.ndarray, kind: pa.DataType) -> pa.Array:
     count = count.astype(object)
     # Half up, away from zero.
     rounded = (np.abs(numbers) * 2 + count) // (count * 2)
-    return as_decimals(np.where(numbers < 0, -rounded, rounded), kind)
+    fits = rounded < 10**kind.precision
+    mean = as_decimals(np.where(fits, np.where(numbers < 0, -rounded, rounded), 0), kind)
+    return pc.if_else(pa.array(fits.astype(bool)), mean, pa.scalar(None, kind))
 
 
 def unscaled(column: pa.Array) -> np.ndarray:
