@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from cepsql.configuration import choose, spark_conf
-from cepsql.errors import Error, ExitCode
+from cepsql.errors import Error, ExitCode, InterfaceError
 from cepsql.options import SUBCOMMANDS, parser, read_script
 
 _CHOSEN = ("format", "max_rows", "ansi", "master", "catalog")
@@ -136,12 +136,14 @@ def _execute(engine, text: str, file: str | None, settings, console, verbose: bo
 def _output(file: str | None) -> TextIO:
     """Return where rows go: the file, or standard output: UTF-8 for programs, what the terminal can show for people.
 
-    Raises InterfaceError if the file cannot be written.
+    Raises InterfaceError if it cannot be written.
     """
     if file is not None:
         from cepsql.runner.console import open_output
 
         return open_output(file)
+    if sys.stdout is None:
+        raise InterfaceError("standard output is closed", hint="--output FILE")
     if not isinstance(sys.stdout, io.TextIOWrapper):
         return sys.stdout
     if sys.stdout.isatty():

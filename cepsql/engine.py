@@ -635,6 +635,9 @@ class Engine:
     def _reset(self, key: str | None) -> Answer:
         if key is None:
             self.settings.clear()
+            for name in self._spark_settings:
+                self.spark.conf.unset(name)
+            self._spark_settings.clear()
         elif key.startswith("cepsql."):
             self.check_setting(key, None)
             self.settings.pop(key, None)

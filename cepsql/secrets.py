@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-_WORDS = r"^header\.|password|passwd|secret|token|credential|key|jaas|authorization|cookie|\bauth\b"
-_NAME = re.compile(_WORDS, re.IGNORECASE)
+_WORDS = r"password|passwd|secret|token|credential|key|jaas|authorization|cookie|\bauth\b"
+_NAME = re.compile(rf"^header\.|{_WORDS}", re.IGNORECASE)
 _ASSIGNED = re.compile(
     r"""((?:password|passwd|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)\s*)"""
     r"""("[^"]*"|'[^']*'|[^\s,;&)}\]]+)""",
@@ -15,7 +15,8 @@ _CERTAIN = re.compile(r"password|passwd|secret|token$|credential|authorization|c
 _SCHEME = re.compile(r"\s*(?:bearer|basic|token|apikey)\s+[^\s$]+", re.IGNORECASE)
 _IN_URL = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _ASSIGNED_VALUE = re.compile(r"""\b\w*(?:password|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;]+)""", re.IGNORECASE)
-_QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:{_WORDS})[\w.-]*[`'\"]?"
+_QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:\bheader\.|{_WORDS})[\w.-]*[`'\"]?"
+_LITERAL = re.compile(r"(?<=')(?:[^']|'')*(?=')")
 _OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
 
 
@@ -57,5 +58,14 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def without_secret_options(statement: str) -> str:
-    """Return a statement with stars in place of the values of secret options, as many as they have characters."""
-    return _OPTION.sub(lambda found: found[1] + re.sub(r"[^\n]", "*", found[2]), statement)
+    """Return a statement with stars in place of the values of secret options, as many as they have characters.
+
+    >>> without_secret_options("CREATE SINK s USING sqlite OPTIONS (url 'x://u:pw@h', token 't')")
+    "CREATE SINK s USING sqlite OPTIONS (url '***********', token '*')"
+    """
+
+    def starred(text: str) -> str:
+        return re.sub(r"[^\n]", "*", text)
+
+    named = _OPTION.sub(lambda found: found[1] + starred(found[2]), statement)
+    return _LITERAL.sub(lambda found: starred(found[0]) if spells_secret(found[0]) else found[0], named)

@@ -23,11 +23,14 @@ def test_in_texts(text, shown):
         ("OPTIONS (user 'me', password 'a''b', x '1')", "OPTIONS (user 'me', password '****', x '1')"),
         ("OPTIONS (`kafka.ssl.key.password` 'x\ny')", "OPTIONS (`kafka.ssl.key.password` '*\n*')"),
         ("SET fs.s3a.secret.key = 'abc'", "SET fs.s3a.secret.key = '***'"),
+        ("OPTIONS (url 'a://u:pw@h/d', y 'b')", "OPTIONS (url '************', y 'b')"),
+        ("OPTIONS ('header.X-Place' 'abc', 'header.Authorization' 'Bearer ${T}')", None),
         ("SELECT 'password' AS a, key FROM t", "SELECT 'password' AS a, key FROM t"),
     ],
 )
 def test_in_statements(statement, shown):
-    assert without_secret_options(statement) == shown
+    found = without_secret_options(statement)
+    assert found == shown if shown is not None else "'***'" in found and "'***********'" in found
 
 
 def test_in_a_login():

@@ -32,15 +32,18 @@ def sql_of(expression: exp.Expr, comments: bool = True) -> str:
 def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
     """Return what sqlglot is told of tables: names and Spark types of their columns."""
     known: dict[str, object] = {
-        name: {column: known_type(kind) for column, kind in columns} for name, columns in tables.items()
+        # A text would be parsed, and lose the quotes and comments that belong to the name.
+        name: {exp.to_identifier(column, quoted=True): known_type(kind) for column, kind in columns}
+        for name, columns in tables.items()
     }
     with guarded():
         return MappingSchema(known, dialect=DIALECT)
 
 
-def qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
+def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> exp.Query:
     """Return a query with the table of every column, and without stars; the one given is changed.
 
+    aliases: names of items of SELECT stand for what they name, in its other parts.
     Raises OptimizeError for names that mean nothing, ProgrammingError for what is not understood.
     """
     with guarded(span_of(query)):
@@ -49,6 +52,7 @@ def qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
             schema=schema,
             dialect=DIALECT,
             validate_qualify_columns=False,
+            expand_alias_refs=aliases,
             quote_identifiers=False,
             identify=False,
         )

@@ -22,6 +22,9 @@ Lookup = Callable[[exp.Table], Properties]
 _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
 
 
+_UNKNOWN_COLUMNS = "due to missing source schemas"
+"""What sqlglot says of a name that may be a column of a relation whose columns are not known."""
+
 SPOKEN = "spoken"
 """Under which an identifier of a resolved query remembers how it was written."""
 
@@ -113,12 +116,16 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     for table in catalog_tables(query):
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
-    flat = flatten_names(query)
-    for identifier in flat.find_all(exp.Identifier):
-        identifier.meta.setdefault(SPOKEN, identifier.name)
+    flat = _spoken(query)
     schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
     try:
-        known = qualified(flat, schema)
+        try:
+            known = qualified(flat, schema)
+        except OptimizeError as error:
+            if _UNKNOWN_COLUMNS not in str(error):
+                raise
+            # A name may be that of a column of a table function, or of an item.
+            known = qualified(_spoken(query), schema, aliases=False)
     except OptimizeError as error:
         raise _qualify_error(query, str(error).split("\n")[0], relations) from None
     _check_columns(known, relations)
@@ -130,6 +137,14 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     time = event_time(scope, flat_relations)
     merged = time is not None and event_time(scope, flat_relations, unions=False) is None
     return Resolved(columns, relations, time, known, merged)
+
+
+def _spoken(query: exp.Query) -> exp.Query:
+    """Return a query with flat names, in which every name knows how it was written."""
+    flat = flatten_names(query)
+    for identifier in flat.find_all(exp.Identifier):
+        identifier.meta.setdefault(SPOKEN, identifier.name)
+    return flat
 
 
 def flatten_names(query: exp.Query, names: Callable[[str], str] | None = None) -> exp.Query:

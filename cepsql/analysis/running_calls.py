@@ -42,7 +42,9 @@ def with_plain_argument(call: exp.Window, take: Take, place: Span) -> exp.Window
         raise NotSupportedError(
             f"{call_name(call)} of this form over all rows before, on a stream, is not supported",
             span_of(call, place),
-            "begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
+            "LAST_VALUE(x) IGNORE NULLS OVER (... ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING) is the last value before"
+            if isinstance(function, exp.Lag)
+            else "begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
         )
     copy = call.copy()
     if type(function) in _OF_ROWS:

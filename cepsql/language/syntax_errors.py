@@ -87,6 +87,9 @@ def _in_words(said: str, written: str) -> str:
     if said.startswith("Required keyword"):
         side = "before" if written in (")", ",") else "after"
         return f"something is missing {side} {written}"
+    if got := re.fullmatch(r"(Expected [\w ]+) but got <Token .*", said):
+        # Of sqlglot's own: what comes is told by its place.
+        return f"{got[1].lower()} before {written}" if written else f"{got[1].lower()} at the end"
     found = re.match(r"Expect(?:ed|ing) (.+)", said)
     if found and found.group(1).startswith("TYPE"):
         return f"{written} is no type"

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from cepsql.operators.change_rows import equal_values
 from cepsql.operators.changing_windows import CHANGE
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, RunningBatch, RunningCall
@@ -51,8 +51,7 @@ class ChangingGroups(OneRelation):
         before, after, had, kept = batch.edges()
         fresh, changed = had == 0, np.zeros(len(had), bool)
         for left, right in zip(before, after, strict=True):
-            same = pc.or_kleene(pc.equal(left, right), pc.and_(pc.is_null(left), pc.is_null(right)))
-            changed |= ~np.asarray(same.fill_null(False).to_numpy(zero_copy_only=False), bool)
+            changed |= ~equal_values(left, right)
         updated = changed & ~fresh
         parts = [
             self._rows(keys, before, updated, np.full(len(had), Change.UPDATE_BEFORE)),

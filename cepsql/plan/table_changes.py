@@ -398,7 +398,7 @@ class _TableChanges:
             raise NotSupportedError(
                 f"{sql_of(without_tables(call))} of groups of a table that changes is not supported",
                 place,
-                "COUNT, SUM, AVG, MIN and MAX are, with DISTINCT and FILTER",
+                "COUNT, SUM, AVG, MIN and MAX of one value are, with DISTINCT and FILTER: COUNT(DISTINCT struct(a, b))",
             )
         return GroupCall(name, found.function, found.column, distinct and found.function not in ("min", "max"))
 

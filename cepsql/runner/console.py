@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable
 from typing import TextIO
 
-from cepsql.errors import InterfaceError
+from cepsql.errors import InterfaceError, OperationalError
 from cepsql.runner.wrapped import fitting, wrapped
 
 _CLEAR = "\r\x1b[J"
@@ -90,7 +90,10 @@ class Console:
         return self.err.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
     def rows(self, lines: Iterable[str]) -> None:
-        """Write lines of a result at once; quietly nothing if nobody reads them any more."""
+        """Write lines of a result at once; quietly nothing if nobody reads them any more.
+
+        Raises OperationalError where they cannot be written.
+        """
         with self._lock:
             self.clear()
             if self.closed.is_set():
@@ -100,6 +103,10 @@ class Console:
                 self.out.flush()
             except BrokenPipeError:
                 self.closed.set()
+            except OSError as error:
+                # What is left in the buffer would fail once more at the end.
+                self.closed.set()
+                raise OperationalError(f"the rows cannot be written: {error.strerror}") from error
 
     def say(self, text: str) -> None:
         """Write a message, in place of the status line if there is one."""

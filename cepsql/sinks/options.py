@@ -55,8 +55,8 @@ class Options:
         """Return an option that is true or false, false by default."""
         return self.choice(name, ("false", "true")) == "true"
 
-    def seconds(self, name: str, default: float) -> float:
-        """Return the seconds of an option such as '10 minutes'."""
+    def seconds(self, name: str, default: float, least: float = 0) -> float:
+        """Return the seconds of an option such as '10 minutes', which are `least` or more."""
         value = self._values.get(name)
         if value is None:
             return default
@@ -64,7 +64,7 @@ class Options:
             micros = interval_micros(exp.Interval(this=exp.Literal.string(value)))
         except ProgrammingError:
             micros = -1
-        if micros < 0:
+        if micros < least * 1_000_000:
             raise self._wrong(name, f"is a time such as '10 minutes', not '{value}'")
         return micros / 1_000_000
 

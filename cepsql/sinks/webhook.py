@@ -7,7 +7,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -54,22 +54,43 @@ class WebhookSink(FittedSink):
         super().__init__(sink, writer)
         options = Options(sink, OPTIONS)
         self._url = options.needed("url", "https://example.org/alerts")
-        place = urlsplit(self._url)
-        if place.scheme not in ("http", "https") or not place.hostname:
-            raise ProgrammingError(f"the option url of sink {sink.name} does not begin with http:// or https://")
+        place = self._checked(self._url)
         # The rest of an address is often what lets one in.
         self._host = f"{place.scheme}://{place.hostname}"
         self._whole = options.choice("per", ["row", "batch"]) == "batch"
-        self._timeout = options.seconds("timeout", 30)
+        self._timeout = options.seconds("timeout", 30, least=0.001)
         self._patience = options.seconds("retry_for", PATIENCE_SECONDS)
         headers = options.below("header.")
         for name, value in headers.items():
-            if not value.isprintable():
-                raise ProgrammingError(f"the option header.{name} of sink {sink.name} has a line break or the like")
+            if not (value.isprintable() and f"{name}{value}".isascii()):
+                raise ProgrammingError(
+                    f"the option header.{name} of sink {sink.name} has a line break, or letters beyond ASCII"
+                )
         self._headers = {"Content-Type": "application/json", "User-Agent": "cepsql", **headers}
         # An answer may repeat a part of it.
         self._secrets += [self._url, place.path.strip("/"), place.query, *headers.values()]
         self._secrets += [word for value in headers.values() for word in value.split()[1:]]
+
+    def _checked(self, url: str) -> SplitResult:
+        """Return the parts of an address to which requests can be made."""
+        begin = f"the option url of sink {self.sink.name}"
+        try:
+            place = urlsplit(url)
+            if place.scheme not in ("http", "https") or not place.hostname:
+                raise ProgrammingError(f"{begin} does not begin with http:// or https://")
+            if place.port == 0:
+                raise ValueError
+        except ValueError:
+            raise ProgrammingError(f"{begin} is no address: its host or port cannot be") from None
+        if place.username is not None:
+            raise ProgrammingError(
+                f"{begin} has a user in it", hint="'header.Authorization' 'Basic ${NAME}', of user:password in base64"
+            )
+        if not (url.isascii() and url.isprintable()) or " " in url:
+            raise ProgrammingError(
+                f"{begin} has characters that no address has", hint="a space is %20, ä is %C3%A4, or xn-- in a host"
+            )
+        return place
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Post the rows of a micro-batch; rows that were accepted before one was not are not sent again."""

@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType, YearMonthIntervalType
 
+from cepsql.errors import NotSupportedError
+
 
 def to_arrow(frame: DataFrame) -> pa.Table:
     """Return all rows; times are in the session's time zone, where Spark itself always says UTC.
@@ -40,8 +42,22 @@ def in_zone(table: pa.Table, frame: DataFrame) -> pa.Table:
     return table
 
 
+def refuse_months(schema: StructType) -> None:
+    """Raise NotSupportedError for columns that are, or hold, an INTERVAL YEAR TO MONTH: Arrow does not get them."""
+    kinds = [field.dataType.simpleString() for field in schema.fields]
+    if any("interval year" in kind or "interval month" in kind for kind in kinds):
+        raise NotSupportedError(
+            "INTERVAL YEAR TO MONTH values in a pattern, or in another operator over a stream, are not supported",
+            hint="let a subquery count their months: CAST(CAST(x AS INTERVAL MONTH) AS INT)",
+        )
+
+
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """Return the types that the tasks of a stage get and give; times are in UTC."""
+    """Return the types that the tasks of a stage get and give; times are in UTC.
+
+    Raises NotSupportedError for what they cannot get.
+    """
+    refuse_months(schema)
     convert: Any = to_arrow_schema
     # Before PySpark 4.2 it is UTC always.
     zone = {"timezone": "UTC"} if "timezone" in inspect.signature(convert).parameters else {}

@@ -91,7 +91,7 @@ def running_type(call: RunningCall, rows: DataFrame) -> DataType:
         raise NotSupportedError(
             f"{call.function.upper()} of {kind.simpleString().upper()} over all rows before, on a stream, is not "
             "supported",
-            hint="begin the frame some rows or time before: ROWS BETWEEN 10 PRECEDING AND CURRENT ROW",
+            hint="ROWS BETWEEN 10 PRECEDING AND CURRENT ROW takes it, and so does GROUP BY with a window",
         )
     return rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
 

@@ -32,6 +32,7 @@ from cepsql.pattern.program import (
     Navigation,
     RowValue,
 )
+from cepsql.spark.arrow import refuse_months
 
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 
@@ -93,14 +94,7 @@ def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
             )
     values = frame.selectExpr(*(_aliased(column.sql, column.name) for column in (*program.values, *program.order)))
     fields = [StructField(field.name, field.dataType) for field in keys]
-    if any(
-        "interval year" in f.dataType.simpleString() or "interval month" in f.dataType.simpleString()
-        for f in [*keys, *values.schema.fields]
-    ):
-        raise NotSupportedError(
-            "MATCH_RECOGNIZE over INTERVAL YEAR TO MONTH values is not supported",
-            hint="let a subquery count their months: CAST(CAST(x AS INTERVAL MONTH) AS INT)",
-        )
+    refuse_months(StructType([*keys, *values.schema.fields]))
     return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in program.measures])
 
 

@@ -21,7 +21,7 @@ from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.ordered.row_layout import Reduction, RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
-from cepsql.spark.arrow import arrow_schema
+from cepsql.spark.arrow import arrow_schema, refuse_months
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.control import control_times
@@ -174,6 +174,7 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
     if feed.control is not None:
         control = control_times(frame.sparkSession, feed.control).selectExpr("t", "0 AS bucket")
         rows = rows.unionByName(control, allowMissingColumns=True)
+    refuse_months(rows.schema)
     return rows.mapInArrow(partial(_pack, buckets, number, reduction), PACKET_DDL)
 
 

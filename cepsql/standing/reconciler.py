@@ -287,7 +287,7 @@ class Reconciler:
             return
         done = progress_data(owned.running.progress)
         progress = added(owned.before, done)
-        if progress == owned.reported or not done["batches"]:
+        if progress == owned.reported or not (done["batches"] or done["waiting"]):
             return
         now = time.monotonic()
         remember = last or now - owned.remembered >= _REMEMBERED_SECONDS

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from cepsql.errors import ExitCode
+from cepsql.errors import ExitCode, InterfaceError
 
 _NEXT = """\
 made {folder}: a stream, a query, and a test of the query
@@ -26,9 +26,12 @@ def init(argv: Sequence[str]) -> int:
     there = [str(folder / path) for path, _ in files if (folder / path).exists()]
     if there:
         options.error(f"{', '.join(there)} exists already")
-    for path, text in files:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, "utf-8")
+    try:
+        for path, text in files:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, "utf-8")
+    except OSError as error:
+        raise InterfaceError(f"{folder} cannot be made: {error.strerror}") from error
     print(_NEXT.format(folder=folder))
     return ExitCode.OK
 

@@ -134,3 +134,9 @@ def test_the_matches_of_a_query_are_not_those_of_its_views():
     matched = "MATCH_RECOGNIZE (ORDER BY ts MEASURES {0}.ts AS ts PATTERN ({0}))"
     fresh.sql(f"CREATE VIEW found AS SELECT * FROM trades {matched.format('A')}")
     assert fresh.sql(f"SELECT * FROM found {matched.format('B')}").patterns == "B"
+
+
+def test_a_name_that_a_table_function_may_have_is_no_error():
+    fresh = engine()
+    for text in ("CAST(id AS INT) AS id", "id + 1 AS id", "id AS n, n + 1 AS m"):
+        assert not fresh.query(f"SELECT {text} FROM range(3) WHERE id > 0").streaming

@@ -35,6 +35,23 @@ def test_files_that_are_there_stay(project, capsys):
     assert "rising.sql, rising.test, streams.sql exists already" in capsys.readouterr().err
 
 
+def test_a_folder_that_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["init", str(tmp_path / "file")]) == 2
+    assert f"error: {tmp_path}/file cannot be made: Not a directory" in capsys.readouterr().err
+
+
+def test_output_that_cannot_be_written():
+    for redirected, code, said in (
+        (">&-", 2, "standard output is closed"),
+        ("> /dev/full", 1, "the rows cannot be written: No space left on device"),
+    ):
+        command = f"{sys.executable} -m cepsql -c 'SHOW STREAMS' {redirected}"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (code, "")
+        assert done.stderr.startswith(f"error: {said}")
+
+
 def test_check_gives_all_errors_with_their_places(project, capsys):
     (project / "bad.sql").write_text(
         "SELECT prise FROM trades;\nCREATE VIEW v AS SELECT price FROM trades;\n\nSELECT price FROM v WHERE;\n"
