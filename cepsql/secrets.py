@@ -16,7 +16,7 @@ _SCHEME = re.compile(r"\s*(?:bearer|basic|token|apikey)\s+[^\s$]+", re.IGNORECAS
 _IN_URL = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _ASSIGNED_VALUE = re.compile(r"""\b\w*(?:password|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;]+)""", re.IGNORECASE)
 _QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:\bheader\.|{_WORDS})[\w.-]*[`'\"]?"
-_LITERAL = re.compile(r"(?<=')(?:[^']|'')*(?=')")
+_LITERAL = re.compile(r"'((?:[^']|'')*)'")
 _OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
 
 
@@ -61,11 +61,11 @@ def without_secret_options(statement: str) -> str:
     """Return a statement with stars in place of the values of secret options, as many as they have characters.
 
     >>> without_secret_options("CREATE SINK s USING sqlite OPTIONS (url 'x://u:pw@h', token 't')")
-    "CREATE SINK s USING sqlite OPTIONS (url '***********', token '*')"
+    "CREATE SINK s USING sqlite OPTIONS (url '**********', token '*')"
     """
 
     def starred(text: str) -> str:
         return re.sub(r"[^\n]", "*", text)
 
     named = _OPTION.sub(lambda found: found[1] + starred(found[2]), statement)
-    return _LITERAL.sub(lambda found: starred(found[0]) if spells_secret(found[0]) else found[0], named)
+    return _LITERAL.sub(lambda found: f"'{starred(found[1])}'" if spells_secret(found[1]) else found[0], named)

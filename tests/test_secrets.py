@@ -25,6 +25,7 @@ def test_in_texts(text, shown):
         ("SET fs.s3a.secret.key = 'abc'", "SET fs.s3a.secret.key = '***'"),
         ("OPTIONS (url 'a://u:pw@h/d', y 'b')", "OPTIONS (url '************', y 'b')"),
         ("OPTIONS ('header.X-Place' 'abc', 'header.Authorization' 'Bearer ${T}')", None),
+        ("SELECT 'a', token = 5 OR b = 'c'", "SELECT 'a', token = 5 OR b = 'c'"),
         ("SELECT 'password' AS a, key FROM t", "SELECT 'password' AS a, key FROM t"),
     ],
 )
