@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,15 +42,20 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
     assert f"error: {tmp_path}/file cannot be made: Not a directory" in capsys.readouterr().err
 
 
-def test_output_that_cannot_be_written():
-    for redirected, code, said in (
+@pytest.mark.parametrize(
+    ("redirected", "code", "said"),
+    [
         (">&-", 2, "standard output is closed"),
         ("> /dev/full", 1, "the rows cannot be written: No space left on device"),
-    ):
-        command = f"{sys.executable} -m cepsql -c 'SHOW STREAMS' {redirected}"
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (code, "")
-        assert done.stderr.startswith(f"error: {said}")
+    ],
+)
+def test_output_that_cannot_be_written(redirected, code, said):
+    if "full" in redirected and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    command = f"{sys.executable} -m cepsql -c 'SHOW STREAMS' {redirected}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith(f"error: {said}")
 
 
 def test_check_gives_all_errors_with_their_places(project, capsys):

@@ -43,16 +43,16 @@ def test_a_name_like_a_pattern_is_refused_where_rows_would_come_twice(query, odd
     put(tmp_path, 0)
     put(tmp_path, 1, odd)
     with pytest.raises(OperationalError, match="a micro-batch has 2 files, and Spark takes the name of one") as caught:
-        run(checkpoint=str(tmp_path / "c"), drain=True).await_(600)
+        run(checkpoint=str(tmp_path / "c [1]"), drain=True).await_(600)
     assert str(tmp_path / "in" / odd) in caught.value.message
     assert not found
     # Under another name it is read; what comes alone in a batch may be called anything.
     (tmp_path / "in" / odd).rename(tmp_path / "in" / "plain.csv")
-    with run(checkpoint=str(tmp_path / "c")) as standing:
+    with run(checkpoint=str(tmp_path / "c [1]")) as standing:
         standing.process_available()
         put(tmp_path, 2, odd)
         standing.process_available()
-    assert run(checkpoint=str(tmp_path / "c"), drain=True).await_(600)
+    assert run(checkpoint=str(tmp_path / "c [1]"), drain=True).await_(600)
     assert sorted(found) == [0, 1, 2]
 
 
