@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from chance import everyday
 
 from cepsql.engine import connect
 from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
@@ -94,6 +95,7 @@ def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
         assert not any(".savepoints/first-" in path for path in folders())
 
 
+@pytest.mark.parametrize("store", everyday(["s3", "hdfs"]))
 def test_a_state_made_anew_is_that_of_the_checkpoint_and_its_copies(spark, folder, place, monkeypatch):
     def parts(path):
         return [part.name for part in path.iterdir() if part.name.startswith("spark")]
