@@ -116,16 +116,9 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     for table in catalog_tables(query):
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
-    flat = _spoken(query)
     schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
     try:
-        try:
-            known = qualified(flat, schema)
-        except OptimizeError as error:
-            if _UNKNOWN_COLUMNS not in str(error):
-                raise
-            # A name may be that of a column of a table function, or of an item.
-            known = qualified(_spoken(query), schema, aliases=False)
+        known = _qualified(query, schema)
     except OptimizeError as error:
         raise _qualify_error(query, str(error).split("\n")[0], relations) from None
     _check_columns(known, relations)
@@ -137,6 +130,16 @@ def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     time = event_time(scope, flat_relations)
     merged = time is not None and event_time(scope, flat_relations, unions=False) is None
     return Resolved(columns, relations, time, known, merged)
+
+
+def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
+    try:
+        return qualified(_spoken(query), schema)
+    except OptimizeError as error:
+        if _UNKNOWN_COLUMNS not in str(error):
+            raise
+    # A name may be that of a column of a table function, or of an item.
+    return qualified(_spoken(query), schema, aliases=False)
 
 
 def _spoken(query: exp.Query) -> exp.Query:

@@ -285,11 +285,13 @@ def _groups(given: str, checked: Checked, select: exp.Select, nodes: Mapping[str
     read = read_windows(select, nodes)
     if read is not None and _tell_windows(read[1].assigned, {key.name.lower() for key in keys}):
         assigned = read[1].assigned
-        counted = [REPEATED] * (assigned.kind in (HOPPING, CUMULATING))
-        time, start, end, *_ = (
-            columns.take(exp.column(exp.to_identifier(name), table=read[0].args["alias"].this.copy()))
-            for name in (assigned.time, START, END, *counted)
-        )
+
+        def taken(name: str) -> exp.Column:
+            return columns.take(exp.column(exp.to_identifier(name), table=read[0].args["alias"].this.copy()))
+
+        time, start, end = map(taken, (assigned.time, START, END))
+        if assigned.kind in (HOPPING, CUMULATING):
+            taken(REPEATED)
         return _Groups(keys[0], columns, time, GivenWindow(start.name, end.name, assigned.size.longest))
     key = keys[0] if keys else _instant(checked, select, nodes)
     assert key is not None

@@ -7,12 +7,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from cepsql.catalog import Sink
-from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.errors import ProgrammingError
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.writer import Batch, WriterIdentity
 from cepsql.spark.arrow import to_arrow
+from cepsql.spark.sink import called
 
 
 class FunctionSink(FittedSink):
@@ -36,13 +37,8 @@ class FunctionSink(FittedSink):
         self._function = self._function or self._found()
         rows = to_arrow(frame)
         if rows.num_rows:
-            try:
+            with called(f"{self._name} of sink {self.sink.name}"):
                 self._function(rows, Batch(self.writer, batch))
-            except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-                # It must not end the thread in which Spark waits for the batch.
-                raise OperationalError(
-                    f"{self._name} of sink {self.sink.name} raised {type(error).__name__}"
-                ) from error
         return rows.num_rows
 
     def _found(self) -> Callable[[pa.Table, Batch], object]:

@@ -257,15 +257,15 @@ class _Builder:
         self._readings = itertools.count()
         self._several = several
         self._labels: dict[tuple[int, int], str] = {}
-        self._reader = ""
 
-    def frame(self, node: Node, below_match: bool = False) -> DataFrame:
-        """Build a node; `below_match`: an ordered operator over a stream reads the rows, and counts them."""
+    def frame(self, node: Node, reader: str | None = None) -> DataFrame:
+        """Build a node; `reader`: the label of the input of an ordered operator over a stream that reads the rows, and
+        counts them, "" if inputs are not told apart; None: none does."""
         match node:
             case Read():
-                return self._relation(node, below_match)
+                return self._relation(node, reader)
             case Sql():
-                return self._sql(node, below_match)
+                return self._sql(node, reader)
             case Match() if not node.properties.streaming:
                 return self._matches_in_table(node)
             case Deduplicate(rows) if not node.properties.streaming:
@@ -309,8 +309,7 @@ class _Builder:
             if isinstance(below, Read):
                 frames.append(self._events(below.relation))
             else:
-                self._reader = self._label(node, number)
-                frames.append(self.frame(below, node.properties.streaming))
+                frames.append(self.frame(below, self._label(node, number) if node.properties.streaming else None))
         return frames
 
     def _label(self, node: Ordered, number: int) -> str:
@@ -417,7 +416,7 @@ class _Builder:
         # By its place in the plan, so that a batch which comes again writes the same names.
         return None if found is None else replace(found, reading=next(self._readings))
 
-    def _sql(self, node: Sql, below_match: bool) -> DataFrame:
+    def _sql(self, node: Sql, reader: str | None) -> DataFrame:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
         A stream that the query names twice is read twice, and its rows count twice.
@@ -430,7 +429,7 @@ class _Builder:
         punctuated = False
         for table in catalog_tables(query):
             name = table_name(table)
-            frame = self.frame(node.inputs[name], below_match)
+            frame = self.frame(node.inputs[name], reader)
             if REACHED in frame.columns:
                 query, frame = (
                     carry_markers(query, {name}, "over a stream WITH PUNCTUATION"),
@@ -454,19 +453,19 @@ class _Builder:
         except Exception as failure:
             raise translate_failure(failure) from failure
 
-    def _relation(self, read: Read, below_match: bool) -> DataFrame:
+    def _relation(self, read: Read, reader: str | None) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
         watermark."""
         relation = read.relation
         frame = self._events(relation)
         if not relation.streaming:
             return without_marks(frame)
-        name = f"{BELOW_MATCH if below_match else SOURCE_OBSERVATION}_{next(_numbers)}"
-        if below_match and self._reader:
-            name = f"{name} {self._reader}"
+        name = f"{SOURCE_OBSERVATION if reader is None else BELOW_MATCH}_{next(_numbers)}"
+        if reader:
+            name = f"{name} {reader}"
         files = self._late_files(read, frame)
         frame = observe_source(frame, name) if files is None else divert(frame, name, files)
-        if below_match:
+        if reader is not None:
             return frame
         if REACHED in frame.columns:
             frame = frame.where(f"{REACHED} IS NULL")

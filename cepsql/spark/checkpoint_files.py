@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cepsql.errors import Error, OperationalError
-from cepsql.spark.checkpoint_path import CheckpointPath, on_object_store, remove_tree, write_whole
+from cepsql.spark.checkpoint_path import CheckpointPath, on_object_store, remove_checksum, remove_tree, write_whole
 from cepsql.spark.planned_files import forget_unplanned
 
 LOGGER = logging.getLogger("cepsql")
@@ -52,7 +52,7 @@ def check_files(spark: CheckpointPath) -> None:
     if (last := _last(spark / "commits")) is not None and not _is_log(last):
         LOGGER.warning("the checkpoint file %s is damaged: batch %s is done again", last, last.name)
         last.unlink()
-        (last.parent / f".{last.name}.crc").unlink(missing_ok=True)
+        remove_checksum(last)
     needed = [_last(folder) for folder in (spark / "offsets", *(spark / "sources").glob("*"))]
     for file in needed:
         if file is not None and not _is_log(file):
@@ -87,8 +87,9 @@ def drop_planned(spark: CheckpointPath, *begun: int | None) -> None:
     if planned is not None:
         if last_committed(spark) is None:
             remove_tree(spark / "state")
-        (spark / "offsets" / str(planned)).unlink()
-        (spark / "offsets" / f".{planned}.crc").unlink(missing_ok=True)
+        offsets = spark / "offsets" / str(planned)
+        offsets.unlink()
+        remove_checksum(offsets)
         forget_unplanned(spark, last_planned(spark))
 
 

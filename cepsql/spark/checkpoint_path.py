@@ -78,6 +78,11 @@ def write_whole(path: CheckpointPath, data: str | bytes) -> None:
         os.replace(hidden, path)
 
 
+def remove_checksum(path: CheckpointPath) -> None:
+    """Remove what Hadoop keeps beside a file of Spark's that is removed, or written by others."""
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
 def move_whole(source: CheckpointPath, target: CheckpointPath) -> None:
     """Move a file or folder in one step, in place of a file or an empty folder; both are on one file system.
 

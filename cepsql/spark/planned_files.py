@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote, urlparse
+from urllib.parse import ParseResult, unquote, urlparse
 
 from cepsql.errors import OperationalError
-from cepsql.spark.checkpoint_path import CheckpointPath, write_whole
+from cepsql.spark.checkpoint_path import CheckpointPath, remove_checksum, write_whole
 
 _ENTRY = re.compile(rb'^\{"path":".*"batchId":(\d+)[^"]*$')
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
@@ -30,16 +30,25 @@ class SourceLog:
 
 
 def read_log(place: CheckpointPath) -> SourceLog | None:
-    """Return a file of the log of a source, None if it is one of another kind of source, or damaged."""
-    version, *lines = place.read_bytes().splitlines() or [b""]
+    """Return a file of the log of a source, None if it is one of another kind of source, damaged, or not there."""
+    try:
+        version, *lines = place.read_bytes().splitlines() or [b""]
+    except FileNotFoundError:
+        return None
     # There may be a hundred thousand lines.
     entries = [(line, int(number)) for line in lines for number in _ENTRY.findall(line)]
     return SourceLog(place, int(place.stem), version, tuple(entries)) if len(entries) == len(lines) > 0 else None
 
 
+def file_of(entry: bytes) -> ParseResult:
+    """Return where the file of an entry lies; its path is not escaped any more."""
+    place = urlparse(json.loads(entry)["path"])
+    return place._replace(path=unquote(place.path))
+
+
 def rewrite_log(log: SourceLog, kept: list[bytes]) -> None:
     """Let a file of the log have these entries only."""
-    (log.place.parent / f".{log.place.name}.crc").unlink(missing_ok=True)
+    remove_checksum(log.place)
     write_whole(log.place, b"\n".join([log.version, *kept]))
 
 
@@ -59,7 +68,7 @@ def forget_unplanned(spark: CheckpointPath, planned: int | None) -> None:
             if place.name.endswith(".compact"):
                 rewrite_log(log, [entry for entry, number in log.entries if end is not None and number <= end])
             else:
-                (place.parent / f".{place.name}.crc").unlink(missing_ok=True)
+                remove_checksum(place)
                 place.unlink()
 
 
@@ -99,19 +108,20 @@ def _files(folder: CheckpointPath, begin: int, end: int) -> Iterator[str]:
     """Yield the paths of the files that came with the files of a log after `begin`, up to `end`."""
     for number in range(begin + 1, end + 1):
         for name in (str(number), f"{number}.compact"):
-            log = read_log(folder / name) if (folder / name).exists() else None
-            if log is not None:
-                yield from (unquote(urlparse(json.loads(e)["path"]).path) for e, came in log.entries if came == number)
+            if (log := read_log(folder / name)) is not None:
+                yield from (file_of(entry).path for entry, came in log.entries if came == number)
                 break
 
 
 def _ends(spark: CheckpointPath, batch: int | None) -> dict[int, int | None]:
     """Return where each source ends with a batch: the number of a file of its log, -1 before the first, None for a
     source of another kind."""
-    place = spark / "offsets" / str(batch)
-    if batch is None or not place.exists():
+    if batch is None:
         return {}
-    lines = place.read_text("utf-8").splitlines()[2:]
+    try:
+        lines = (spark / "offsets" / str(batch)).read_text("utf-8").splitlines()[2:]
+    except FileNotFoundError:
+        return {}
     return {number: _end(line) for number, line in enumerate(lines)}
 
 

@@ -7,12 +7,12 @@ planned batch ends where the last one did before, begins with all files or recor
 import json
 import uuid
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_files import SPARK, is_between_batches, is_unbegun, last_committed, spark_folder
 from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree, used
 from cepsql.spark.kept_progress import move_record, restarted_totals
+from cepsql.spark.planned_files import file_of, read_log
 
 _BEGUN_ANEW = f"{SPARK}-"
 """What the name of Spark's part of a checkpoint begins with before it is in place; the checkpoint's id follows. In an
@@ -75,10 +75,6 @@ def put_in_place(folder: CheckpointPath, id: str, part: str) -> None:
 
 def _files_read(spark: CheckpointPath) -> list[Path]:
     """Return the local files that the sources of a checkpoint have read."""
-    found = []
-    for log in (spark / "sources").glob("*/*"):
-        for line in log.read_text("utf-8").splitlines()[1:] if log.name[0].isdigit() else ():
-            path = json.loads(line).get("path") if line.startswith("{") else None
-            if path is not None and urlparse(path).scheme in ("", "file"):
-                found.append(Path(unquote(urlparse(path).path)))
-    return list(dict.fromkeys(found))
+    logs = [log for place in (spark / "sources").glob("*/[0-9]*") if (log := read_log(place)) is not None]
+    places = [file_of(entry) for log in logs for entry, _ in log.entries]
+    return list(dict.fromkeys(Path(place.path) for place in places if place.scheme in ("", "file")))

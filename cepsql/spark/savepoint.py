@@ -16,7 +16,14 @@ from cepsql.spark.checkpoint_files import (
     spark_name,
 )
 from cepsql.spark.checkpoint_lock import lock_checkpoint
-from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree
+from cepsql.spark.checkpoint_path import (
+    CheckpointPath,
+    copy_tree,
+    move_whole,
+    on_object_store,
+    remove_checksum,
+    remove_tree,
+)
 
 _PLAN = "plan.json"
 _OWN_OF_A_PROCESS = ("lock*", ".lock", CLAIMS, UNBEGUN)
@@ -78,7 +85,7 @@ def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) ->
         metadata = hidden / part / "metadata"
         if anew and metadata.exists():
             metadata.write_bytes(_renewed(metadata.read_bytes()))
-            (metadata.parent / ".metadata.crc").unlink(missing_ok=True)
+            remove_checksum(metadata)
         (hidden / _PLAN).write_bytes(_renewed(plan) if anew else plan)
         if not in_place:
             move_whole(hidden, target)

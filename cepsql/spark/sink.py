@@ -1,6 +1,7 @@
 """Where the rows of a standing query go."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -99,6 +100,18 @@ class BatchSink:
         """Let a batch that waits go on or fail: the query is being stopped."""
 
 
+@contextlib.contextmanager
+def called(who: str) -> Iterator[None]:
+    """Guard a call of a user's function: what would end the thread in which Spark waits for the batch, such as
+    SystemExit, becomes an OperationalError; other exceptions pass."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        raise OperationalError(f"{who} raised {type(error).__name__}") from error
+
+
 class RowSink(BatchSink):
     """Calls `on_rows(table, batch)` for each micro-batch that has rows."""
 
@@ -112,14 +125,12 @@ class RowSink(BatchSink):
         if self.limit is not None:
             table = self.limit.cut(table, batch)
         if table.num_rows:
-            try:
-                self._on_rows(table, batch)
-            except BaseException as error:
-                self.raised = error
-                if isinstance(error, Exception):
+            with called("on_rows"):
+                try:
+                    self._on_rows(table, batch)
+                except BaseException as error:
+                    self.raised = error
                     raise
-                # It would end the thread in which Spark waits for the batch.
-                raise OperationalError(f"on_rows raised {type(error).__name__}") from error
         if self.limit is not None:
             self.limit.save()
             if self.limit.reached:
