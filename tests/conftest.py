@@ -62,9 +62,10 @@ def spark():
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "America/New_York",
             # Tests are many short queries: compiling each as a whole (but see tests/spark), the JVM's second compiler
-            # and its parallel collector only cost time.
+            # and its parallel collector only cost time; for one compiler it has too little room for code by itself, and
+            # compiles anew what it threw away.
             "spark.sql.codegen.wholeStage": "false",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
         },
     )
     yield found

@@ -31,6 +31,7 @@ from cepsql.sinks.columns import Columns
 from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
+from cepsql.sinks.text_options import writing_options
 from cepsql.sinks.writer import WriterIdentity
 
 _OWN = "_cepsql"
@@ -61,7 +62,7 @@ class FileSink(FittedSink):
         options = Options(sink, {name.lower() for name, _ in sink.options})
         self._folder = Path(local_path(options.needed("path", f"/data/{sink.name}")))
         self._partitions = [name.strip() for name in (options.text("partitionby") or "").split(",") if name.strip()]
-        self._options = {n: v for n, v in sink.options if n.lower() not in ("path", "partitionby")}
+        self._options = {n: v for n, v in writing_options(sink).items() if n.lower() not in ("path", "partitionby")}
         # What is written can be found by the query that wrote it, and two writers never take one name.
         self._prefix = re.sub(r"\W+", "-", writer.query) + f"-{writer.checkpoint[:8]}"
         self._record = self._folder / _OWN / f"{writer.checkpoint or writer.query}.json"

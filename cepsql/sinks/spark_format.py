@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from cepsql.catalog import Sink
 from cepsql.errors import NotSupportedError
 from cepsql.sinks.fitted import FittedSink
+from cepsql.sinks.text_options import writing_options
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.failures import translate_failure
 
@@ -25,7 +26,7 @@ class SparkSink(FittedSink):
                 f"sink {sink.name} has a key, by which USING {sink.format} cannot update rows",
                 hint="leave PRIMARY KEY out, or take sqlite or postgresql",
             )
-        self._options = dict(sink.options)
+        self._options = writing_options(sink)
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch; Delta Lake is told its number, so that it knows one that comes again."""

@@ -83,7 +83,7 @@ def main(folder: Path, die_at: list[str]) -> None:
         conf={
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.codegen.wholeStage": "false",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
             **json.loads(os.environ.get("FAULTS_SETTINGS", "{}")),
         },
     )

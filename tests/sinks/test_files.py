@@ -129,6 +129,32 @@ def test_declared_columns_are_what_is_written(spark, tmp_path):
     assert spark.read.parquet(str(tmp_path)).dtypes == [("text", "string"), ("id", "bigint")]
 
 
+@pytest.mark.parametrize("format", ["csv", "json", "xml"])
+def test_text_loses_nothing(spark, tmp_path, format):
+    texts = [" a", "a ", "\t", "a\\", '\\"', '"', "a,b", "#a", "null", None, "'", "\\N"]
+    frame = spark.createDataFrame(list(enumerate(texts)), "id INT, text STRING").selectExpr(
+        "id",
+        "text",
+        "timestamp_micros(1772359200123456 + id * 7) AS at",
+        "TIMESTAMP_NTZ '2026-03-01 10:00:00' + id * INTERVAL '0.000001' SECOND AS clock",
+    )
+    options = {"rowTag": "row"} if format == "xml" else {}
+    sink = open_sink(file_sink(tmp_path, format, **options), FIRST)
+    sink.check([("id", "int"), ("text", "string"), ("at", "timestamp"), ("clock", "timestamp_ntz")])
+    sink.claim()
+    assert sink.accept(frame, 0) == len(texts)
+    reader = spark.read.options(**options).option("ignoreSurroundingSpaces", "false")
+    back = reader.schema(frame.schema).format(format).load(str(tmp_path))
+    assert sorted(back.collect()) == sorted(frame.collect())
+
+
+def test_ones_own_format_of_times_goes_before(spark, tmp_path):
+    sink = open_sink(file_sink(tmp_path, "csv", timestampformat="HH:mm"), FIRST)
+    sink.claim()
+    sink.accept(spark.sql("SELECT TIMESTAMP '2026-03-01 10:00:00.5' AS at, ' x' AS x"), 0)
+    assert [path.read_text() for path in tmp_path.glob("*.csv")] == ["10:00, x\n"]
+
+
 @pytest.mark.parametrize(
     ("sink", "columns", "kind", "said"),
     [

@@ -1,0 +1,21 @@
+"""Options under which Spark writes to text all that a value says: by itself it cuts times to milliseconds, and spaces
+off the ends of what stands in CSV."""
+
+from cepsql.catalog import Sink
+
+_TIMES = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS][XXX]",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
+}
+_WHOLE = {
+    "csv": {**_TIMES, "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
+    "json": _TIMES,
+    "xml": _TIMES,
+}
+
+
+def writing_options(sink: Sink) -> dict[str, str]:
+    """Return the options of a sink for Spark's writer of its format: its own go before those that lose nothing."""
+    given = {name.lower() for name, _ in sink.options}
+    whole = _WHOLE.get(sink.format.lower(), {})
+    return {name: value for name, value in whole.items() if name.lower() not in given} | dict(sink.options)
