@@ -19,6 +19,8 @@ def make_map(operation: str, operands: tuple[Node, ...], session: Session) -> No
     if not operands or len(operands) % 2:
         raise NotSupportedError("MAP takes keys and values in pairs")
     kinds = [_common([node.type for node in operands[i::2]], operation, session) for i in (0, 1)]
+    if kinds[0].name == "map":
+        raise refused(operation, operands)
     arguments = tuple(cast(node, kinds[i % 2], session) for i, node in enumerate(operands))
     return Apply(operation, arguments, Type("map", arguments=tuple(kinds)))
 
@@ -132,9 +134,11 @@ def element(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
     values, index = operands
     if values.type.name == "map" and operation != "get":
         return Apply("lookup", (values, cast(index, values.type.arguments[0], session)), values.type.arguments[1])
-    if values.type.name != "array" or index.type not in INTEGERS:
+    refuses_long = operation.endswith("element_at") and index.type == BIGINT
+    if values.type.name != "array" or index.type not in INTEGERS or refuses_long:
         raise refused(operation, operands)
-    return Apply(operation, operands, values.type.arguments[0])
+    index = cast(index, INT, session) if operation == "get" else index
+    return Apply(operation, (values, index), values.type.arguments[0])
 
 
 def _common(kinds: list[Type], operation: str, session: Session) -> Type:

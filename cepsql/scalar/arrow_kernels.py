@@ -14,6 +14,8 @@ from cepsql.scalar.arrow_casts import always_castable, cast_column, castable
 from cepsql.scalar.arrow_decimals import as_decimal, compare_decimals, compared_decimal, decimal_size
 from cepsql.scalar.columns import Value, all_rows, arrow_type
 from cepsql.scalar.decimals import unlimited_digits
+from cepsql.scalar.functions import PARTS_OF_DAYS, PARTS_OF_TIMES
+from cepsql.scalar.time_patterns import smallest, writer
 from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
@@ -202,19 +204,25 @@ def _modulo(node: Apply, session: Session, a: Value, b: Value) -> Value:
     null = pc.or_(pc.or_(pc.is_null(x), pc.is_null(y)), pc.equal(pc.fill_null(y, 0), 0)).to_numpy(zero_copy_only=False)
     kind = arrow_type(node.type)
     divisor = np.where(null, 1, y.fill_null(1).to_numpy()).astype(kind.to_pandas_dtype())
-    return pa.array(np.fmod(x.fill_null(0).to_numpy(), divisor), kind, mask=null)
+    result = pa.array(np.fmod(x.fill_null(0).to_numpy(), divisor), kind, mask=null)
+    return _one_for_all(result, a, b)
+
+
+def _one_for_all(result: pa.Array, *arguments: Value) -> Value:
+    """Return a result of constants, which has one row, as a constant."""
+    return result[0] if all(isinstance(argument, pa.Scalar) for argument in arguments) else result
 
 
 def _whole(toward: Callable[[np.ndarray], np.ndarray]) -> Kernel:
     """FLOOR and CEIL of DOUBLE: NaN gives 0, what a BIGINT cannot hold the nearest one that it can."""
 
     def kernel(node: Apply, session: Session, a: Value) -> Value:
-        column = all_rows(a, len(a) if isinstance(a, pa.Array) else 1)
+        column = all_rows(a, 1)
         numbers = toward(np.nan_to_num(column.fill_null(0).to_numpy(zero_copy_only=False), nan=0.0))
         inside = np.abs(numbers) < 2.0**63
         ends = np.where(numbers > 0, np.int64(2**63 - 1), np.int64(-(2**63)))
         whole = np.where(inside, np.where(inside, numbers, 0).astype(np.int64), ends)
-        return pa.array(whole, mask=np.asarray(column.is_null()))
+        return _one_for_all(pa.array(whole, mask=np.asarray(column.is_null())), a)
 
     return Kernel(kernel, lambda node: len(node.arguments) == 1 and node.arguments[0].type == DOUBLE)
 
@@ -252,6 +260,28 @@ def _text_test(function: Callable) -> Callable:
 def _like(node: Apply, session: Session, text: Value, pattern: Value) -> Value:
     parts = [{"%": ".*", "_": "."}.get(part) or re.escape(part) for part in re.split("([%_])", pattern.as_py())]
     return pc.match_substring_regex(text, f"(?s)\\A{''.join(parts)}\\z")
+
+
+def _part(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
+    """A part of a date or of a local time, such as its year."""
+
+    def kernel(node: Apply, session: Session, a: Value) -> Value:
+        column = all_rows(a, 1)
+        null = np.asarray(column.is_null())
+        numbers = column.view(pa.int32() if pa.types.is_date32(column.type) else pa.int64()).fill_null(0)
+        parts = pa.array(function(numbers.to_numpy().astype(np.int64)).astype(np.int32), mask=null)
+        return _one_for_all(parts.view(arrow_type(node.type)), a)
+
+    return Kernel(kernel, _any)
+
+
+def _date_format(node: Apply, session: Session, a: Value, pattern: Value) -> Value:
+    column, text = all_rows(a, 1), pattern.as_py()
+    size = smallest(text)
+    units = pa.array(column.view(pa.int64()).fill_null(0).to_numpy() // size, mask=np.asarray(column.is_null()))
+    found = units.dictionary_encode()
+    texts = pa.array([writer(text)(unit * size) for unit in found.dictionary.to_pylist()], pa.string())
+    return _one_for_all(texts.take(found.indices), a)
 
 
 def _plain(function: Callable) -> Callable:
@@ -297,6 +327,8 @@ ARROW_KERNELS: dict[str, Kernel] = {
     "unix_micros": _number_of(pa.int64()),
     "unix_date": _number_of(pa.int32()),
     "date_from_unix_date": _number_of(pa.date32()),
+    **{name: _part(function) for name, function in (PARTS_OF_DAYS | PARTS_OF_TIMES).items()},
+    "date_format": Kernel(_date_format, _any),
     "length": Kernel(_plain(pc.utf8_length), _of_texts),
     "startswith": Kernel(_text_test(pc.starts_with), _with_constant),
     "endswith": Kernel(_text_test(pc.ends_with), _with_constant),

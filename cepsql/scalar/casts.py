@@ -80,7 +80,7 @@ def attempt_function(given: Type, target: Type, session: Session) -> Callable[[A
     """Return the function of TRY_CAST: as in ANSI mode, but with None for what cannot be cast."""
     if given.name == "array":
         return _elements(attempt_function(given.arguments[0], target.arguments[0], session))
-    if session.ansi and is_decimal(given) and target == STRING:
+    if is_decimal(given) and target == STRING:
         return "{:f}".format
     plain = _plain_cast(given, target, session.zone)
     if given in INTEGERS or given in FRACTIONS or is_decimal(given):

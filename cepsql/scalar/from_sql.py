@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.tree import Call, Expression, Leaf, Literal
@@ -91,6 +92,8 @@ def plainer(node: exp.Expr) -> exp.Expr | None:
     name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
     arguments = [argument.copy() for argument in node.expressions] if name else []
     match node:
+        case exp.TsOrDsToDate():
+            return None if node.args.get("format") else exp.cast(node.this.copy(), "date")
         case exp.NullSafeNEQ():
             return exp.Not(this=exp.NullSafeEQ(this=node.this.copy(), expression=node.expression.copy()))
         case exp.Between():
@@ -214,10 +217,32 @@ def _slice(node: exp.ArraySlice) -> Form | None:
     return ("slice", _children(node, "this start end")) if node.args.get("is_length") else None
 
 
+def _part_of_day(node: exp.Expr) -> Form:
+    day = node.this
+    # What sqlglot writes round the argument is Spark's implicit cast.
+    plain = isinstance(day, exp.TsOrDsToDate) and set(filter(day.args.get, day.args)) == {"this"}
+    return _PARTS_OF_DAYS[type(node)], [day.this if plain else day]
+
+
+def _date_format(node: exp.TimeToStr) -> Form:
+    time = node.this.this if isinstance(node.this, exp.TimeStrToTime) else node.this
+    return "date_format", [time, exp.Literal.string(_pattern(node))]
+
+
+def _pattern(node: exp.TimeToStr) -> str:
+    """Return the pattern as Spark has it; sqlglot keeps that of another language."""
+    text = Dialect.get_or_raise("spark").generator().format_time(node)
+    return text[1:-1] if text and text[0] == text[-1] == "'" else ""
+
+
 def _timestamp_difference(node: exp.TimestampDiff) -> Form:
     return f"{node.text('unit').lower()}s_between", [node.this, node.expression]
 
 
+_PARTS_OF_DAYS: dict[type[exp.Expr], str] = {
+    exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day", exp.DayOfYear: "dayofyear",
+    exp.DayOfWeek: "dayofweek", exp.WeekOfYear: "weekofyear",
+}  # fmt: skip
 _BINARY: dict[type[exp.Expr], str] = {
     exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt",
     exp.GTE: "ge", exp.NullSafeEQ: "nseq", exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div",
@@ -229,6 +254,7 @@ _OF_ONE = {
     exp.Exp: "exp", exp.Ln: "ln", exp.Sin: "sin", exp.Cos: "cos", exp.Tan: "tan", exp.Asin: "asin", exp.Acos: "acos",
     exp.Atan: "atan", exp.Sinh: "sinh", exp.Cosh: "cosh", exp.Tanh: "tanh", exp.Cot: "cot", exp.Radians: "radians",
     exp.Degrees: "degrees", exp.Sign: "sign", exp.Rint: "rint", exp.IsNan: "isnan", exp.BitwiseCount: "bit_count",
+    exp.Quarter: "quarter", exp.LastDay: "last_day", exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second",
     exp.Upper: "upper", exp.Lower: "lower", exp.Length: "length", exp.Reverse: "reverse", exp.Ascii: "ascii",
 }  # fmt: skip
 _FUNCTIONS: dict[type, tuple[str, str]] = {
@@ -281,11 +307,12 @@ _NAMED = {
     "LOG1P": "log1p", "EXPM1": "expm1", "HYPOT": "hypot", "BTRIM": "trim", "PMOD": "pmod", "BROUND": "bround",
     "TIMESTAMP_SECONDS": "timestamp_seconds", "TIMESTAMP_MILLIS": "timestamp_millis",
     "TIMESTAMP_MICROS": "timestamp_micros", "CARDINALITY": "size", "GET": "get", "ARRAY_UNION": "array_union",
-    "ARRAYS_OVERLAP": "arrays_overlap", "MAP_VALUES": "map_values",
+    "ARRAYS_OVERLAP": "arrays_overlap", "MAP_VALUES": "map_values", "WEEKDAY": "weekday",
 }  # fmt: skip
 _SPECIAL: dict[type[exp.Expr], Callable[[Any], tuple[str, list[exp.Expr]] | None]] = {
     exp.Case: _case, exp.If: _case, exp.Is: _is_null, exp.In: _in, exp.Trim: _trim, exp.Like: _like, exp.ILike: _like,
     exp.Escape: _escaped_like, exp.Pad: _pad, exp.Log: _logarithm, exp.TsOrDsAdd: _add_days,
     exp.DateDiff: _days_between, exp.TimestampDiff: _timestamp_difference, exp.Bracket: _element,
     exp.ArraySort: _sorted, exp.VarMap: _map, exp.ArraySlice: _slice,
+    exp.TimeToStr: _date_format, **dict.fromkeys(_PARTS_OF_DAYS, _part_of_day),
 }  # fmt: skip

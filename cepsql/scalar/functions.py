@@ -11,9 +11,11 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+from cepsql.scalar import calendar
 from cepsql.scalar.calendar import DAY, add_months, whole_months
 from cepsql.scalar.decimals import exponent
 from cepsql.scalar.strings import STRING_FUNCTIONS, concat_ws
+from cepsql.scalar.time_patterns import date_format
 from cepsql.scalar.values import in_range, wrap
 
 _EXACT = Context(prec=400)
@@ -106,7 +108,7 @@ def positive_modulo(a: Any, b: Any, limit: int) -> Any:
     """Return PMOD; b is not zero, and integers wrap around at a limit."""
     if isinstance(a, Decimal) or isinstance(b, Decimal):
         rest = _EXACT.remainder(Decimal(a), Decimal(b))
-        return _EXACT.remainder(rest + b, Decimal(b)) if rest < 0 else rest
+        return _EXACT.remainder(_EXACT.add(rest, Decimal(b)), Decimal(b)) if rest < 0 else rest
     if isinstance(a, float):
         if math.isnan(a) or math.isnan(b) or math.isinf(a):
             return math.nan
@@ -155,21 +157,36 @@ def _instant(factor: int) -> Callable[[int], int]:
     return lambda number: in_range(number * factor, 2**63)
 
 
-def _nan_or(value: float, other: float | None) -> float | None:
-    return other if value is not None and value != value else value
-
-
 TIME_UNITS = (*_MICROS, "day", "week", *_MONTHS)
 """The units of TIMESTAMPDIFF."""
 
+PARTS_OF_DAYS: dict[str, Callable] = {
+    "year": calendar.year,
+    "quarter": calendar.quarter,
+    "month": calendar.month,
+    "day": calendar.day_of_month,
+    "dayofyear": calendar.day_of_year,
+    "dayofweek": calendar.day_of_week,
+    "weekday": calendar.weekday,
+    "weekofyear": calendar.week_of_year,
+    "last_day": calendar.last_day,
+}
+"""Of days since 1970-01-01, also of arrays of them."""
+
+PARTS_OF_TIMES: dict[str, Callable] = {"hour": calendar.hour, "minute": calendar.minute, "second": calendar.second}
+"""Of local times in microseconds, also of arrays of them."""
+
 FUNCTIONS: dict[str, Callable] = {
     **STRING_FUNCTIONS,
+    **PARTS_OF_DAYS,
+    **PARTS_OF_TIMES,
+    "date_format": date_format,
     **{name: _real(getattr(math, name)) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "radians")},
     **{name: _real(getattr(math, name)) for name in ("degrees", "cosh", "tanh", "sqrt", "hypot", "exp", "expm1")},
     "sinh": lambda value: math.copysign(math.inf, value) if abs(value) > 711 else math.sinh(value),
     # Spark takes -0.0 for 0.0 here.
     "atan2": lambda y, x: math.atan2(y + 0.0, x + 0.0),
-    "cot": _cotangent,
+    "cot": _real(_cotangent),
     "cbrt": math.cbrt,
     "power": _power,
     "ln": _logarithm(math.log),
@@ -193,7 +210,6 @@ FUNCTIONS: dict[str, Callable] = {
     "shiftright": shift_right,
     "bit_count": _bit_count,
     "isnan": lambda value: value is not None and value != value,
-    "nanvl": _nan_or,
     "concat_ws": concat_ws,
     "add_months": add_months,
     "timestamp_seconds": _instant(10**6),

@@ -9,7 +9,7 @@ from cepsql.scalar import arrays, intervals, values
 from cepsql.scalar.casts import attempt_function, cast_function
 from cepsql.scalar.registry import REGISTRY
 from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, Session
-from cepsql.scalar.types import DATE, DOUBLE, FLOAT, FRACTIONS, TIMESTAMP, Type, is_decimal
+from cepsql.scalar.types import BIGINT, DATE, DOUBLE, FLOAT, FRACTIONS, TIMESTAMP, Type, is_decimal
 
 COMPARISONS = {
     "eq": ("{a} == {b}", "{a} == {b} or ({a} != {a} and {b} != {b})"),
@@ -104,6 +104,8 @@ def _operands(source: Source, node: Apply, last_first: bool = False) -> list[str
     """Append the operands of what is NULL where one of them is; behind a NULL none is evaluated, as it could fail."""
     if not source.session.ansi:
         return _values(source, node)
+    if any(isinstance(argument, Constant) and argument.value is None for argument in node.arguments):
+        return ["None"] * len(node.arguments)
     names: list[str] = []
     depth = source.depth
     for argument in reversed(node.arguments) if last_first else node.arguments:
@@ -236,7 +238,9 @@ def _divided_whole(source: Source, node: Apply) -> str:
     more = limit if node.operation == "pmod" else ""
     text = f"{function}({a}, {b}{more})"
     if is_decimal(node.type):
-        text = f"to_decimal({text}, {node.type.precision}, {node.type.scale})"
+        text = _checked(source, f"to_decimal({text}, {node.type.precision}, {node.type.scale})", _BEYOND)
+    elif any(is_decimal(argument.type) for argument in node.arguments):
+        text = f"low_bits({_checked(source, f'to_decimal({text}, 38, 0)', _BEYOND)})"
     return _narrow(source, node.type, _strict(source, [a, b], f"({text} if {b} else None)"))
 
 
@@ -278,6 +282,16 @@ def _coalesce(source: Source, node: Apply) -> str:
         source.depth += 1
         source.line(f"{result} = {compile_node(argument, source)}")
     source.depth = depth
+    return result
+
+
+def _nan_or(source: Source, node: Apply) -> str:
+    """Append NANVL, whose second argument is computed for a NaN only."""
+    result = source.assign(compile_node(node.arguments[0], source))
+    source.line(f"if {result} is not None and {result} != {result}:")
+    source.depth += 1
+    source.line(f"{result} = {compile_node(node.arguments[1], source)}")
+    source.depth -= 1
     return result
 
 
@@ -357,7 +371,9 @@ _BEFORE_ELEMENTS = {"exists": False, "forall": True}
 
 def _element(source: Source, node: Apply) -> str:
     """Append ELEMENT_AT and the like, which fail for an index beyond the array in ANSI mode but for two of them."""
-    names = _values(source, node)
+    names = _operands(source, node)
+    if node.arguments[1].type == BIGINT:
+        names[1] = source.assign(f"None if {names[1]} is None else wrap({names[1]}, {2**31})")
     strict = source.session.ansi and node.operation in ("element_at", "subscript")
     function = arrays.element if node.operation.endswith("element_at") else arrays.item
     return _strict(source, names, f"{source.refer(function)}({', '.join(names)}, {strict})")
@@ -402,6 +418,7 @@ _WRITERS = {
     "abs": _absolute,
     "isnull": _is_null,
     "coalesce": _coalesce,
+    "nanvl": _nan_or,
     "case": _case,
     "greatest": _extreme,
     "least": _extreme,

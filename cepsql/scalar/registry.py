@@ -8,7 +8,7 @@ from cepsql.errors import NotSupportedError
 from cepsql.scalar import array_rules, rules, time_rules
 from cepsql.scalar.arrays import ARRAY_FUNCTIONS
 from cepsql.scalar.coercion import implicit_cast
-from cepsql.scalar.functions import FUNCTIONS, TIME_UNITS
+from cepsql.scalar.functions import FUNCTIONS, PARTS_OF_DAYS, PARTS_OF_TIMES, TIME_UNITS
 from cepsql.scalar.statistics import STATISTICS
 from cepsql.scalar.tree import Apply, Node, Session
 from cepsql.scalar.types import parse_type
@@ -68,7 +68,6 @@ _SIGNATURES = {
     **dict.fromkeys(("trim", "ltrim", "rtrim"), "string, string? -> string"),
     **dict.fromkeys(("left", "right", "repeat"), "string, int -> string"),
     **dict.fromkeys(("startswith", "endswith", "contains"), "string, string -> boolean"),
-    **dict.fromkeys(("like", "ilike"), "string, string, string? -> boolean"),
     **dict.fromkeys(("lpad", "rpad"), "string, int, string? -> string"),
     "isnan": "double -> boolean",
     "bit_count": "bigint -> int",
@@ -78,6 +77,8 @@ _SIGNATURES = {
     "concat_ws": "string... -> string",
     "levenshtein": "string, string -> int",
     "translate": "string, string, string -> string",
+    **dict.fromkeys(PARTS_OF_DAYS, "date -> int"),
+    "last_day": "date -> date",
     "add_months": "date, int -> date",
     "unix_micros": "timestamp -> bigint",
     "unix_date": "date -> int",
@@ -119,12 +120,15 @@ REGISTRY: dict[str, Function] = {
     **_of_rule("isnull", rules.is_null, 1),
     **_of_rule("coalesce", rules.choose, 1, MANY),
     **_of_rule("case", rules.case, 3, MANY),
+    **_of_rule("like ilike", rules.like, 2, 3),
     **_of_rule("nanvl", rules.not_a_number_or, 2),
     **_of_rule("concat", rules.join_texts, 1, MANY),
     **_of_rule("reverse", rules.join_texts, 1),
     **_of_rule("date_add date_sub", time_rules.move_days, 2),
     **_of_rule("datediff", time_rules.count_days, 2),
     **_of_rule(" ".join(f"{unit}s_between" for unit in TIME_UNITS), time_rules.count_units, 2),
+    **_of_rule(" ".join(PARTS_OF_TIMES), time_rules.part_of_time, 1),
+    **_of_rule("date_format", time_rules.written, 2),
     **_of_rule("timestamp_seconds timestamp_millis timestamp_micros", time_rules.instant, 1),
     **_of_rule("array", array_rules.make_array, 1, MANY),
     **_of_rule("map", array_rules.make_map, 2, MANY),

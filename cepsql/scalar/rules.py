@@ -191,7 +191,12 @@ def round_to(operation: str, operands: tuple[Node, ...], session: Session) -> No
     """ROUND and BROUND to a constant number of digits."""
     value, digits = operands if len(operands) == 2 else (*operands, Constant(0, INT))
     value = _number(value, operation, operands, session)
-    if not isinstance(digits, Constant) or not isinstance(digits.value, int) or value.type == VOID:
+    if (
+        not isinstance(digits, Constant)
+        or digits.type not in INTEGERS[:3]
+        or digits.value is None
+        or value.type == VOID
+    ):
         raise refused(operation, operands)
     kind = rounded_type(value.type, digits.value) if is_decimal(value.type) else value.type
     return Apply(operation, (value, digits), kind)
@@ -225,6 +230,15 @@ def join_texts(operation: str, operands: tuple[Node, ...], session: Session) -> 
     if any(node.type.name in ("binary", "map") for node in operands):
         raise refused(operation, operands)
     return Apply(operation, tuple(implicit_cast(node, STRING, session, operation.upper()) for node in operands), STRING)
+
+
+def like(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """LIKE and ILIKE, with a character that stands before others that mean themselves."""
+    for escape in operands[2:]:
+        if not isinstance(escape, Constant) or escape.type != STRING or len(escape.value or "") != 1:
+            raise refused(operation, operands)
+    texts = tuple(implicit_cast(node, STRING, session, operation.upper()) for node in operands)
+    return Apply(operation, texts, BOOLEAN)
 
 
 def _boolean(node: Node, operation: str, session: Session) -> Node:

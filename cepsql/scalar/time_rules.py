@@ -1,7 +1,9 @@
 """How operations on dates, times and intervals type their result."""
 
+from cepsql.errors import NotSupportedError
 from cepsql.scalar.coercion import cast, implicit_cast, refused
-from cepsql.scalar.tree import Apply, Node, Session
+from cepsql.scalar.time_patterns import is_known
+from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
     DATE,
@@ -12,6 +14,7 @@ from cepsql.scalar.types import (
     INTEGERS,
     INTERVAL,
     SMALLINT,
+    STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
@@ -73,6 +76,23 @@ def count_units(operation: str, operands: tuple[Node, ...], session: Session) ->
     return Apply(operation, tuple(ends), BIGINT)
 
 
+def part_of_time(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """HOUR, MINUTE and SECOND, as local clocks show the time."""
+    (time,) = operands
+    if time.type != TIMESTAMP_NTZ:
+        time = cast(implicit_cast(time, TIMESTAMP, session, operation.upper()), TIMESTAMP_NTZ, session)
+    return Apply(operation, (time,), INT)
+
+
+def written(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """DATE_FORMAT, as local clocks show the time."""
+    time, pattern = operands
+    if not isinstance(pattern, Constant) or not isinstance(pattern.value, str) or not is_known(pattern.value):
+        raise NotSupportedError("DATE_FORMAT with a pattern of other than numbers", hint="yyyy MM dd HH mm ss SSSSSS")
+    instant = implicit_cast(time, TIMESTAMP, session, "DATE_FORMAT")
+    return Apply(operation, (cast(instant, TIMESTAMP_NTZ, session), pattern), STRING)
+
+
 def instant(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     """TIMESTAMP_SECONDS, TIMESTAMP_MILLIS and TIMESTAMP_MICROS of a whole number."""
     if len(operands) != 1 or operands[0].type not in (*INTEGERS, VOID):
@@ -84,7 +104,7 @@ def _moved(operation: str, time: Node, by: Node, session: Session) -> Node:
     """Return a time later or earlier by an interval, or a DATE by days."""
     if time.type == DATE and by.type in (TINYINT, SMALLINT, INT, VOID):
         return Apply(operation, (time, cast(by, INT, session)), DATE)
-    if by.type.name != "interval":
+    if by.type.name != "interval" or time.type not in DATETIMES:
         raise refused(operation, (time, by))
     if time.type == DATE and by.type == _DAYS:
         return Apply(operation, (time, Apply("days", (by,), INT)), DATE)

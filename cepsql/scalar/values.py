@@ -24,6 +24,7 @@ __all__ = [
     "in_range",
     "is_greater",
     "least",
+    "low_bits",
     "mean",
     "modulo",
     "not_null",
@@ -134,6 +135,11 @@ def to_integer(value: Decimal | float) -> int | None:
 def wrap(value: int, limit: int) -> int:
     """Bring an integer to the type that reaches from -limit to limit - 1 by keeping its low bits."""
     return (value + limit) % (2 * limit) - limit
+
+
+def low_bits(value: Decimal | None) -> int | None:
+    """Return a whole number as a BIGINT by keeping its low bits; NULL stays."""
+    return None if value is None else wrap(int(value), 2**63)
 
 
 def not_null(value: T | None, what: str) -> T:

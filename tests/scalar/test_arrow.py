@@ -13,7 +13,7 @@ from cepsql.scalar.typing import typed
 
 D = Decimal
 TYPES = {"m": "decimal(5,2)", "w": "decimal(38,10)", "v": "decimal(38,10)", "i": "int", "j": "bigint", "s": "string"}
-TYPES["d"] = "double"
+TYPES |= {"d": "double", "e": "date", "n": "timestamp_ntz"}
 COLUMNS = {
     "m": [D("1.50"), None, D("-0.01")],
     "w": [D("1234567890123456789012345678.0123456789"), D("1234567890123456789012345678.0123456788"), None],
@@ -22,6 +22,8 @@ COLUMNS = {
     "j": [2**63 - 1, 2, -(2**63)],
     "s": ["a%", "b", None],
     "d": [-1.5, None, float("nan")],
+    "e": [0, 18_628, None],
+    "n": [1_000_000, None, -62_167_219_200_000_000 - 31_536_000_000_000 - 10],
 }
 
 
@@ -55,6 +57,12 @@ LONG = Literal(D("1234567890123456789012345678.0123456789"))
         (("ceil", "d"), [-1, None, 0]),
         (("floor", Call("mul", ("d", Literal(1e30)))), [-(2**63), None, 0]),
         (("greatest", "i", Literal(0), Literal(None)), [1, 0, 0]),
+        (("floor", Literal(2.5)), [2] * 3),
+        (("mod", Literal(-7), Literal(3)), [-1] * 3),
+        (("hour", "n"), [0, None, 23]),
+        (("weekofyear", "e"), [1, 53, None]),
+        (("date_format", "n", Literal("yyyy HH:mm")), ["1970 00:00", None, "-0002 23:59"]),
+        (("date_format", "n", Literal("S.ss")), ["0.01", None, "9.59"]),
     ],
 )
 def test_value(call: tuple, expected: list) -> None:

@@ -54,6 +54,12 @@ datediff(A.day, B.day) | datediff(A.at, B.at) | date_add(A.day, B.n) | date_sub(
 A.at - B.at > INTERVAL '5' DAY | A.at - INTERVAL '3' HOUR < B.at | A.day > B.at | A.day = B.day | A.at <= B.at
 timestampdiff(SECOND, A.at, B.at) | timestampdiff(HOUR, A.at, B.at) | timestampdiff(DAY, A.at, B.at)
 timestampdiff(MONTH, A.at, B.at) | timestampdiff(YEAR, A.at, B.at) | unix_micros(A.at) - unix_micros(B.at)
+year(GREATEST(A.day, B.day)) | quarter(GREATEST(A.at, B.at)) | month(GREATEST(A.at, B.at)) | day(GREATEST(A.at, B.at))
+dayofmonth(GREATEST(A.day, B.day)) | dayofyear(GREATEST(A.at, B.at)) | dayofweek(GREATEST(A.day, B.day))
+weekday(GREATEST(A.at, B.at)) | weekofyear(GREATEST(A.day, B.day)) | last_day(GREATEST(A.at, B.day))
+hour(GREATEST(A.at, B.at)) | minute(GREATEST(A.at, B.day)) | second(GREATEST(A.at, B.at))
+to_date(GREATEST(A.at, B.at))
+date_format(GREATEST(A.at, B.at), 'yyyy-MM-dd HH:mm:ss.SSS') | date_format(GREATEST(A.day, B.day), 'd.M.yyyy')
 year(A.day) - year(B.day) | month(A.at) = month(B.at) | date_trunc('DAY', A.at) = date_trunc('DAY', B.at)
 CAST(A.d * B.d AS INT) | CAST(A.d * B.d AS BIGINT) | CAST(A.l + B.l AS INT) | CAST(A.i + B.i AS TINYINT)
 CAST(A.d * B.d AS TINYINT) | CAST(A.i + B.n AS STRING) | CAST(A.m + B.m AS STRING) | CAST(A.z AND B.z AS STRING)
