@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import Error, NotSupportedError, Span, suggestion
+from cepsql.errors import Error, InterfaceError, NotSupportedError, Span, suggestion
 from cepsql.language.guard import deep_stack
 from cepsql.language.islands import kept_name, made_token, parse_island
 from cepsql.language.parse import parse
@@ -65,8 +65,10 @@ from cepsql.language.window_clauses import alias_tokens, called_windows, named_a
 def statements(sql: str) -> list[Statement]:
     """Read all statements of a text.
 
-    Raises ProgrammingError, with position and hint, at the first that is wrong.
+    Raises ProgrammingError, with position and hint, at the first that is wrong, InterfaceError for what is no text.
     """
+    if not isinstance(sql, str):
+        raise InterfaceError(f"statements are text, not {type(sql).__name__}")
     text = Text(sql)
     try:
         with deep_stack():

@@ -74,6 +74,10 @@ class FileSink(FittedSink):
         missing = next((name for name in self._partitions if name.lower() not in names), None)
         if missing is not None:
             raise ProgrammingError(f"sink {self.sink.name} is partitioned by {missing}, which the query does not give")
+        if self.sink.format.lower() == "xml" and "rowtag" not in (name.lower() for name in self._options):
+            raise ProgrammingError(
+                f"sink {self.sink.name} USING xml does not say which element is a row", hint="OPTIONS (rowTag 'row')"
+            )
         if self.sink.format.lower() in _ONE_COLUMN and [kind for _, kind in columns] != ["string"]:
             raise ProgrammingError(f"sink {self.sink.name} USING {self.sink.format} takes one column of type STRING")
         if self.sink.format.lower() == "csv":

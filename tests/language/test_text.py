@@ -2,7 +2,7 @@
 
 import pytest
 
-from cepsql.errors import ProgrammingError
+from cepsql.errors import InterfaceError, ProgrammingError
 from cepsql.language.parse import expected, is_complete, keywords, split
 from cepsql.language.translate import statements
 
@@ -110,3 +110,8 @@ def test_positions_are_those_of_the_text():
     spans = [clause.span, clause.measures[0].name.span, clause.pattern_names["B"], clause.defines[0][0].span]
     assert [text[span.start : span.end] for span in spans] == ["MATCH_RECOGNIZE", "first_x", "B", "B"]
     assert text[: query.span.start] == "SHOW TABLES;\n"
+
+
+def test_what_is_no_text_is_refused():
+    with pytest.raises(InterfaceError, match="statements are text, not NoneType"):
+        statements(None)

@@ -161,6 +161,7 @@ def test_ones_own_format_of_times_goes_before(spark, tmp_path):
         (Sink("s", (), "parquet"), COLUMNS, ProgrammingError, "sink s USING parquet needs the option path"),
         (file_sink(Path("/proc/none")), COLUMNS, OperationalError, "cannot be written to /proc/none: "),
         (file_sink(Path("/tmp"), "csv"), [("l", "array<int>")], ProgrammingError, "csv cannot hold the column l"),
+        (file_sink(Path("/tmp"), "xml"), COLUMNS, ProgrammingError, "USING xml does not say which element is a row"),
         (file_sink(Path("/tmp"), "text"), COLUMNS, ProgrammingError, "takes one column of type STRING"),
         (file_sink(Path("/tmp"), partitionBy="day"), COLUMNS, ProgrammingError, "partitioned by day"),
         (Sink("s", (), "json", (("path", "/tmp"),), ("id",)), COLUMNS, NotSupportedError, "sink s has a key"),
