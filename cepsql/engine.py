@@ -516,8 +516,10 @@ class Engine:
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
         """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
         from cepsql.spark.settings import lent_settings
+        from cepsql.standing.lost_checkpoint import refuse_lost
         from cepsql.standing.tuned import Tuned
 
+        refuse_lost(self.home, definition)
         options = resolved(definition.options, f"query {definition.name}")
         (statement,) = statements(definition.sql)
         assert isinstance(statement, st.Query)

@@ -56,12 +56,16 @@ class Console:
     def write_to(self, file: str) -> None:
         """Let rows go to a file from now on, or to standard output for "".
 
-        Raises InterfaceError if the file cannot be written.
+        Raises InterfaceError if the file cannot be written, or the one before could not be to its end.
         """
         opened = open_output(file) if file else self._first
-        if self.out is not self._first:
-            self.out.close()
-        self.out = opened
+        before, self.out = self.out, opened
+        self.closed.clear()
+        if before is not self._first:
+            try:
+                before.close()
+            except OSError as error:
+                raise InterfaceError(f"the last rows could not be written: {error.strerror or error}") from error
 
     @property
     def color(self) -> bool:

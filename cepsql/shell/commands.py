@@ -164,7 +164,7 @@ def _vertical(same: Change, argument: str, catalog: Catalog) -> Change:
 def _include(same: Change, argument: str, catalog: Catalog) -> Change:
     try:
         return replace(same, sql=Path(argument).expanduser().read_text("utf-8-sig"), file=argument)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         return replace(same, message=f"cannot read {argument}: {getattr(error, 'strerror', None) or error}")
 
 

@@ -94,10 +94,8 @@ class _Shell:
                 self._next = ""
                 text = WORDS.get(text.rstrip("; ").lower(), text)
                 if text.startswith("\\"):
-                    change = command(text, self._settings, self._verbose, lambda: self._engine.get().catalog)
-                    if change.leave and self._may_leave():
+                    if self._obey(text) and self._may_leave():
                         return ExitCode.OK
-                    self._apply(change)
                 elif text:
                     self._last = text
                     self._execute(text, self._settings)
@@ -131,6 +129,21 @@ class _Shell:
         finally:
             self._asking = None
 
+    def _obey(self, text: str) -> bool:
+        """Do what a command says, or tell why that cannot be; return whether it says to leave."""
+        try:
+            change = command(text, self._settings, self._verbose, lambda: self._engine.get().catalog)
+            self._apply(change)
+        except Error as error:
+            report(error, self._console)
+        except (OSError, ValueError, RuntimeError) as failure:
+            report(InterfaceError(f"{text.split()[0]} cannot be done: {failure}"), self._console)
+        except KeyboardInterrupt:
+            self._console.say("interrupted")
+        else:
+            return change.leave
+        return False
+
     def _apply(self, change: Change) -> None:
         """Do what a command asks for."""
         if change.output is not None:
@@ -159,8 +172,7 @@ class _Shell:
         """Execute the statements and commands of a file, up to the first statement that fails."""
         for part in parts_of_file(text):
             if part.lstrip().startswith("\\"):
-                change = command(part.strip(), self._settings, self._verbose, lambda: self._engine.get().catalog)
-                self._apply(change)
+                self._obey(part.strip())
             elif not self._execute(part, self._settings, file):
                 return
 

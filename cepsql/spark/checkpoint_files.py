@@ -18,6 +18,9 @@ from cepsql.spark.planned_files import forget_unplanned
 LOGGER = logging.getLogger("cepsql")
 _FULL, _ROOM_BYTES = "No space left on device", 2**20
 UNBEGUN, SPARK = "unbegun.json", "spark"
+_STATE = "occurred during loading state"
+"""What Spark says where it cannot read a file of the state, and does not name it."""
+
 _HINT = "put the folder back from a copy, or use another checkpoint folder and replay the input"
 
 
@@ -126,6 +129,9 @@ def explained(error: Error, folder: CheckpointPath) -> Error:
         message, hint = f"the checkpoint {folder} cannot be written: {_FULL}", "a start goes on once there is room"
     elif str(folder / SPARK) in error.message:
         message, hint = f"the checkpoint {folder} cannot be gone on from: {error.message}", _HINT
+    elif _STATE in error.message:
+        state = folder / SPARK / "state"
+        message, hint = f"the checkpoint {folder} cannot be gone on from: a file below {state} cannot be read", _HINT
     else:
         return error
     return OperationalError(message, hint=hint, detail=error.detail)

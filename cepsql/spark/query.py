@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from cepsql.explain.match_explanation import MatchExplanation
 
 
+_OWN_BATCH_SECONDS = 3600.0
+"""How long a batch may take from whose rows the query is stopped."""
+
 _START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
 _TIDY_SECONDS = 60.0
 _MOMENTS = 1000
@@ -203,8 +206,9 @@ class StandingQuery:
     def await_(self, timeout: float | None = None) -> bool:
         """Wait for the end, at most `timeout` seconds; tell whether it came.
 
-        Raises the error that ended the query, if one did.
+        Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself.
         """
+        self._refuse_inside("await_")
         ended = self._done.wait(timeout)
         if ended and self._error is not None:
             raise self._error
@@ -224,8 +228,9 @@ class StandingQuery:
     def process_available(self) -> None:
         """Wait until all input that is there now has been processed; for tests and replays.
 
-        Raises the error that ended the query, if one did.
+        Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself.
         """
+        self._refuse_inside("process_available")
         try:
             # Spark may have looked for input before this call, and then ends the first wait with what it found.
             for _ in range(2):
@@ -236,16 +241,28 @@ class StandingQuery:
     def stop(self, patience: float = 0.0) -> None:
         """End the query and wait for it; nothing happens if it has ended. Safe in a signal handler.
 
+        In `on_rows` it does not wait: the query ends after the batch whose rows these are.
         patience: seconds that the batch which runs now may take to its end; a later start does one that was cut short
                   anew.
         Spark is called from another thread, for the handler may have interrupted a call of this one.
         """
         self._sink.end()
-        self._sink.close()
+        inside = self._is_inside()
+        if not inside:
+            self._sink.close()
         if not self._done.is_set():
             self._stopping.set()
-            threading.Thread(target=self._stop_spark, args=(patience,), daemon=True).start()
-        self._done.wait()
+            threading.Thread(target=self._stop_spark, args=(_OWN_BATCH_SECONDS if inside else patience,), daemon=True).start()
+        if not inside:
+            self._done.wait()
+
+    def _is_inside(self) -> bool:
+        """Tell whether the query hands over a batch that waits for this very call to return."""
+        return self._sink.thread == threading.get_ident()
+
+    def _refuse_inside(self, method: str) -> None:
+        if self._is_inside():
+            raise InterfaceError(f"{method}() in on_rows would wait for itself", hint="stop() ends the query after it")
 
     def _start(self) -> None:
         try:

@@ -1,6 +1,7 @@
 """Where the rows of a standing query go."""
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -39,6 +40,7 @@ class BatchSink:
     limit:   how many rows are handed over at most, None for all.
     enough:  called once no further row is handed over.
     rebuilding: whether the first batch is read again only for the state that it makes: its rows are not handed over.
+    thread:  the identifier of the one that hands a batch over now, None between batches.
     begun:   the number of the last batch that was handed over, or begun to be; None before the first.
     """
 
@@ -52,6 +54,7 @@ class BatchSink:
         self.enough: Callable[[], None] = lambda: None
         self.rebuilding = False
         self.begun: int | None = None
+        self.thread: int | None = None
         self._ending = False
         self._handovers: list[_Handover] = []
 
@@ -64,6 +67,7 @@ class BatchSink:
         def take(frame: DataFrame, batch: int) -> None:
             if self._ending:
                 raise OperationalError("the query is being stopped")
+            self.thread = threading.get_ident()
             try:
                 before(batch)
                 self.begun = batch
@@ -74,6 +78,8 @@ class BatchSink:
             except Exception as error:
                 self.error = error
                 raise
+            finally:
+                self.thread = None
             after(batch)
 
         self._handovers.append(_Handover(take))

@@ -55,6 +55,7 @@ class _Owned:
     lease: Lease
     restarts_asked: int
     before: dict
+    id: str = ""
     running: Running | None = None
     started: float = 0.0
     failures: int = 0
@@ -215,6 +216,7 @@ class Reconciler:
 
     def _run(self, name: str, owned: _Owned, restarted: bool = False) -> None:
         query = self.catalog.query(name)
+        owned.id = query.id
         if not self.states.enter(owned.lease, STARTING, restarted=restarted):
             return
         owned.running = self._started(query, owned.lease)
@@ -286,7 +288,7 @@ class Reconciler:
         if owned.running is None:
             return
         done = progress_data(owned.running.progress)
-        progress = added(owned.before, done)
+        progress = added(owned.before, done) | {"id": owned.id}
         if progress == owned.reported or not (done["batches"] or done["waiting"]):
             return
         now = time.monotonic()

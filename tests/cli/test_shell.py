@@ -101,6 +101,7 @@ def test_keys_and_the_statements_they_execute(keys, seen):
         (f"\\h create view{ENTER}", "CREATE VIEW dear AS SELECT"),
         (f"\\h nothing{ENTER}", "there is help for SELECT, MATCH_RECOGNIZE"),
         (f"\\i nothing.sql{ENTER}", "cannot read nothing.sql: No such file or directory"),
+        (f"\\i ~nobody-of-that-name/x{ENTER}", "cannot read ~nobody-of-that-name/x: Could not determine home directory."),
         (f"\\o /no/such/place{ENTER}", "error: /no/such/place cannot be written: No such file or directory"),
         (f"\\watch{ENTER}", "there is no statement to execute again"),
         (f"select y;{ENTER}\\watch 1{ENTER}", "error: no column y"),
@@ -288,3 +289,10 @@ def test_rows_go_to_a_file_and_back(tmp_path):
 @pytest.mark.parametrize("name", HELP)
 def test_the_examples_of_the_help_are_statements(name):
     assert statements(HELP[name][1])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_rows_are_shown_again_after_a_file_that_could_not_be_written():
+    _, out, err, *_ = type_in(f"\\o /dev/full{ENTER}select 1;{ENTER}\\o{ENTER}select 1;{ENTER}{CTRL_D}")
+    assert "the rows cannot be written: No space left on device" in err and "Traceback" not in err
+    assert out == "n\n1\n"

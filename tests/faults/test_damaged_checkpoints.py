@@ -140,6 +140,15 @@ def test_a_missing_file_of_the_state_is_named(spark, begun, copy):
     assert "Exception" not in str(raised.value) and "replay the input" in raised.value.hint
 
 
+def test_an_empty_file_of_the_state_is_told(spark, begun, copy):
+    for delta in (copy / "spark" / "state" / "0").glob("[01]/*.delta"):
+        delta.write_bytes(b"")
+        (delta.parent / f".{delta.name}.crc").unlink()
+    with pytest.raises(OperationalError, match=f"a file below {copy}/spark/state cannot be read") as raised:
+        run(query(spark, begun), copy)
+    assert "replay the input" in raised.value.hint
+
+
 def test_logs_that_are_gone_do_not_make_batches_come_again(spark, begun, copy):
     for log in ("offsets", "commits"):
         shutil.rmtree(copy / "spark" / log)

@@ -49,6 +49,28 @@ def test_limit_holds_for_rows_that_are_taken(engine):
     assert running.progress.rows_out == 2
 
 
+def test_a_callback_may_end_its_query(engine, tmp_path):
+    given, refused, running = [], [], []
+
+    def enough(rows, batch):
+        while not running:
+            time.sleep(0.01)
+        for wait in (running[0].await_, running[0].process_available):
+            with pytest.raises(InterfaceError, match="in on_rows would wait for itself"):
+                wait()
+            refused.append(wait)
+        running[0].stop()
+        given.append(rows.num_rows)
+
+    query = engine.query("SELECT n FROM ticks")
+    running.append(query.start(enough, checkpoint=str(tmp_path / "c")))
+    assert running[0].await_(60) and len(refused) == 2
+    assert (running[0].status, running[0].error, given) == ("stopped", None, [20])
+    with query.start(enough, checkpoint=str(tmp_path / "c")) as again:
+        again.process_available()
+    assert given == [20]
+
+
 def test_what_a_callback_raises_stays_the_cause(engine):
     def refuse(rows, batch):
         raise KeyError("mine")

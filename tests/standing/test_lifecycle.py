@@ -1,9 +1,11 @@
 """Queries under names that run in this process, over files and into tables."""
 
 import contextlib
+import glob
 import json
 import os
 import re
+import shutil
 import sqlite3
 import time
 
@@ -73,6 +75,28 @@ def test_start_pause_resume_stop(engine):
     assert (shown["state"], shown["rows read"], shown["watermark"]) == ("stopped", "16", "2026-01-01 05:01:06Z")
     assert int(shown["bytes of state"]) > 0 and shown["option trigger"] == "100 milliseconds"
     assert other.sql("SHOW QUERIES").rows[0][:2] == ("rises", "stopped")
+
+
+def test_without_its_checkpoint_a_query_does_not_begin_anew(engine):
+    engine.sql("START QUERY rises")
+    until(lambda: engine.queries["rises"].progress.get("matches") == 3)
+    engine.sql("STOP QUERY rises")
+    (folder,) = glob.glob("catalog.db.checkpoints/rises-*")
+    os.rename(folder, "elsewhere")
+    with pytest.raises(OperationalError, match="of query rises, which has done [1-9][0-9]* batches, is gone") as caught:
+        engine.sql("START QUERY rises")
+    assert "WITH NEW CHECKPOINT" in caught.value.hint
+    assert engine.queries["rises"].status == "failed" and not os.path.exists(folder)
+    os.rename("elsewhere", folder)
+    put(1)
+    engine.sql("START QUERY rises")
+    until(lambda: engine.queries["rises"].progress["matches"] == 7)
+    engine.sql("STOP QUERY rises")
+    shutil.rmtree(folder)
+    create = DEFINITIONS.split(";")[2].strip().replace("CREATE QUERY", "CREATE OR REPLACE QUERY")
+    engine.sql(create.replace(" AS\nSELECT", " WITH NEW CHECKPOINT AS\nSELECT", 1))
+    engine.sql("START QUERY rises")
+    until(lambda: engine.queries["rises"].progress.get("rows_read") == 16)
 
 
 def test_a_checkpoint_is_not_another_querys(engine):
