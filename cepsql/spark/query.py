@@ -252,7 +252,8 @@ class StandingQuery:
             self._sink.close()
         if not self._done.is_set():
             self._stopping.set()
-            threading.Thread(target=self._stop_spark, args=(_OWN_BATCH_SECONDS if inside else patience,), daemon=True).start()
+            seconds = _OWN_BATCH_SECONDS if inside else patience
+            threading.Thread(target=self._stop_spark, args=(seconds,), daemon=True).start()
         if not inside:
             self._done.wait()
 
