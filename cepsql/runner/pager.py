@@ -14,7 +14,15 @@ _LESS = "FRSX"
 def pager_command() -> list[str]:
     """Return the user's pager: $CEPSQL_PAGER, $PAGER, or less; [] if they want none."""
     named = os.environ.get("CEPSQL_PAGER", os.environ.get("PAGER", "less"))
-    return [] if named.strip() in ("", "cat") else shlex.split(named)
+    return [] if named.strip() in ("", "cat") else command_words(named)
+
+
+def command_words(named: str) -> list[str]:
+    """Return a program and its arguments as a shell splits them; with a quote that stays open it is one word."""
+    try:
+        return shlex.split(named)
+    except ValueError:
+        return [named]
 
 
 def paged(lines: Iterable[str], command: list[str], console: Console) -> None:

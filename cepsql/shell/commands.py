@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cepsql.catalog import Relation, View
 from cepsql.formats import FORMATS
-from cepsql.runner.pager import pager_command
+from cepsql.runner.pager import command_words, pager_command
 from cepsql.runner.settings import Settings
 from cepsql.shell.statement_help import statement_help
 
@@ -127,8 +127,8 @@ def _live(same: Change, argument: str, catalog: Catalog) -> Change:
 def _pager(same: Change, argument: str, catalog: Catalog) -> Change:
     settings = same.settings
     if argument:
-        pager = () if argument == "off" else tuple(pager_command() or ["less"] if argument == "on" else [argument])
-        settings = replace(settings, pager=pager)
+        named = {"off": [], "on": pager_command() or ["less"]}.get(argument)
+        settings = replace(settings, pager=tuple(command_words(argument) if named is None else named))
     said = f"go to {' '.join(settings.pager)}" if settings.pager else "are written to the screen"
     return replace(same, settings=settings, message=f"bounded results that do not fit the screen {said}")
 

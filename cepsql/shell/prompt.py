@@ -1,7 +1,6 @@
 """The line editor: several lines, history, suggestions, keys."""
 
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.utils import is_dumb_terminal
 
 from cepsql.runner.console import Console
+from cepsql.runner.pager import command_words
 from cepsql.secrets import without_secret_options
 from cepsql.shell.commands import statement_in
 from cepsql.shell.highlight import STYLE, SqlLexer
@@ -117,7 +117,7 @@ def is_finished(text: str) -> bool:
 
 def edited(text: str, console: Console) -> str:
     """Let the user change a text in $VISUAL, $EDITOR or vi; return it, the text as it was if that fails."""
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    editor = command_words(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
     with tempfile.NamedTemporaryFile("w+", suffix=".sql", encoding="utf-8") as file:
         file.write(text)
         file.flush()

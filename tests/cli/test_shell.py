@@ -296,3 +296,8 @@ def test_rows_are_shown_again_after_a_file_that_could_not_be_written():
     _, out, err, *_ = type_in(f"\\o /dev/full{ENTER}select 1;{ENTER}\\o{ENTER}select 1;{ENTER}{CTRL_D}")
     assert "the rows cannot be written: No space left on device" in err and "Traceback" not in err
     assert out == "n\n1\n"
+
+
+@pytest.mark.parametrize(("named", "pager"), [("less -S", ("less", "-S")), ("my'pager", ("my'pager",)), ("off", ())])
+def test_a_pager_may_have_arguments(named, pager):
+    assert command(f"\\pager {named}", Settings(), False, list).settings.pager == pager
