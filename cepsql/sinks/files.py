@@ -38,7 +38,8 @@ _OWN = "_cepsql"
 """The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""
 
 _ONE_COLUMN = ("text",)
-_PART = re.compile(r"part-(\d+)-[0-9a-f-]{36}(?:[-.]c\d+)?(.*)")
+_PART = re.compile(r"part-(\d+)-[0-9a-f-]{36}(?:[-.]c(\d+))?(.*)")
+"""The number of its task, then that of the file among those of the task."""
 
 
 def is_local(sink: Sink) -> bool:
@@ -136,7 +137,9 @@ class FileSink(FittedSink):
     def _name(self, path: Path, staging: Path, batch: int) -> str:
         """Return what a file of Spark's is called in the folder."""
         found = _PART.fullmatch(path.name)
-        part, ending = (found[1], found[2]) if found else (path.name, "")
+        part, ending = (found[1], found[3]) if found else (path.name, "")
+        if found and int(found[2] or 0):
+            part += f"-{found[2]}"
         name = f"{self._prefix}-{batch:09d}-{part}{ending}"
         return str(path.parent.relative_to(staging) / name)
 

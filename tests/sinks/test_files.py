@@ -129,6 +129,14 @@ def test_declared_columns_are_what_is_written(spark, tmp_path):
     assert spark.read.parquet(str(tmp_path)).dtypes == [("text", "string"), ("id", "bigint")]
 
 
+@pytest.mark.parametrize("format", ["parquet", "json"])
+def test_a_task_may_write_several_files(spark, tmp_path, format):
+    sink = opened(file_sink(tmp_path, format, maxRecordsPerFile="2"))
+    assert sink.accept(rows(spark, *((i, "x") for i in range(5))), 0) == 5
+    assert written(tmp_path, format) == [0, 1, 2, 3, 4]
+    assert len(list(tmp_path.glob("*.*"))) == 3
+
+
 @pytest.mark.parametrize("format", ["csv", "json", "xml"])
 def test_text_loses_nothing(spark, tmp_path, format):
     texts = [" a", "a ", "\t", "a\\", '\\"', '"', "a,b", "#a", "null", None, "'", "\\N"]
