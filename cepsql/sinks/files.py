@@ -63,7 +63,6 @@ class FileSink(FittedSink):
         options = Options(sink, {name.lower() for name, _ in sink.options})
         self._folder = Path(local_path(options.needed("path", f"/data/{sink.name}")))
         self._partitions = [name.strip() for name in (options.text("partitionby") or "").split(",") if name.strip()]
-        self._options = {n: v for n, v in writing_options(sink).items() if n.lower() not in ("path", "partitionby")}
         # What is written can be found by the query that wrote it, and two writers never take one name.
         self._prefix = re.sub(r"\W+", "-", writer.query) + f"-{writer.checkpoint[:8]}"
         self._record = self._folder / _OWN / f"{writer.checkpoint or writer.query}.json"
@@ -75,7 +74,7 @@ class FileSink(FittedSink):
         missing = next((name for name in self._partitions if name.lower() not in names), None)
         if missing is not None:
             raise ProgrammingError(f"sink {self.sink.name} is partitioned by {missing}, which the query does not give")
-        if self.sink.format.lower() == "xml" and "rowtag" not in (name.lower() for name in self._options):
+        if self.sink.format.lower() == "xml" and "rowtag" not in (name.lower() for name, _ in self.sink.options):
             raise ProgrammingError(
                 f"sink {self.sink.name} USING xml does not say which element is a row", hint="OPTIONS (rowTag 'row')"
             )
@@ -104,8 +103,10 @@ class FileSink(FittedSink):
         """Write the files of a micro-batch unless they were written before."""
         staging = self._record.parent / f"{self._record.stem}-{batch}-{uuid.uuid4().hex}"
         counted = Observation()
+        options = writing_options(self.sink, len(frame.columns) - len(self._partitions))
+        options = {name: value for name, value in options.items() if name.lower() not in ("path", "partitionby")}
         writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
-        writer = writer.options(**self._options).partitionBy(*self._partitions)
+        writer = writer.options(**options).partitionBy(*self._partitions)
         try:
             # Not as a URI: Hadoop takes what is escaped in one for the name itself.
             writer.save(f"file://{staging}")

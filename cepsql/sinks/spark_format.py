@@ -26,7 +26,6 @@ class SparkSink(FittedSink):
                 f"sink {sink.name} has a key, by which USING {sink.format} cannot update rows",
                 hint="leave PRIMARY KEY out, or take sqlite or postgresql",
             )
-        self._options = writing_options(sink)
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch; Delta Lake is told its number, so that it knows one that comes again."""
@@ -52,4 +51,5 @@ class SparkSink(FittedSink):
             kept.unpersist()
 
     def _writer(self, frame: DataFrame) -> DataFrameWriter:
-        return frame.write.format(self.sink.format).mode("append").options(**self._options)
+        options = writing_options(self.sink, len(frame.columns))
+        return frame.write.format(self.sink.format).mode("append").options(**options)

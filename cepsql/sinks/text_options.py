@@ -4,7 +4,7 @@ off the ends of what stands in CSV."""
 from cepsql.catalog import Sink
 
 _TIMES = {
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS][XXX]",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS][XXXXX]",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
 }
 _WHOLE = {
@@ -14,8 +14,17 @@ _WHOLE = {
 }
 
 
-def writing_options(sink: Sink) -> dict[str, str]:
-    """Return the options of a sink for Spark's writer of its format: its own go before those that lose nothing."""
+_NULL_LINE = {"nullValue": '""'}
+"""Of a line of CSV that would have no character Spark writes nothing."""
+
+
+def writing_options(sink: Sink, columns: int) -> dict[str, str]:
+    """Return the options of a sink for Spark's writer of its format: its own go before those that lose nothing.
+
+    columns: how many columns a line has.
+    """
     given = {name.lower() for name, _ in sink.options}
     whole = _WHOLE.get(sink.format.lower(), {})
+    if sink.format.lower() == "csv" and columns == 1:
+        whole = whole | _NULL_LINE
     return {name: value for name, value in whole.items() if name.lower() not in given} | dict(sink.options)

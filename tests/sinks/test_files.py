@@ -156,6 +156,15 @@ def test_text_loses_nothing(spark, tmp_path, format):
     assert sorted(back.collect()) == sorted(frame.collect())
 
 
+def test_a_line_of_one_null_is_a_row(spark, tmp_path):
+    sink = open_sink(file_sink(tmp_path, "csv"), FIRST)
+    sink.claim()
+    assert sink.accept(spark.sql("SELECT CAST(NULL AS STRING) AS x"), 0) == 1
+    assert sink.accept(spark.sql("SELECT * FROM VALUES ('a'), (NULL) AS t (x)").coalesce(1), 1) == 2
+    found = spark.read.schema("x STRING").csv(str(tmp_path)).collect()
+    assert sorted(str(row.x) for row in found) == ["None", "None", "a"]
+
+
 def test_ones_own_format_of_times_goes_before(spark, tmp_path):
     sink = open_sink(file_sink(tmp_path, "csv", timestampformat="HH:mm"), FIRST)
     sink.claim()
