@@ -82,7 +82,7 @@ def running_fields(calls: Sequence[RunningCall], rows: DataFrame) -> tuple[list[
 def running_type(call: RunningCall, rows: DataFrame) -> DataType:
     """Return the type of what a call gives; raises NotSupportedError for values that it cannot compute with."""
     if call.column is None:
-        return IntegerType()
+        return LongType() if call.function == "count" else IntegerType()
     kind = rows.schema[call.column].dataType
     arithmetic = call.function in ("sum", "avg")
     compares = incomparable(kind) is None and "collate" not in kind.simpleString().lower()

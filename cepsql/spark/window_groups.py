@@ -36,7 +36,7 @@ from cepsql.spark.staged import Staged
 STATE_VERSION = 1
 """Of the rows that are kept for windows; to be raised when the columns that travel change."""
 
-TOTALS_VERSION = 2
+TOTALS_VERSION = 3
 """The same where no rows are kept."""
 
 _FIRST, _PLACE, _CHANGE = "__first", "__place", "__change"
