@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 from cepsql.scalar.calendar import DAY
-from cepsql.scalar.columns import Value, all_rows, arrow_type
+from cepsql.scalar.columns import Value, all_rows, arrow_type, one_for_all
 from cepsql.scalar.tree import Apply, Session
 from cepsql.scalar.types import BOOLEAN, DATE, DATETIMES, FRACTIONS, INTEGERS, STRING, TIMESTAMP, Type, is_decimal
 
@@ -62,7 +62,7 @@ def _truncated(type: pa.DataType, a: Value) -> Value:
     whole = np.where(inside, numbers, 0).astype(np.int64)
     whole = np.where(inside, whole, np.where(numbers >= high, high, low))
     result = pa.array(whole.astype(type.to_pandas_dtype()), mask=values.is_null().to_numpy(zero_copy_only=False))
-    return result[0] if isinstance(a, pa.Scalar) else result
+    return one_for_all(result, a)
 
 
 def _between_times(given: Type, target: Type, session: Session, a: Value) -> Value:
@@ -81,4 +81,4 @@ def _between_times(given: Type, target: Type, session: Session, a: Value) -> Val
     else:
         result = pa.array(session.zone.instants(local) if target == TIMESTAMP else local, mask=null)
     result = result.view(arrow_type(target))
-    return result[0] if isinstance(a, pa.Scalar) else result
+    return one_for_all(result, a)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.scalar.arrow_casts import always_castable, cast_column, castable
 from cepsql.scalar.arrow_decimals import as_decimal, compare_decimals, compared_decimal, decimal_size
-from cepsql.scalar.columns import Value, all_rows, arrow_type
+from cepsql.scalar.columns import Value, all_rows, arrow_type, one_for_all
 from cepsql.scalar.decimals import unlimited_digits
 from cepsql.scalar.functions import PARTS_OF_DAYS, PARTS_OF_TIMES
 from cepsql.scalar.time_patterns import smallest, writer
@@ -205,12 +205,7 @@ def _modulo(node: Apply, session: Session, a: Value, b: Value) -> Value:
     kind = arrow_type(node.type)
     divisor = np.where(null, 1, y.fill_null(1).to_numpy()).astype(kind.to_pandas_dtype())
     result = pa.array(np.fmod(x.fill_null(0).to_numpy(), divisor), kind, mask=null)
-    return _one_for_all(result, a, b)
-
-
-def _one_for_all(result: pa.Array, *arguments: Value) -> Value:
-    """Return a result of constants, which has one row, as a constant."""
-    return result[0] if all(isinstance(argument, pa.Scalar) for argument in arguments) else result
+    return one_for_all(result, a, b)
 
 
 def _whole(toward: Callable[[np.ndarray], np.ndarray]) -> Kernel:
@@ -222,7 +217,7 @@ def _whole(toward: Callable[[np.ndarray], np.ndarray]) -> Kernel:
         inside = np.abs(numbers) < 2.0**63
         ends = np.where(numbers > 0, np.int64(2**63 - 1), np.int64(-(2**63)))
         whole = np.where(inside, np.where(inside, numbers, 0).astype(np.int64), ends)
-        return _one_for_all(pa.array(whole, mask=np.asarray(column.is_null())), a)
+        return one_for_all(pa.array(whole, mask=np.asarray(column.is_null())), a)
 
     return Kernel(kernel, lambda node: len(node.arguments) == 1 and node.arguments[0].type == DOUBLE)
 
@@ -270,7 +265,7 @@ def _part(function: Callable[[np.ndarray], np.ndarray]) -> Kernel:
         null = np.asarray(column.is_null())
         numbers = column.view(pa.int32() if pa.types.is_date32(column.type) else pa.int64()).fill_null(0)
         parts = pa.array(function(numbers.to_numpy().astype(np.int64)).astype(np.int32), mask=null)
-        return _one_for_all(parts.view(arrow_type(node.type)), a)
+        return one_for_all(parts.view(arrow_type(node.type)), a)
 
     return Kernel(kernel, _any)
 
@@ -279,9 +274,9 @@ def _date_format(node: Apply, session: Session, a: Value, pattern: Value) -> Val
     column, text = all_rows(a, 1), pattern.as_py()
     size = smallest(text)
     units = pa.array(column.view(pa.int64()).fill_null(0).to_numpy() // size, mask=np.asarray(column.is_null()))
-    found = units.dictionary_encode()
-    texts = pa.array([writer(text)(unit * size) for unit in found.dictionary.to_pylist()], pa.string())
-    return _one_for_all(texts.take(found.indices), a)
+    found, write = units.dictionary_encode(), writer(text)
+    texts = pa.array([write(unit * size) for unit in found.dictionary.to_pylist()], pa.string())
+    return one_for_all(texts.take(found.indices), a)
 
 
 def _plain(function: Callable) -> Callable:

@@ -71,6 +71,11 @@ def all_rows(value: Value, rows: int) -> pa.Array:
     return pa.repeat(value, rows) if isinstance(value, pa.Scalar) else value
 
 
+def one_for_all(result: pa.Array, *arguments: Value) -> Value:
+    """Return a result of constants, which has one row, as a constant."""
+    return result[0] if all(isinstance(argument, pa.Scalar) for argument in arguments) else result
+
+
 def plain_values(rows: pa.Table, columns: Iterable[str]) -> dict[str, Sequence]:
     """Return columns as sequences: times as integer microseconds, dates as integer days, NULL as None."""
     return {name: _plain(rows.column(name)) for name in columns}

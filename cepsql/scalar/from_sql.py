@@ -189,7 +189,12 @@ def _add_days(node: exp.TsOrDsAdd) -> Form | None:
 def _days_between(node: exp.DateDiff) -> Form | None:
     if (node.text("unit") or "DAY").upper() != "DAY":
         return None
-    return "datediff", [e.this if isinstance(e, exp.TsOrDsToDate) else e for e in (node.this, node.expression)]
+    return "datediff", [_given_day(node.this), _given_day(node.expression)]
+
+
+def _given_day(argument: exp.Expr) -> exp.Expr:
+    """Return a day as it was written: what sqlglot puts round it is Spark's implicit cast."""
+    return argument.this if isinstance(argument, exp.TsOrDsToDate) else argument
 
 
 def _element(node: exp.Bracket) -> Form | None:
@@ -218,10 +223,7 @@ def _slice(node: exp.ArraySlice) -> Form | None:
 
 
 def _part_of_day(node: exp.Expr) -> Form:
-    day = node.this
-    # What sqlglot writes round the argument is Spark's implicit cast.
-    plain = isinstance(day, exp.TsOrDsToDate) and set(filter(day.args.get, day.args)) == {"this"}
-    return _PARTS_OF_DAYS[type(node)], [day.this if plain else day]
+    return _PARTS_OF_DAYS[type(node)], [_given_day(node.this)]
 
 
 def _date_format(node: exp.TimeToStr) -> Form:

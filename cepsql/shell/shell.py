@@ -147,11 +147,7 @@ class _Shell:
     def _apply(self, change: Change) -> None:
         """Do what a command asks for."""
         if change.output is not None:
-            try:
-                self._console.write_to(change.output)
-            except InterfaceError as error:
-                report(error, self._console)
-                return
+            self._console.write_to(change.output)
         if change.message:
             self._console.say(change.message)
         self._settings, self._verbose = change.settings, change.verbose

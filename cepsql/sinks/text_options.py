@@ -12,8 +12,6 @@ _WHOLE = {
     "json": _TIMES,
     "xml": _TIMES,
 }
-
-
 _NULL_LINE = {"nullValue": '""'}
 """Of a line of CSV that would have no character Spark writes nothing."""
 
