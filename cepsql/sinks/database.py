@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from cepsql.scalar.types import STRING, UNKNOWN, Type, parse_type
@@ -15,7 +16,8 @@ class Database(ABC):
     """A database of one kind; `engine` makes connections, whose transactions lock what they read for update."""
 
     engine: sa.Engine
-    families: dict[str, tuple[type, ...]]
+    key_constraint: str
+    """How a table that is made here says what its key is, which may be NULL."""
 
     @abstractmethod
     def column_type(self, kind: Type) -> str:
@@ -31,13 +33,16 @@ class Database(ABC):
         key: Sequence[str],
         tables: Iterable[pa.Table],
     ) -> None:
-        """Add rows, or update those of the same key; of several rows with one key the last one stays."""
+        """Add rows, or update those of the same key; of several rows with one key the last one stays.
+
+        NULL is a key like others, as in GROUP BY: constraints take each NULL for a new one.
+        """
 
     @abstractmethod
     def delete_rows(
         self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
     ) -> None:
-        """Delete the rows with these keys; the tables have the columns of the key, which are never NULL."""
+        """Delete the rows with these keys; the tables have the columns of the key, where NULL is like NULL."""
 
     @abstractmethod
     def passing(self, failure: Exception) -> str | None:
@@ -60,7 +65,7 @@ class Database(ABC):
         """Return the statement that makes a table."""
         parts = [f"{self.name(name)} {self.column_type(_brought(kind))}" for name, kind in columns]
         if key:
-            parts.append(f"PRIMARY KEY ({', '.join(map(self.name, key))})")
+            parts.append(f"{self.key_constraint} ({', '.join(map(self.name, key))})")
         return f"CREATE TABLE {self.name(table, schema)} ({', '.join(parts)})"
 
 
@@ -79,6 +84,14 @@ def update_clause(database: Database, columns: Columns, key: Sequence[str]) -> s
     if not others:
         return f" ON CONFLICT ({where}) DO NOTHING"
     return f" ON CONFLICT ({where}) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in others)
+
+
+def null_keys(rows: pa.Table, key: Sequence[str]) -> pa.ChunkedArray | pa.Array:
+    """Return for each row whether a column of its key is NULL."""
+    null = pa.repeat(False, rows.num_rows)
+    for name in key:
+        null = pc.or_(null, rows[name].is_null())
+    return null
 
 
 def first_line(failure: BaseException) -> str:

@@ -34,6 +34,8 @@ _JSON_ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 class PostgreSQL(Database):
     """A database of a server."""
 
+    key_constraint = "UNIQUE"
+
     def __init__(self, sink: Sink, options: Options):
         if options.text("path") is not None:
             raise ProgrammingError(f"sink {sink.name} USING postgresql has no option path", hint="it has url")
@@ -93,6 +95,7 @@ class PostgreSQL(Database):
         )
         connection.exec_driver_sql(f"ALTER TABLE {_ROWS} ADD COLUMN {_PLACE} bigserial")
         self._copy(connection, _ROWS, names, tables)
+        self._delete_null_keys(connection, target, _ROWS, key)
         connection.exec_driver_sql(
             f"INSERT INTO {target} ({names}) SELECT DISTINCT ON ({keys}) {names} FROM {_ROWS} "
             f"ORDER BY {keys}, {_PLACE} DESC" + update_clause(self, columns, key)
@@ -107,8 +110,17 @@ class PostgreSQL(Database):
             f"CREATE TEMPORARY TABLE {_GONE} ON COMMIT DROP AS SELECT {names} FROM {target} WITH NO DATA"
         )
         self._copy(connection, _GONE, names, (rows.select(list(key)) for rows in tables))
-        where = " AND ".join(f"{target}.{self.name(name)} = {_GONE}.{self.name(name)}" for name in key)
+        where = " AND ".join(f"{target}.{name} = {_GONE}.{name}" for name in map(self.name, key))
         connection.exec_driver_sql(f"DELETE FROM {target} USING {_GONE} WHERE {where}")
+        self._delete_null_keys(connection, target, _GONE, key)
+
+    def _delete_null_keys(self, connection: sa.Connection, target: str, of: str, key: Sequence[str]) -> None:
+        """Delete rows with the keys that have a NULL in another table: no constraint and no `=` finds them."""
+        names = list(map(self.name, key))
+        null = " OR ".join(f"{of}.{name} IS NULL" for name in names)
+        if connection.exec_driver_sql(f"SELECT 1 FROM {of} WHERE {null} LIMIT 1").first():
+            same = " AND ".join(f"{target}.{name} IS NOT DISTINCT FROM {of}.{name}" for name in names)
+            connection.exec_driver_sql(f"DELETE FROM {target} USING {of} WHERE ({null}) AND {same}")
 
     def _copy(self, connection: sa.Connection, target: str, names: str, tables: Iterable[pa.Table]) -> None:
         form = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid")

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from cepsql.catalog import Sink
-from cepsql.errors import ProgrammingError
+from cepsql.errors import DataError, ProgrammingError
 from cepsql.render.scalars import duration_text
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
 from cepsql.sinks.columns import Columns
-from cepsql.sinks.database import Database, first_line, update_clause
+from cepsql.sinks.database import Database, first_line, null_keys, update_clause
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import is_nested, json_texts
 
@@ -28,6 +28,8 @@ _LASTING = ("no such table", "no such column", "has no column", "syntax error")
 
 class SQLite(Database):
     """A file of SQLite; a transaction holds its one lock for writing from its beginning."""
+
+    key_constraint = "PRIMARY KEY"
 
     def __init__(self, sink: Sink, options: Options):
         path = os.path.abspath(os.path.expanduser(options.needed("path", f"{sink.name}.db")))
@@ -47,7 +49,8 @@ class SQLite(Database):
         if is_decimal(kind):
             return f"DECIMAL({kind.precision}, {kind.scale})" if kind.precision <= _EXACT_DIGITS else "TEXT"
         if kind in INTEGERS or kind.name == "boolean":
-            return "INTEGER"
+            # A key of one column that is INTEGER would be the number of the row, which is never NULL.
+            return "INT"
         return "REAL" if kind in FRACTIONS else "BLOB" if kind.name == "binary" else "TEXT"
 
     def takes(self, found: Any, kind: str) -> bool:
@@ -63,24 +66,43 @@ class SQLite(Database):
         key: Sequence[str],
         tables: Iterable[pa.Table],
     ) -> None:
-        """Add the rows one by one in order, with one prepared statement."""
+        """Add the rows one by one, with one prepared statement; keys with NULL in order after deletions."""
         names = ", ".join(self.name(name) for name, _ in columns)
         places = ", ".join("?" * len(columns))
         insert = f"INSERT INTO {self.name(table)} ({names}) VALUES ({places})"
         insert += update_clause(self, columns, key)
         cursor = connection.connection.cursor()
         for rows in tables:
-            cursor.executemany(insert, list(zip(*map(_values, rows.columns), strict=True)))
+            null = null_keys(rows, key)
+            if pc.any(null).as_py():
+                self._check_null_keys(connection, table, key)
+                with_null = rows.filter(null)
+                for line, of_key in zip(_lines(with_null), _lines(with_null.select(list(key))), strict=True):
+                    cursor.execute(self._delete(table, key), of_key)
+                    cursor.execute(insert, line)
+                rows = rows.filter(pc.invert(null))
+            cursor.executemany(insert, _lines(rows))
+
+    def _check_null_keys(self, connection: sa.Connection, table: str, key: Sequence[str]) -> None:
+        """Refuse NULL as the number of a row: SQLite would make one up, perhaps that of a row to come."""
+        columns = connection.exec_driver_sql(f"PRAGMA table_info({self.name(table)})").all()
+        keys = [(name, kind) for _, name, kind, _, _, place in columns if place]
+        if len(key) == 1 and [(name, kind.upper()) for name, kind in keys] == [(key[0], "INTEGER")]:
+            raise DataError(
+                f"{key[0]} is NULL, and the number of a row in table {table}",
+                hint=f"let {key[0]} be an INT PRIMARY KEY, which may be NULL, or coalesce({key[0]}, ...)",
+            )
 
     def delete_rows(
         self, connection: sa.Connection, table: str, schema: str | None, key: Sequence[str], tables: Iterable[pa.Table]
     ) -> None:
         """Delete the rows one by one, with one prepared statement."""
-        where = " AND ".join(f"{self.name(name)} IS ?" for name in key)
         cursor = connection.connection.cursor()
         for rows in tables:
-            values = list(zip(*(_values(rows[name]) for name in key), strict=True))
-            cursor.executemany(f"DELETE FROM {self.name(table)} WHERE {where}", values)
+            cursor.executemany(self._delete(table, key), _lines(rows.select(list(key))))
+
+    def _delete(self, table: str, key: Sequence[str]) -> str:
+        return f"DELETE FROM {self.name(table)} WHERE " + " AND ".join(f"{self.name(name)} IS ?" for name in key)
 
     def passing(self, failure: Exception) -> str | None:
         """A file that is locked, or cannot be written now, may be free again."""
@@ -98,6 +120,10 @@ class SQLite(Database):
 def _leave_transactions_to_us(connection: sqlite3.Connection, _) -> None:
     # The driver would begin a transaction only before the first change, without the lock.
     connection.isolation_level = None
+
+
+def _lines(rows: pa.Table) -> list[tuple]:
+    return list(zip(*map(_values, rows.columns), strict=True))
 
 
 def _values(column: pa.ChunkedArray) -> list:

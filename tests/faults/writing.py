@@ -41,10 +41,11 @@ def rows(batch: int, part: int) -> pa.Table:
 
 
 class Frame:
-    """As much of a DataFrame as sinks use: its schema, and a writer that makes files as Spark does."""
+    """As much of a DataFrame as sinks use: its columns, and a writer that makes files as Spark does."""
 
     def __init__(self, batch: int):
         self.batch = batch
+        self.columns = [name for name, _ in COLUMNS]
         self.schema = type("Schema", (), {"fields": [_field(*column) for column in COLUMNS]})
         self.write = self
 

@@ -15,6 +15,7 @@ from cepsql.errors import DataError, OperationalError, ProgrammingError
 from cepsql.sinks import WriterIdentity, open_sink
 
 FIRST = WriterIdentity("q", 1, "checkpoint")
+NUMBERED = (("id", "int"), ("text", "string"), ("n", "int"))
 
 
 def opened(sink, writer=FIRST, columns=(("id", "int"), ("text", "string"))):
@@ -71,6 +72,41 @@ def test_changes_are_applied_by_the_key(spark, database):
         changed((1, "a", "-U"), (1, "z", "+U"), (2, "b", "-D"), (4, "d", "+I"), (3, "e", "+I"), (3, "c", "-D")), 1
     )
     assert database.run("SELECT id, text FROM alerts ORDER BY id") == [(1, "z"), (3, "e"), (4, "d")]
+
+
+@pytest.mark.parametrize("table", [None, "id INT, text TEXT, n INT, UNIQUE (id, text)"], ids=["made", "unique"])
+def test_null_is_a_key_like_others(spark, database, table):
+    if table is not None:
+        database.run(f"CREATE TABLE alerts ({table})")
+    columns = "id INT, text STRING, n INT"
+    sink = opened(database.sink(key="id text", create_table="true"), columns=NUMBERED)
+    first = [(1, None, 1), (1, "a", 2), (None, "a", 3), (None, None, 4), (1, None, 5)]
+    sink.accept(spark.createDataFrame(first, columns).coalesce(1), 0)
+    sink.accept(spark.createDataFrame([(None, "a", 6), (2, "b", 7)], columns), 1)
+    sorting = "SELECT id, text, n FROM alerts ORDER BY n"
+    assert database.run(sorting) == [(1, "a", 2), (None, None, 4), (1, None, 5), (None, "a", 6), (2, "b", 7)]
+    sink = open_sink(database.sink(key="id text"), FIRST, changes=True)
+    sink.claim()
+    changes = [(None, None, 4, "-D"), (1, None, 5, "-U"), (1, None, 8, "+U"), (2, "b", 7, "-D")]
+    sink.accept(spark.createDataFrame(changes, f"{columns}, op STRING").coalesce(1), 2)
+    assert database.run(sorting) == [(1, "a", 2), (None, "a", 6), (1, None, 8)]
+
+
+def test_a_key_of_one_number_may_be_null(spark, database):
+    sink = opened(database.sink(key="id", create_table="true"))
+    sink.accept(rows(spark, (None, "a"), (1, "b")), 0)
+    sink.accept(rows(spark, (None, "c"), (2, "d")), 1)
+    assert database.run("SELECT id, text FROM alerts ORDER BY text") == [(1, "b"), (None, "c"), (2, "d")]
+
+
+def test_a_key_that_cannot_be_null_refuses_it(spark, database):
+    # In SQLite this is the number of the row, and NULL would get one that another row may have later.
+    database.run("CREATE TABLE alerts (id INTEGER PRIMARY KEY, text TEXT)")
+    sink = opened(database.sink(key="id"))
+    sink.accept(rows(spark, (1, "a")), 0)
+    with pytest.raises(DataError, match=r"NULL, and the number of a row|refuses a row: null value"):
+        sink.accept(rows(spark, (2, "b"), (None, "c")), 1)
+    assert database.run("SELECT id, text FROM alerts") == [(1, "a")]
 
 
 def test_a_key_alone_is_kept(spark, database):
