@@ -23,8 +23,9 @@ from cepsql.plan.match_id_column import match_id_column
 from cepsql.plan.matched_series import matched_series
 from cepsql.plan.planner import Plan
 from cepsql.plan.references import hidden_values, with_values
-from cepsql.plan.scans import choose_scans, scanned, stage_obstacle
+from cepsql.plan.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.start import started_at
+from cepsql.scan.choose import Choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -310,6 +311,7 @@ class Query:
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
+            target.tasks_write = folder.scan == ARROW_SCAN and not self.plan.stages
             late = _late_files(origins)
             with used(folder.folder, "read"):
                 remove_uncommitted([files.folder for files in late], folder.spark_folder)
@@ -398,23 +400,27 @@ class Query:
 
         spark: the session, whose settings matter, too. None if nothing is in the way.
         """
-        stages = scanned(self._valued.stages)
-        if not stages:
-            return "no operator over a stream"
+        stages, plain = scanned(self._valued.stages), choose_plain_scan(self._valued.root)
+        if not stages and plain is None:
+            return "Spark's own operators read the streams"
         if self._engine.settings.get("cepsql.scan") == "spark":
             return "cepsql.scan is spark"
-        reason = next(filter(None, map(stage_obstacle, stages)), None)
+        reason = next(filter(None, map(stage_obstacle, stages)), None) or (plain.reason if plain else None)
         if reason or spark is None:
             return reason
         from cepsql.spark.arrow_scan import files_obstacle, scan_session, session_obstacle
+        from cepsql.spark.column_types import frame_columns
 
         session = scan_session(spark)
         reason = session_obstacle(spark) or next(filter(None, (stage_obstacle(s, session) for s in stages)), None)
         if reason:
             return reason
-        choices = [choice for stage in stages for choice in choose_scans(stage, session)]
+        choices: list[Choice | None] = [choice for stage in stages for choice in choose_scans(stage, session)]
+        if plain is not None:
+            choices.append(choose_plain_scan(self._valued.root, session, frame_columns(self.df)))
         scans = [(choice.scan, choice.source) for choice in choices if choice and choice.scan and choice.source]
-        return next(filter(None, (files_obstacle(source, scan) for scan, source in scans)), None)
+        unread = (files_obstacle(source, scan.layout) for scan, source in scans)
+        return next(filter(None, [*(choice.reason for choice in choices if choice), *unread]), None)
 
     def explain_match(self, key: Key = None) -> "MatchExplanation":
         """Explain which matches the partition of a key has in the rows that are there now, and why no others.

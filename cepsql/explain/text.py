@@ -1,5 +1,6 @@
 """Plans as text: what EXPLAIN shows and golden tests compare."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from sqlglot import exp
@@ -56,9 +57,10 @@ from cepsql.plan.nodes import (
     inputs,
 )
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scans, scanned, stage_obstacle
+from cepsql.plan.scans import choose_plain_scan, choose_scans, scanned, stage_obstacle
 from cepsql.plan.window_groups import window_call
 from cepsql.scalar.tree import Call, Literal, Parameter
+from cepsql.scan.choose import Choice
 
 _SIGNS = {
     "and": "AND", "or": "OR", "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>",
@@ -91,6 +93,9 @@ def explain_logical(plan: Plan, scan_obstacle: str | None = None) -> str:
     if plan.limit is not None:
         lines.append(f"  Limit {plan.limit}")
     lines += [f"  emit: {emitted}" for emitted in _emitted_by_spark(plan)]
+    plain = choose_plain_scan(plan.root)
+    if plain is not None:
+        lines.append(f"  scan: {_scan([plain], scan_obstacle or plain.reason)}")
     lines += _indented(_node(plan.root, scan_obstacle))
     lines += [f"  notice: {notice}" for notice in plan.notices]
     return "\n".join(lines)
@@ -141,7 +146,7 @@ def _node(node: Node, scan_obstacle: str | None) -> list[str]:
         case _:
             lines = [f"Sql  {_query(node)}"]
     if isinstance(node, Ordered) and scanned([node]):
-        lines.append(f"  scan: {_scan(node, scan_obstacle)}")
+        lines.append(f"  scan: {_scan(choose_scans(node), scan_obstacle or stage_obstacle(node))}")
     for below in inputs(node):
         lines += _indented(_node(below, scan_obstacle))
     return lines
@@ -167,14 +172,11 @@ def _alive(program: MatchProgram, masks: tuple[int, ...]) -> str:
     return " OR ".join(choices)
 
 
-def _scan(node: Ordered, obstacle: str | None) -> str:
-    reason = obstacle or stage_obstacle(node)
-    if reason:
-        return f"Spark's: {reason}"
-    choices = choose_scans(node)
-    return (
-        f"Arrow ({', '.join(dict.fromkeys(choice.scan.layout.format for choice in choices if choice and choice.scan))})"
-    )
+def _scan(choices: Sequence[Choice | None], obstacle: str | None) -> str:
+    if obstacle:
+        return f"Spark's: {obstacle}"
+    formats = dict.fromkeys(choice.scan.layout.format for choice in choices if choice and choice.scan)
+    return f"Arrow ({', '.join(formats)})"
 
 
 def _deduplicate_lines(node: Deduplicate) -> list[str]:

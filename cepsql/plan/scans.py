@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.window_totals import totals
-from cepsql.catalog import Relation
+from cepsql.catalog import ColumnDefinition, Relation
 from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.join_layout import as_of_join_layout, interval_join_layout, until_sql
@@ -24,6 +24,7 @@ from cepsql.plan.nodes import (
     Sql,
     StreamJoin,
     WindowAggregate,
+    walk,
 )
 from cepsql.scalar.coercion import common_type
 from cepsql.scalar.tree import STANDARD_SESSION, Session
@@ -31,6 +32,8 @@ from cepsql.scalar.types import INTEGERS, TIMESTAMP, UNKNOWN, Type, parse_type
 from cepsql.scan import choose
 from cepsql.scan.choose import Choice
 from cepsql.scan.expression import Unlike
+from cepsql.scan.plain import PlainScan
+from cepsql.scan.projection import ArrowScan
 
 _NESTED = ("array", "map", "struct", "variant")
 
@@ -58,7 +61,7 @@ def stage_obstacle(stage: Ordered, session: Session = STANDARD_SESSION) -> str |
     )
 
 
-def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Choice | None]:
+def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Choice[ArrowScan] | None]:
     """Say how the rows of each input of an operator over streams are read; None for the rows of another operator.
 
     session: the rules of the session that would run it.
@@ -75,7 +78,23 @@ def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Ch
     ]
 
 
-def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice:
+def choose_plain_scan(
+    root: Node, session: Session = STANDARD_SESSION, columns: Sequence[ColumnDefinition] = ()
+) -> Choice[PlainScan] | None:
+    """Say how the rows of a plan over streams are read in which no operator stands; None for another plan.
+
+    session: the rules of the session that would run it.
+    columns: those of the rows, as Spark tells them; their types are not compared without it.
+    """
+    found = list(walk(root))
+    if not root.properties.streaming or not all(isinstance(node, Read | Sql) for node in found):
+        return None
+    query, relations = _read(root)
+    untyped = [ColumnDefinition(column.name, "unknown") for column in root.properties.columns]
+    return choose.choose_plain_scan(query, relations, columns or untyped, session)
+
+
+def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice[ArrowScan]:
     """Say how the rows of an input of an operator over streams are read; `layout` is that of its rows."""
     try:
         query, relations = _read(below)

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from cepsql.scalar.ansi import may_fail
+from cepsql.scalar.arrow_doubts import doubtful, one_by_one
 from cepsql.scalar.arrow_kernels import ARROW_KERNELS
 from cepsql.scalar.columns import Value, all_rows, arrow_type
 from cepsql.scalar.spark_sql import spark_sql
@@ -23,8 +24,7 @@ def arrow_obstacle(node: Node, session: Session) -> str | None:
     kernel = ARROW_KERNELS.get(node.operation)
     if kernel is None or not kernel.takes(node):
         return spark_sql(node)
-    failing = may_fail(node) if session.ansi else None
-    return failing and f"{failing}, which may be an error in ANSI mode"
+    return None
 
 
 def evaluate(node: Node, columns: Mapping[Leaf, pa.Array], rows: int, session: Session) -> pa.Array:
@@ -32,17 +32,35 @@ def evaluate(node: Node, columns: Mapping[Leaf, pa.Array], rows: int, session: S
 
     node:    one without `arrow_obstacle`, whose inputs are keys of `columns`.
     columns: the columns that it reads.
-    Raises OperationalError where Spark fails, too: an instant beyond 64 bits.
+    Raises OperationalError where Spark fails, too: an instant beyond 64 bits. In ANSI mode DataError where Spark
+    raises an error.
     """
+    doubts: list[Value] = []
     with np.errstate(all="ignore"):
-        return all_rows(_value(node, lambda leaf: columns[leaf.leaf], session), rows)
+        found = all_rows(_value(node, lambda leaf: columns[leaf.leaf], session, doubts), rows)
+    if not doubts:
+        return found
+    asked = np.logical_or.reduce([_is_true(all_rows(doubt, rows)) for doubt in doubts])
+    if not asked.any():
+        return found
+    exact = one_by_one(node, columns, np.flatnonzero(asked), session)
+    return pc.replace_with_mask(found, pa.array(asked), exact)
 
 
-def _value(node: Node, read: Callable[[Input], pa.Array], session: Session) -> Value:
+def _is_true(doubt: pa.Array) -> np.ndarray:
+    return pc.fill_null(doubt, False).to_numpy(zero_copy_only=False)
+
+
+def _value(node: Node, read: Callable[[Input], pa.Array], session: Session, doubts: list[Value]) -> Value:
+    """Return the values of an expression as they are without ANSI mode; with it `doubts` gets the rows that may be an
+    error."""
     match node:
         case Constant(value, type):
             return pa.scalar(value, arrow_type(type))
         case Apply(operation, arguments):
-            values = [_value(argument, read, session) for argument in arguments]
+            values = [_value(argument, read, session, doubts) for argument in arguments]
+            doubt = doubtful(node, values) if session.ansi else None
+            if doubt is not None:
+                doubts.append(doubt)
             return ARROW_KERNELS[operation].compute(node, session, *values)
     return read(node)

@@ -12,6 +12,18 @@ import pyarrow.compute as pc
 from cepsql.errors import OperationalError
 from cepsql.scalar.arrow_casts import always_castable, cast_column, castable
 from cepsql.scalar.arrow_decimals import as_decimal, compare_decimals, compared_decimal, decimal_size
+from cepsql.scalar.arrow_texts import (
+    changed_case,
+    is_slice,
+    is_split,
+    joined,
+    of_texts,
+    replaced,
+    sliced,
+    split,
+    then_constants,
+    trimmed,
+)
 from cepsql.scalar.columns import Value, all_rows, arrow_type, one_for_all
 from cepsql.scalar.decimals import unlimited_digits
 from cepsql.scalar.functions import PARTS_OF_DAYS, PARTS_OF_TIMES
@@ -59,14 +71,10 @@ def _of_numbers(node: Apply) -> bool:
     return node.type in _NUMBERS and all(type == node.type for type in _types(node))
 
 
-def _of_texts(node: Apply) -> bool:
-    return all(type == STRING for type in _types(node))
-
-
 def _with_constant(node: Apply) -> bool:
     """Tell whether the second of two texts is the same for all rows."""
     pattern = node.arguments[-1]
-    return len(node.arguments) == 2 and _of_texts(node) and isinstance(pattern, Constant) and pattern.value is not None
+    return len(node.arguments) == 2 and of_texts(node) and isinstance(pattern, Constant) and pattern.value is not None
 
 
 def _like_constant(node: Apply) -> bool:
@@ -324,7 +332,13 @@ ARROW_KERNELS: dict[str, Kernel] = {
     "date_from_unix_date": _number_of(pa.date32()),
     **{name: _part(function) for name, function in (PARTS_OF_DAYS | PARTS_OF_TIMES).items()},
     "date_format": Kernel(_date_format, _any),
-    "length": Kernel(_plain(pc.utf8_length), _of_texts),
+    "length": Kernel(_plain(pc.utf8_length), of_texts),
+    **dict.fromkeys(("upper", "lower"), Kernel(changed_case, of_texts)),
+    "concat": Kernel(joined, of_texts),
+    **dict.fromkeys(("substring", "left"), Kernel(sliced, is_slice)),
+    "replace": Kernel(replaced, then_constants),
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), Kernel(trimmed, then_constants)),
+    "split_part": Kernel(split, is_split),
     "startswith": Kernel(_text_test(pc.starts_with), _with_constant),
     "endswith": Kernel(_text_test(pc.ends_with), _with_constant),
     "contains": Kernel(_text_test(pc.match_substring), _with_constant),

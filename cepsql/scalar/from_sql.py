@@ -281,6 +281,7 @@ _FUNCTIONS: dict[type, tuple[str, str]] = {
     exp.StrPosition: ("locate", "this substr position"),
     exp.Replace: ("replace", "this expression replacement"),
     exp.Repeat: ("repeat", "this times"),
+    exp.SplitPart: ("split_part", "this delimiter part_index"),
     exp.Levenshtein: ("levenshtein", "this expression"),
     exp.Translate: ("translate", "this from_ to"),
     exp.UnixMicros: ("unix_micros", "this"),

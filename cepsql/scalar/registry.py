@@ -74,6 +74,7 @@ _SIGNATURES = {
     "substring": "string, int, int? -> string",
     "locate": "string, string, int? -> int",
     "replace": "string, string, string? -> string",
+    "split_part": "string, string, int -> string",
     "concat_ws": "string... -> string",
     "levenshtein": "string, string -> int",
     "translate": "string, string, string -> string",

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from cepsql.errors import DataError
+
 
 def substring(text: str, start: int, length: int = 2**31 - 1) -> str:
     """Return so many characters from a place on; negative places count from the end, place 0 is place 1."""
@@ -29,6 +31,18 @@ def locate(text: str | None, part: str | None, start: int | None = 1) -> int | N
     if start < 1:
         return 0
     return text.find(part, start - 1) + 1 if part else 1
+
+
+def split_part(text: str, delimiter: str, number: int) -> str:
+    """Return a part of a text between delimiters, from the end for negative numbers, "" beyond the ends.
+
+    Raises DataError for the number 0.
+    """
+    if number == 0:
+        raise DataError("SPLIT_PART counts from 1, or from the end from -1")
+    parts = text.split(delimiter) if delimiter else [text]
+    place = number - 1 if number > 0 else len(parts) + number
+    return parts[place] if 0 <= place < len(parts) else ""
 
 
 def like(text: str, pattern: str, escape: str = "\\") -> bool:
@@ -103,6 +117,7 @@ STRING_FUNCTIONS: dict[str, Callable] = {
     "contains": lambda text, part: part in text,
     "locate": locate,
     "replace": replace,
+    "split_part": split_part,
     "reverse": lambda text: text[::-1],
     "concat": lambda *texts: "".join(texts),
     "like": like,

@@ -1,35 +1,43 @@
 """Whether the rows of an operator can be read with Arrow, and how; or why Spark has to read them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 from urllib.parse import urlparse
 
 from sqlglot import exp
 
-from cepsql.catalog import Relation, Source
+from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.kafka.reader import PYTHON, reader_of
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.scalar.tree import Session
-from cepsql.scalar.types import Type, is_decimal, parse_type
+from cepsql.scalar.tree import Input, Node, Session
+from cepsql.scalar.types import TIMESTAMP, UNKNOWN, Type, is_decimal, parse_type
 from cepsql.scan.expression import Unlike, compile_expression
-from cepsql.scan.layout import LISTING_OPTIONS, FileLayout, readable_type
+from cepsql.scan.layout import LISTING_OPTIONS, FileLayout, is_read, readable_type
 from cepsql.scan.murmur import HASHED
-from cepsql.scan.projection import ArrowScan
+from cepsql.scan.plain import COLUMN, PlainScan
+from cepsql.scan.projection import ArrowScan, Projection, inputs_of
 from cepsql.scan.select import Columns, plain_table, projected, projection
 
 _FORMATS = ("csv", "json", "parquet")
 _KAFKA = "kafka"
 
 
-@dataclass(frozen=True)
-class Choice:
-    """An Arrow scan of a source, or the reason why there is none."""
+ScanT = TypeVar("ScanT", ArrowScan, PlainScan)
 
-    scan: ArrowScan | None
+
+@dataclass(frozen=True)
+class Choice(Generic[ScanT]):
+    """An Arrow scan of a source, or the reason why there is none; of plain rows where no operator takes them."""
+
+    scan: ScanT | None
     source: Source | None = None
     reason: str = ""
 
 
-def choose_scan(layout: RowLayout, query: exp.Query, relations: dict[str, Relation], session: Session) -> Choice:
+def choose_scan(
+    layout: RowLayout, query: exp.Query, relations: dict[str, Relation], session: Session
+) -> Choice[ArrowScan]:
     """Say how the rows of an operator over a stream are read.
 
     layout:    of its rows.
@@ -44,6 +52,39 @@ def choose_scan(layout: RowLayout, query: exp.Query, relations: dict[str, Relati
         return Choice(None, reason=str(unlike))
 
 
+def choose_plain_scan(
+    query: exp.Query, relations: dict[str, Relation], columns: Sequence[ColumnDefinition], session: Session
+) -> Choice[PlainScan]:
+    """Say how the rows of a query over one stream are read that no operator stands over.
+
+    columns:   those of its rows, with the types that Spark gives them.
+    query, relations, session: as for `choose_scan`.
+    """
+    try:
+        source = _source(query, relations)
+        if source.key:
+            raise Unlike("by its PRIMARY KEY a row may take the place of another")
+        known = _source_columns(source, session)
+        where, made = projected(query, known, session)
+        if list(made) != [column.name.lower() for column in columns]:
+            raise Unlike("columns of one name")
+        for column, node in zip(columns, (made[name] for name in made), strict=True):
+            if not is_read(node.type) or parse_type(column.type) not in (node.type, UNKNOWN):
+                raise Unlike(f"{column.name} of type {column.type.upper()}")
+        values = tuple((f"{COLUMN}{i}", made[name]) for i, name in enumerate(made))
+        rows, time = Projection(session, where, values, ()), _event_time(source, known)
+        wanted = rows.inputs if time is None else rows.inputs | inputs_of(time)
+        return Choice(PlainScan(_file_layout(source, wanted), rows, time), source)
+    except Unlike as unlike:
+        return Choice(None, reason=str(unlike))
+
+
+def _event_time(source: Source, columns: Columns) -> Node | None:
+    """Return the event time of a stream by which Spark can go, None if it has none."""
+    time = None if source.watermark is None else columns[source.watermark.column.lower()]
+    return time if time is not None and time.type == TIMESTAMP else None
+
+
 def value_type(sql: str, query: exp.Query, relations: dict[str, Relation], session: Session) -> Type:
     """Return the type that Spark gives an expression over the rows of a query.
 
@@ -54,21 +95,25 @@ def value_type(sql: str, query: exp.Query, relations: dict[str, Relation], sessi
 
 
 def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session) -> ArrowScan:
-    separator, header = _options(source)
-    read = [(c.name, parse_type(c.type), c.metadata) for c in source.columns if c.expression is None]
     rows = projection(layout, *projected(query, _source_columns(source, session), session), session)
     for name, node in rows.values:
         if name.startswith("k") and str(node.type) not in HASHED:
             raise Unlike(f"PARTITION BY a {str(node.type).upper()}")
-    file = FileLayout(
+    return ArrowScan(_file_layout(source, rows.inputs), rows)
+
+
+def _file_layout(source: Source, wanted: frozenset[Input]) -> FileLayout:
+    """Return how the files of a source are read, or its records, where these columns are wanted."""
+    separator, header = _options(source)
+    read = [(c.name, parse_type(c.type), c.metadata) for c in source.columns if c.expression is None]
+    return FileLayout(
         format=_value_format(source),
         columns=tuple((name, type) for name, type, metadata in read if metadata is None),
-        wanted=frozenset(column.leaf for column in rows.inputs),
+        wanted=frozenset(column.leaf for column in wanted),
         separator=separator,
         header=header,
         metadata=tuple((name, type, metadata.lower()) for name, type, metadata in read if metadata is not None),
     )
-    return ArrowScan(file, rows)
 
 
 def _source(query: exp.Query, relations: dict[str, Relation]) -> Source:

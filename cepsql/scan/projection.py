@@ -32,7 +32,7 @@ class Projection:
     def inputs(self) -> frozenset[Input]:
         """The columns that it is made of."""
         made = [*(node for _, node in self.values), *self.predicates, *([] if self.where is None else [self.where])]
-        return frozenset(part for node in made for part in nodes(node) if isinstance(part, Input))
+        return frozenset().union(*map(inputs_of, made))
 
     @property
     def key_types(self) -> tuple[pa.DataType, ...]:
@@ -59,6 +59,11 @@ class Projection:
         if self.predicates:
             arrays.append(_mask([evaluate(node, columns, rows, self.session) for node in self.predicates], rows))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def inputs_of(node: Node) -> frozenset[Input]:
+    """Return the columns that an expression reads."""
+    return frozenset(part for part in nodes(node) if isinstance(part, Input))
 
 
 @dataclass(frozen=True)

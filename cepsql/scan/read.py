@@ -6,9 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
+from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv import read_csv
 from cepsql.scan.json import read_json
+from cepsql.scan.layout import FileLayout
 from cepsql.scan.murmur import bucket_numbers
 from cepsql.scan.parquet import read_parquet
 from cepsql.scan.projection import ArrowScan
@@ -31,8 +33,12 @@ def read_files(scan: ArrowScan, buckets: int, paths: Iterable[str]) -> Iterator[
         if path.startswith(CONTROL):
             yield _control_row(scan, int(path.removeprefix(CONTROL)))
         else:
-            chunks = _READERS[scan.layout.format](_local(path), scan.layout, scan.projection.session.zone)
-            yield from chunk_rows(scan, buckets, chunks)
+            yield from chunk_rows(scan, buckets, read_file(path, scan.layout, scan.projection.session.zone))
+
+
+def read_file(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
+    """Yield what a local file holds; raises OperationalError if it cannot be read."""
+    return _READERS[layout.format](_local(path), layout, zone)
 
 
 def chunk_rows(scan: ArrowScan, buckets: int, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:

@@ -27,16 +27,21 @@ from pyspark.sql import functions as F
 from cepsql.catalog import Sink
 from cepsql.catalog.locations import local_path
 from cepsql.errors import InternalError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.scan.task_file import written_rows
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
-from cepsql.sinks.text_options import writing_options
+from cepsql.sinks.text_options import is_plain_csv, writing_options
 from cepsql.sinks.writer import WriterIdentity
+from cepsql.spark.column_types import column_types
+from cepsql.spark.plain_scan import writing_tasks
+from cepsql.spark.settings import setting
 
 _OWN = "_cepsql"
 """The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""
 
+_ROWS_OF_A_FILE = "spark.sql.files.maxRecordsPerFile"
 _ONE_COLUMN = ("text",)
 _PART = re.compile(r"part-(\d+)-[0-9a-f-]{36}(?:[-.]c(\d+))?(.*)")
 """The number of its task, then that of the file among those of the task."""
@@ -106,11 +111,14 @@ class FileSink(FittedSink):
         options = writing_options(self.sink, len(frame.columns) - len(self._partitions))
         options = {name: value for name, value in options.items() if name.lower() not in ("path", "partitionby")}
         writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
-        writer = writer.options(**options).partitionBy(*self._partitions)
+        writer = writer.options(**options).partitionBy(*self._partitions).mode("append")
+        by_tasks = self.tasks_write and self._is_written_by_tasks(frame)
         try:
-            # Not as a URI: Hadoop takes what is escaped in one for the name itself.
-            writer.save(f"file://{staging}")
-            rows = counted.get["rows"]
+            staging.mkdir(parents=True)
+            with writing_tasks(frame.sparkSession, staging) if by_tasks else contextlib.nullcontext():
+                # Not as a URI: Hadoop takes what is escaped in one for the name itself.
+                writer.save(f"file://{staging}")
+            rows = counted.get["rows"] + written_rows(staging)
             if rows:
                 with self._locked():
                     self._publish(staging, batch)
@@ -119,6 +127,12 @@ class FileSink(FittedSink):
             raise self._unwritable(error) from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+
+    def _is_written_by_tasks(self, frame: DataFrame) -> bool:
+        """Tell whether tasks may write what rows they can, which Spark would write just so."""
+        spark = frame.sparkSession
+        local = str(spark.sparkContext.master).startswith("local")
+        return local and int(setting(spark, _ROWS_OF_A_FILE)) <= 0 and is_plain_csv(self.sink, column_types(frame))
 
     def _publish(self, staging: Path, batch: int) -> None:
         """Decide a batch, unless it is on record, and put its files in place."""

@@ -89,7 +89,9 @@ class FittedSink(BatchSink):
         fitted = fitted_columns(self.sink, self.given(columns))
         written = [f"CAST({quoted(given)} AS {kind}) AS {quoted(name)}" for given, name, kind in fitted]
         written += [OPERATION] if self.applies else []
-        return self.write(frame.selectExpr(*written) if self.sink.columns else frame, batch)
+        if self.sink.columns and [(name, kind) for _, name, kind in fitted] != columns:
+            frame, self.tasks_write = frame.selectExpr(*written), False
+        return self.write(frame, batch)
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a frame, by one action; return how many there were, also if they were written before."""

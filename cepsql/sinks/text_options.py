@@ -2,6 +2,9 @@
 off the ends of what stands in CSV."""
 
 from cepsql.catalog import Sink
+from cepsql.scalar.types import parse_type
+from cepsql.scan.csv_text import has_csv_text
+from cepsql.sinks.columns import Columns
 
 _TIMES = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS][XXXXX]",
@@ -26,3 +29,10 @@ def writing_options(sink: Sink, columns: int) -> dict[str, str]:
     if sink.format.lower() == "csv" and columns == 1:
         whole = whole | _NULL_LINE
     return {name: value for name, value in whole.items() if name.lower() not in given} | dict(sink.options)
+
+
+def is_plain_csv(sink: Sink, columns: Columns) -> bool:
+    """Tell whether a sink holds CSV as Spark writes it without options, of values that `csv_lines` may know."""
+    given = {name.lower() for name, _ in sink.options}
+    known = all(has_csv_text(parse_type(kind)) for _, kind in columns)
+    return sink.format.lower() == "csv" and given <= {"path"} and len(columns) > 1 and known

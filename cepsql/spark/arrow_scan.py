@@ -14,7 +14,7 @@ from cepsql.errors import OperationalError
 from cepsql.ordered.packet import PACKET_DDL, pack
 from cepsql.ordered.row_layout import Reduction
 from cepsql.scalar.tree import Session
-from cepsql.scan.layout import LISTING_OPTIONS
+from cepsql.scan.layout import LISTING_OPTIONS, FileLayout
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.projection import ArrowScan
 from cepsql.scan.read import CONTROL, chunk_rows, read_files
@@ -61,11 +61,16 @@ def scan_packets(
         return packets.unionAll(
             _control_paths(spark, control).mapInArrow(partial(_packed, scan, buckets, number, reduction), PACKET_DDL)
         )
-    listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
-    paths = spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
+    paths = file_paths(spark, source)
     if control is not None:
         paths = paths.unionByName(_control_paths(spark, control))
     return paths.mapInArrow(partial(_packed, scan, buckets, number, reduction), PACKET_DDL)
+
+
+def file_paths(spark: SparkSession, source: Source) -> DataFrame:
+    """Return the stream of the files of a source: `path`."""
+    listing = {name: value for name, value in located_options(source).items() if name.lower() in LISTING_OPTIONS}
+    return spark.readStream.format("binaryFile").schema(_PATHS).options(**listing).load().select("path")
 
 
 def _control_paths(spark: SparkSession, control: str) -> DataFrame:
@@ -87,7 +92,7 @@ def session_obstacle(spark: SparkSession) -> str | None:
     return None
 
 
-def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
+def files_obstacle(source: Source, layout: FileLayout) -> str | None:
     """Return what in the files that are there now only Spark reads as declared, None if nothing is in the way."""
     if is_kafka(source):
         return None
@@ -100,9 +105,9 @@ def files_obstacle(source: Source, scan: ArrowScan) -> str | None:
     for folder in filter(os.path.isdir, [path] if os.path.exists(path) else glob.glob(path)):
         if any("=" in entry.name and entry.is_dir() for entry in os.scandir(folder)):
             return "folders named like key=value hold columns"
-        if scan.layout.format == "parquet":
+        if layout.format == "parquet":
             files = (entry.path for entry in os.scandir(folder) if entry.is_file() and entry.name[0] not in "._")
-            reasons = (parquet_obstacle(file, scan.layout) for file in islice(files, _INSPECTED_FILES))
+            reasons = (parquet_obstacle(file, layout) for file in islice(files, _INSPECTED_FILES))
             found = next((reason for reason in reasons if reason), None)
             if found:
                 return found

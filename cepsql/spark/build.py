@@ -45,14 +45,17 @@ from cepsql.plan.nodes import (
     walk,
 )
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_scans
-from cepsql.scan.choose import Choice
+from cepsql.plan.scans import choose_plain_scan, choose_scans
+from cepsql.scan.choose import Choice, ScanT
+from cepsql.scan.plain import PlainScan
+from cepsql.scan.projection import ArrowScan
 from cepsql.spark.arrow_scan import scan_packets, scan_session
 from cepsql.spark.as_of_join import as_of_join_stage
 from cepsql.spark.backfill import with_history
 from cepsql.spark.bounds import BOUND, with_match_watermark
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint import SPARK_SCAN
+from cepsql.spark.column_types import frame_columns
 from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
 from cepsql.spark.deduplicate import deduplicate_table, deduplication_stage
@@ -65,6 +68,7 @@ from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, w
 from cepsql.spark.match import match_stage, match_table
 from cepsql.spark.neighbours import Sharing, neighbour
 from cepsql.spark.over import over_stage
+from cepsql.spark.plain_scan import scan_plain
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.ranked_rows import ranked_rows
 from cepsql.spark.rows import column_type
@@ -143,6 +147,8 @@ def build(
     frame = _named(frame, plan.names)
     _check_times(frame, builder.untimed)
     _check_clocks(frame, builder.clocked)
+    if scan != SPARK_SCAN and (choice := choose_plain_scan(plan.root, scan_session(spark), frame_columns(frame))):
+        frame = builder.plain_rows(choice, frame)
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
@@ -379,11 +385,12 @@ class _Builder:
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
         late = self._late_files(below, frame)
-        choice, reader, keys = self._arrow_scan(node, number), None, None
-        if choice is not None and choice.scan is not None and choice.source is not None:
-            reader = partial(scan_packets, self.spark, choice.source, choice.scan, control)
+        found, reader, keys = self._arrow_scan(node, number), None, None
+        if found is not None:
+            source, scan = found
+            reader = partial(scan_packets, self.spark, source, scan, control)
             if isinstance(node, StreamJoin):
-                keys = choice.scan.projection.key_types
+                keys = scan.projection.key_types
         mark = below.properties.watermark
         delay = mark.delay if mark is not None else 0
         marks = [relation.watermark for relation in reads(below) if relation.streaming]
@@ -395,18 +402,19 @@ class _Builder:
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def _arrow_scan(self, node: Ordered, number: int) -> Choice | None:
-        """Return how Arrow reads the files of an input, None if Spark is to read them."""
+    def plain_rows(self, choice: Choice[PlainScan], frame: DataFrame) -> DataFrame:
+        """Return the rows of a plan without operators, as Arrow reads them; `frame` has them as Spark does."""
+        source, scan = _chosen(choice)
+        observation = f"{SOURCE_OBSERVATION}_{next(_numbers)}"
+        return scan_plain(self.spark, source, scan, frame.schema, observation, self.control)
+
+    def _arrow_scan(self, node: Ordered, number: int) -> tuple[Source, ArrowScan] | None:
+        """Return what Arrow reads for an input, and how, None if Spark is to read it."""
         if self.scan == SPARK_SCAN:
             return None
         choice = choose_scans(node, scan_session(self.spark))[number]
         assert choice is not None
-        if choice.scan is None or choice.source is None:
-            raise OperationalError(
-                f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
-                hint="start with a new checkpoint and replay the input",
-            )
-        return choice
+        return _chosen(choice)
 
     def _late_files(self, node: Node, frame: DataFrame) -> LateFiles | None:
         """Return where the late rows of the stream go that a node reads, whose rows are this frame."""
@@ -505,6 +513,15 @@ class _Builder:
         if self.checkpoint is None or relation.backfill is None:
             return rows
         return with_history(self.spark, rows, relation, self.checkpoint)
+
+
+def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:
+    if choice.scan is None or choice.source is None:
+        raise OperationalError(
+            f"the checkpoint was begun with the Arrow scan, which cannot go on: {choice.reason}",
+            hint="start with a new checkpoint and replay the input",
+        )
+    return choice.source, choice.scan
 
 
 def _reads_several(root: Node) -> bool:

@@ -17,6 +17,7 @@ SELECT sym, price FROM ticks WHERE price > 10
 == logical ==
 Query  stream  sym string, price double
   Limit 5
+  scan: Spark's: amount of type DECIMAL(10, 2)
   Sql  SELECT sym, price FROM ticks WHERE price > 10
     Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -930,6 +931,7 @@ SELECT sym, price FROM ticks EMIT CHANGES
 SELECT sym, price, '+I' AS op FROM ticks
 == logical ==
 Query  stream  sym string, price double, op string
+  scan: Spark's: amount of type DECIMAL(10, 2)
   Sql  SELECT sym, price, '+I' AS op FROM ticks
     Stream ticks  json  watermark ts - 10 seconds
 == pattern ==

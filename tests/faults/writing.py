@@ -59,12 +59,15 @@ class Frame:
     def options(self, **_):
         return self
 
+    def mode(self, _):
+        return self
+
     def partitionBy(self, *_):
         return self
 
     def save(self, uri: str) -> None:
         folder = Path(urlparse(uri).path)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         for part in range(PARTS):
             name = f"part-{part:05}-00000000-0000-0000-0000-00000000000{self.batch % 10}-c000.snappy.parquet"
             pq.write_table(rows(self.batch, part), folder / name)

@@ -1,0 +1,102 @@
+"""Rows as the lines of CSV that Spark's writer makes of them, as far as that is plain."""
+
+import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepsql.scalar.calendar import DAY
+from cepsql.scalar.types import BOOLEAN, DATE, INTEGERS, STRING, TIMESTAMP, Type, is_decimal
+from cepsql.scalar.zone import Zone
+
+SEPARATOR = ","
+_COMMENT = "#"
+_MARKED = r'["\\,\x00-\x1f\x7f]|^$|^#'
+"""Finds texts that stand otherwise in a line, and of these `_ESCAPED` those that Spark alone knows to write."""
+_ESCAPED = r'["\\\x00-\x1f\x7f]'
+_PLAIN_SCALE = 6
+"""Decimals with more digits behind the point can have an exponent."""
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_FIRST_DAY, _LAST_DAY = (day.toordinal() - _EPOCH for day in (datetime.date.min, datetime.date.max))
+"""Days since the epoch; years beyond them have a sign."""
+
+
+def has_csv_text(type: Type) -> bool:
+    """Tell whether `csv_lines` knows how values of a type are written."""
+    decimal = is_decimal(type) and 0 <= type.scale <= _PLAIN_SCALE
+    return decimal or type in (*INTEGERS, BOOLEAN, STRING, DATE, TIMESTAMP)
+
+
+def csv_lines(rows: pa.RecordBatch, zone: Zone) -> memoryview | None:
+    """Return the lines of rows in UTF-8, each with its end; None if a value is written as only Spark knows.
+
+    rows: of two columns or more, whose types have a text.
+    zone: that of the session, in which times are written.
+    """
+    texts = []
+    for number, column in enumerate(rows.columns):
+        text = _texts(column, zone, begins=number == 0)
+        if text is None:
+            return None
+        texts.append(pc.fill_null(text, ""))
+    texts[-1] = pc.binary_join_element_wise(texts[-1], "", "\n")
+    lines = pc.binary_join_element_wise(*texts, SEPARATOR)
+    _, ends, data = lines.buffers()
+    places = memoryview(ends).cast("i")
+    return memoryview(data)[places[lines.offset] : places[lines.offset + len(lines)]]
+
+
+def _texts(column: pa.Array, zone: Zone, begins: bool) -> pa.Array | None:
+    kind = column.type
+    if pa.types.is_string(kind):
+        return _marked(column, begins)
+    if pa.types.is_timestamp(kind):
+        return _times(column, zone)
+    if pa.types.is_date(kind) and not _has_plain_years(column.view(pa.int32()), 1):
+        return None
+    return column.cast(pa.string())
+
+
+def _marked(column: pa.Array, begins: bool) -> pa.Array | None:
+    """Return texts with quotes round those that are empty, hold a separator, or would make a line a comment.
+
+    begins: lines begin with them.
+    """
+    if not pc.any(pc.match_substring_regex(column, _MARKED)).as_py():
+        return column
+    if pc.any(pc.match_substring_regex(column, _ESCAPED)).as_py():
+        return None
+    quoted = pc.or_(pc.match_substring(column, SEPARATOR), pc.equal(column, ""))
+    if begins:
+        quoted = pc.or_(quoted, pc.starts_with(column, _COMMENT))
+    return pc.if_else(quoted, pc.binary_join_element_wise('"', column, '"', ""), column)
+
+
+def _times(column: pa.Array, zone: Zone) -> pa.Array | None:
+    """Return times as yyyy-MM-ddTHH:mm:ss.SSSSSS with their distance from UTC."""
+    null = column.is_null()
+    instants = column.view(pa.int64()).fill_null(0).to_numpy()
+    clocks = zone.clocks(instants)
+    if not _has_plain_years(pa.array(clocks), DAY):
+        return None
+    offsets = pa.array((clocks - instants) // 1_000_000).dictionary_encode()
+    spoken = pa.array([_offset(seconds) for seconds in offsets.dictionary.to_pylist()], pa.string())
+    texts = pc.replace_substring(
+        pa.array(clocks).view(pa.timestamp("us")).cast(pa.string()), " ", "T", max_replacements=1
+    )
+    return pc.if_else(null, None, pc.binary_join_element_wise(texts, spoken.take(offsets.indices), ""))
+
+
+def _offset(seconds: int) -> str:
+    if seconds == 0:
+        return "Z"
+    minutes, rest = divmod(abs(seconds), 60)
+    text = f"{'-' if seconds < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
+    return f"{text}:{rest:02}" if rest else text
+
+
+def _has_plain_years(times: pa.Array, day: int) -> bool:
+    """Tell whether all times lie in the years 1 to 9999; `day` is how long one is in their unit."""
+    ends = pc.min_max(times)
+    first, last = ends["min"].as_py(), ends["max"].as_py()
+    return first is None or (first >= _FIRST_DAY * day and last < (_LAST_DAY + 1) * day)

@@ -1,0 +1,166 @@
+"""Plain SQL over a stream gives the same whoever reads the files and writes them, over restarts too."""
+
+import datetime
+import os
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from chance import draws
+from sessions import in_mode
+
+import cepsql
+import cepsql.sinks.files
+
+COLUMNS = """
+    k STRING, seconds INT, price DECIMAL(8, 2), flag BOOLEAN, day DATE,
+    at TIMESTAMP AS timestamp_seconds(seconds), `Odd Name` STRING AS concat(k, '-', k),
+    WATERMARK FOR at AS at - INTERVAL '20' SECONDS"""
+QUERIES = {
+    "all": "SELECT * FROM ticks",
+    "computed": "SELECT upper(k) AS `Ü`, price * 2 AS twice, CASE WHEN flag THEN day END AS day, at FROM ticks "
+    "WHERE seconds % 3 <> 0 OR price > 20",
+    "steps": "SELECT n * 1.5D AS n, d FROM (SELECT seconds AS n, date_format(at, 'yyyy-MM-dd HH') AS d FROM ticks "
+    "WHERE flag) WHERE n IS NOT NULL",
+    "constants": "SELECT 1 AS one, k, 'x' AS x, NULL AS nothing FROM ticks AS t WHERE t.k IN ('x', 'y')",
+    "nothing": "SELECT k, at FROM ticks WHERE seconds < -1000",
+}
+TYPES = {
+    "i": pa.int32(), "b": pa.int64(), "t": pa.string(), "m": pa.decimal128(9, 6), "h": pa.decimal128(38, 0),
+    "f": pa.bool_(), "d": pa.date32(), "at": pa.timestamp("us", "UTC"), "s": pa.int8(),
+}  # fmt: skip
+SPARK_TYPES = "i INT, b BIGINT, t STRING, m DECIMAL(9, 6), h DECIMAL(38, 0), f BOOLEAN, d DATE, at TIMESTAMP, s TINYINT"
+VALUES = {
+    "i": [0, -1, 2**31 - 1], "b": [2**63 - 1, -(2**63)], "t": ["", "a", "a,b", ",", " x ", "#1", "é€😀", "null"],
+    "m": [Decimal("0.000001"), Decimal("-1.5"), Decimal(0), Decimal("999.999999")],
+    "h": [Decimal(10**38 - 1), Decimal(-7), Decimal(0)], "f": [True, False],
+    "d": [datetime.date(1, 1, 1), datetime.date(1582, 10, 10), datetime.date(9999, 12, 31)],
+    "at": [
+        datetime.datetime(1, 1, 2, tzinfo=datetime.UTC), datetime.datetime(1890, 5, 5, 1, 2, 3, 4, tzinfo=datetime.UTC),
+        datetime.datetime(2026, 7, 1, 12, tzinfo=datetime.UTC), datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+    ],
+    "s": [-128, 127],
+}  # fmt: skip
+SPECIAL = {"t": ['say "no"', "back\\slash", "two\nlines", "carriage\rreturn", "\t", '"', "\\", "\0"]}
+
+
+def write(folder, number, draw):
+    lines = []
+    for _ in range(60):
+        price = draw.choice([f"{draw.random() * 100:.2f}"] * 9 + ["", "many"])
+        seconds = draw.choice([str(draw.randint(0, 500))] * 9 + [""])
+        lines.append(f"{draw.choice('xyz')},{seconds},{price},{draw.choice(['true', 'false', ''])},2026-01-0{number}")
+    put(folder, number, [*lines, "z,1", '"a,b",5,5,true,2026-02-02', "x,1,1,true,soon"])
+
+
+def put(folder, number, lines):
+    path = folder / f".{number}.part"
+    path.write_text("\n".join(lines) + "\n")
+    os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+    path.rename(folder / f"{number}.csv")
+
+
+def engine_of(spark, folder, scan, format="csv", columns=COLUMNS):
+    engine = cepsql.connect(spark)
+    engine.sql(f"SET cepsql.scan = '{scan}'")
+    engine.sql(f"CREATE STREAM ticks ({columns}) USING {format} OPTIONS (path '{folder}', maxFilesPerTrigger '2')")
+    return engine
+
+
+def counts(progress):
+    names = ("rows_read", "rows_used", "rows_malformed", "rows_out", "bound", "batches")
+    return {name: getattr(progress, name) for name in names}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
+    (tmp_path / "in").mkdir()
+    session, found = in_mode(spark, True), []
+    session.conf.set("spark.sql.session.timeZone", zone)
+    for number in range(1, 4):
+        write(tmp_path / "in", number, draws(number))
+    for scan in ("auto", "spark"):
+        with engine_of(session, tmp_path / "in", scan) as engine:
+            query = engine.sql(QUERIES[name])
+            assert (query.scan_obstacle(session) is None) == (scan == "auto" and name != "constants")
+            given: list[pa.Table] = []
+            standing = query.start(lambda rows, _, to=given: to.append(rows), drain=True)
+            standing.await_(60)
+            rows = pa.concat_tables(given) if given else None
+            lines = [] if rows is None else sorted(map(str, rows.to_pylist()))
+            found.append((lines, rows and rows.schema, counts(standing.progress)))
+    assert found[0] == found[1]
+
+
+def test_a_checkpoint_goes_on_as_it_was_begun(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    found = {}
+    for scan in ("auto", "spark"):
+        for other in ("auto", "spark"):
+            given: list[dict] = []
+            for number in range(1, 5):
+                write(tmp_path / "in", number, draws(number))
+                if number % 2 == 0:
+                    with engine_of(spark, tmp_path / "in", scan if number == 2 else other) as engine:
+                        query = engine.sql(QUERIES["computed"])
+                        to = lambda rows, _, to=given: to.extend(rows.to_pylist())  # noqa: E731
+                        with query.start(to, checkpoint=str(tmp_path / f"{scan}-{other}")) as standing:
+                            standing.process_available()
+                            found[scan, other] = counts(standing.progress)
+            found[scan, other, "rows"] = sorted(map(str, given))
+            for file in (tmp_path / "in").iterdir():
+                file.unlink()
+    assert len({str(value) for key, value in found.items() if len(key) == 3}) == 1
+    assert len({str(value) for key, value in found.items() if len(key) == 2}) == 1
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/St_Johns"])
+def test_tasks_write_what_spark_would(spark, tmp_path, monkeypatch, zone):
+    """Rows with values that only Spark writes are left to it."""
+    draw, by_tasks = draws(7), []
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        values = {name: some + [None] + (SPECIAL.get(name, []) if number == 2 else []) for name, some in VALUES.items()}
+        columns = {name: [draw.choice(some) for _ in range(200)] for name, some in values.items()}
+        table = pa.table([pa.array(columns[name], kind) for name, kind in TYPES.items()], list(TYPES))
+        if number == 1:
+            # A year that has a sign, in another column than the texts.
+            far = pa.array([None] * 199 + [2**58]).cast(TYPES["at"])
+            table = table.set_column(7, "at", far)
+        pq.write_table(table, tmp_path / "in" / f"{number}.parquet")
+    counted = cepsql.sinks.files.written_rows
+    monkeypatch.setattr(cepsql.sinks.files, "written_rows", lambda at: by_tasks.append(counted(at)) or by_tasks[-1])
+    session, written = in_mode(spark, True), {}
+    session.conf.set("spark.sql.session.timeZone", zone)
+    for scan in ("auto", "spark"):
+        with engine_of(session, tmp_path / "in", scan, "parquet", SPARK_TYPES) as engine:
+            engine.sql(f"CREATE SINK o USING csv OPTIONS (path '{tmp_path}/{scan}')")
+            for text in (f"SELECT {', '.join(TYPES)} FROM ticks", "SELECT t, i FROM ticks WHERE i > 100"):
+                answer = engine.sql(f"INSERT INTO o {text}")
+                assert "rows written" in str(answer)
+        files = sorted((tmp_path / scan).glob("*.csv"))
+        written[scan] = sorted("\n".join(file.read_text("utf-8") for file in files).split("\n"))
+    assert written["auto"] == written["spark"]
+    # Of the first query's batches, of two files and one.
+    assert by_tasks[:2] == [200, 0]
+
+
+def test_one_column_or_options_are_left_to_spark(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    put(tmp_path / "in", 1, ["x,1,2,true,2026-01-01", ",2,,,"])
+    for number, (text, options) in enumerate({
+        "SELECT k FROM ticks": "",
+        "SELECT k, seconds FROM ticks": ", header 'true'",
+        "SELECT seconds, k FROM ticks": ", sep ';'",
+        "SELECT seconds, k, flag FROM ticks": ", partitionBy 'k'",
+    }.items()):  # fmt: skip
+        found = []
+        for scan in ("auto", "spark"):
+            with engine_of(spark, tmp_path / "in", scan) as engine:
+                engine.sql(f"CREATE SINK o USING csv OPTIONS (path '{tmp_path}/{number}{scan}'{options})")
+                engine.sql(f"INSERT INTO o {text}")
+            files = sorted((tmp_path / f"{number}{scan}").rglob("*.csv"))
+            found.append(sorted(file.read_text() for file in files))
+        assert found[0] == found[1] != []
