@@ -297,8 +297,11 @@ class Query:
             _check_replayable(self.origins)
         if not isinstance(path, Path | None):
             _check_no_local_files(self.origins, path)
-        reader = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
-        folder = open_checkpoint(path, self.identity(), drain, reader, self._buckets(), epoch, upgrades)
+        scan = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
+        # Without operators either scan goes on from where the other was.
+        plain = not self.plan.stages
+        kept_scan = SPARK_SCAN if plain else scan
+        folder = open_checkpoint(path, self.identity(), drain, kept_scan, self._buckets(), epoch, upgrades)
         try:
             origins = self._valued.origins
             tables = [one for one in origins if isinstance(one, Source) and not one.streaming]
@@ -306,12 +309,13 @@ class Query:
             refresh = TableRefresh(self._engine.spark, kept, tables)
             refresh.begin()
             sharing = Sharing(folder.shared)
-            frame = self.build(folder.control, None, folder.scan, folder.buckets, kept, sharing)
+            scan = scan if plain else folder.scan
+            frame = self.build(folder.control, None, scan, folder.buckets, kept, sharing)
             folder = keep_shared(folder, sharing.found)
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
-            target.tasks_write = folder.scan == ARROW_SCAN and not self.plan.stages
+            target.tasks_write = plain and scan == ARROW_SCAN
             late = _late_files(origins)
             with used(folder.folder, "read"):
                 remove_uncommitted([files.folder for files in late], folder.spark_folder)

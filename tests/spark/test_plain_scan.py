@@ -94,7 +94,7 @@ def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
     assert found[0] == found[1]
 
 
-def test_a_checkpoint_goes_on_as_it_was_begun(spark, tmp_path):
+def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path):
     (tmp_path / "in").mkdir()
     found = {}
     for scan in ("auto", "spark"):
