@@ -18,10 +18,10 @@ def of_texts(node: Apply) -> bool:
 
 
 def then_constants(node: Apply) -> bool:
-    """Tell whether a text is followed by constants, none of them NULL or an empty text."""
+    """Tell whether a text is followed by constants, none of them NULL, the first no empty text."""
     first, *others = node.arguments
-    given = all(isinstance(other, Constant) and other.value not in (None, "") for other in others)
-    return first.type == STRING and given
+    values = [other.value if isinstance(other, Constant) else None for other in others]
+    return first.type == STRING and None not in values and values[:1] != [""]
 
 
 def is_slice(node: Apply) -> bool:
