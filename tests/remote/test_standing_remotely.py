@@ -68,6 +68,7 @@ def begin(engine, folder):
     read(engine, "rises", 2)
 
 
+@pytest.mark.parametrize("store", everyday(["s3", "hdfs"]))
 def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
     def folders():
         return sorted(str(path) for path in folder.parent.glob(f"{folder.name}*/*") if path.is_dir())
@@ -183,9 +184,7 @@ def another_process(spark, conf, rows):
 
 
 @pytest.mark.parametrize(
-    ("store", "way"),
-    [("hdfs", signal.SIGKILL), ("s3", signal.SIGKILL), ("s3", signal.SIGSTOP)],
-    ids=["hdfs-killed", "s3-killed", "s3-hung"],
+    ("store", "way"), everyday([("hdfs", signal.SIGKILL), ("s3", signal.SIGKILL), ("s3", signal.SIGSTOP)])
 )
 def test_a_process_that_fails_is_gone_on_for(spark, folder, place, conf, way):
     with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
@@ -217,6 +216,7 @@ def test_a_process_that_fails_is_gone_on_for(spark, folder, place, conf, way):
             engine.sql(RISES.replace("A B", "A B+")).start(checkpoint=str(folder))
 
 
+@pytest.mark.parametrize("store", everyday(["hdfs", "s3"]))
 def test_totals_go_on_and_an_input_that_was_ended_stays_so(spark, folder, place):
     with contextlib.closing(connect(spark)) as engine:
         engine.sql(DEFINITIONS.format(checkpoint=folder))

@@ -4,6 +4,7 @@ import os
 from dataclasses import asdict
 
 import pytest
+from chance import everyday
 from pyspark.sql import functions as F
 
 import cepsql
@@ -89,7 +90,7 @@ def run(engine, sql, **options):
     return rows, standing.progress
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", everyday(QUERIES))
 def test_rows_used_are_those_that_came_in(engine, name):
     rows, progress = run(engine, QUERIES[name])
     used = {x for row in rows for x in row["xs"]}
