@@ -47,7 +47,7 @@ _CHANGING = {"groups": ("rows_out",), "tables": ("rows_out", "inputs")}
 _LONGEST_RUN_SECONDS = 240
 PARQUET = ("match", "calls", "history", "rated", "pairs", "frames")
 DATABASES = {"unions": "s.db", "keyed": "k.db", "groups": "g.db", "tables": "t.db"}
-QUERIES = (*PARQUET, *DATABASES, "windows", "chain", "topic")
+QUERIES = (*PARQUET, *DATABASES, "windows", "plain", "chain", "topic")
 LOCAL = ("history", "rated")
 """Queries that keep files in their checkpoint that tasks open themselves."""
 
@@ -115,6 +115,9 @@ class Round:
     def _written(self) -> dict[str, Counter]:
         found = {name: _files(self.folder / name, "parquet") for name in (*PARQUET, "late_a", "late_b")}
         found["windows"] = _files(self.folder / "windows", "json")
+        found["plain"] = Counter(
+            line for file in (self.folder / "plain").glob("*.csv") for line in file.read_text("utf-8").splitlines()
+        )
         databases = DATABASES if self.server is not None else DATABASES | {"chain": "p.db"}
         for name in databases.keys() & set(self.queries):
             found[name] = _rows(sqlite3.connect(self.folder / databases[name]).execute(f"SELECT * FROM {name}"))

@@ -73,6 +73,11 @@ FRAMES = """SELECT k, place, x, SUM(x) OVER last AS recent, COUNT(*) OVER last A
 FROM a WINDOW last AS (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '20' SECONDS PRECEDING AND CURRENT ROW),
   before AS (PARTITION BY k ORDER BY ts, place)
 """
+PLAIN = """
+CREATE STREAM c (k INT, ts TIMESTAMP, x INT, place INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)
+USING csv OPTIONS (path '{folder}/in/a', maxFilesPerTrigger '1')
+"""
+WORTH = "SELECT place, k, x * 2 AS worth, concat('at ', date_format(ts, 'HH:mm:ss')) AS at FROM c WHERE x % 3 <> 0"
 GROUPS = "SELECT k, COUNT(*) AS n, SUM(x) AS total, MAX(place) AS last FROM a GROUP BY k EMIT CHANGES"
 TABLES = "SELECT p.k, p.place AS left_place, q.place AS right_place FROM p JOIN q ON p.k = q.k EMIT CHANGES"
 
@@ -99,7 +104,7 @@ def main(folder: Path, die_at: list[str]) -> None:
         engine.sql(STREAM.format(name=name, folder=folder))
     for name, stream in (("p", "a"), ("q", "b")):
         engine.sql(CURRENT.format(name=name, stream=stream, folder=folder))
-    for statement in (*HISTORY.split(";"), RATES):
+    for statement in (*HISTORY.split(";"), RATES, PLAIN):
         engine.sql(statement.format(folder=folder))
     remote = os.environ.get("FAULTS_CHECKPOINTS")
     standing = {}
@@ -147,6 +152,7 @@ def queries(folder: Path) -> dict[str, tuple[str, Sink]]:
         "frames": (FRAMES, _sink("parquet", path=f"{folder}/frames")),
         "groups": (GROUPS, _sink("sqlite", "k", path=f"{folder}/g.db", table="groups", create_table="true")),
         "tables": (TABLES, _sink("sqlite", "k", path=f"{folder}/t.db", table="tables", create_table="true")),
+        "plain": (WORTH, _sink("csv", path=f"{folder}/plain")),
         "calls": (MATCH, _sink("python", function="standing:keep")),
     }
     if broker := os.environ.get("FAULTS_KAFKA"):
