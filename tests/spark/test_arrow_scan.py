@@ -9,9 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from chance import draws
 from csv_samples import csv_lines
+from pyspark.errors import PySparkException
 from sessions import in_mode
 from values import plain, plain_sql, plain_values
 
+from cepsql.errors import DataError
 from cepsql.scalar.arrow import evaluate
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.tree import Input, Session
@@ -142,6 +144,13 @@ def test_expressions(spark, zone, ansi):
             compiled[sql] = compile_expression(sql, known, session)
         except Unlike:
             assert ansi, sql
+    for sql, node in list(compiled.items()):
+        try:
+            evaluate(node, arrays, rows, session)
+        except DataError:
+            with pytest.raises(PySparkException):
+                frame.selectExpr(f"({sql}) AS x").collect()
+            del compiled[sql]
     assert len(compiled) > len(EXPRESSIONS) / 2
     names = [f"x{i}" for i in range(len(compiled))]
     answer = frame.selectExpr(*(f"({sql}) AS {name}" for sql, name in zip(compiled, names, strict=True)))

@@ -8,7 +8,7 @@ from chance import draws
 from sessions import in_mode
 
 import cepsql
-from cepsql.errors import OperationalError
+from cepsql.errors import Error, OperationalError
 from cepsql.spark.progress import Progress
 
 COLUMNS = """
@@ -141,9 +141,24 @@ def test_a_checkpoint_keeps_its_scan(spark, tmp_path):
         engine.sql(QUERIES["dead"].format(input="ticks")).start(checkpoint=checkpoint)
 
 
-def test_ansi_mode_is_in_the_way_of_what_it_checks(spark, tmp_path):
+@pytest.mark.parametrize("text", [
+    QUERIES["labels"].format(input="(SELECT sym, dear, at, kind, 1 / price AS price FROM ticks)"),
+    "SELECT sym, 1 / price AS inverse FROM ticks WHERE kind IS NOT NULL",
+])  # fmt: skip
+def test_what_ansi_mode_refuses_is_refused_by_either_scan(spark, tmp_path, text):
     write(tmp_path, 0, draws(1), 1000)
-    engine = cepsql.connect(in_mode(spark, True))
+    engine, found = cepsql.connect(in_mode(spark, True)), []
     engine.sql(f"CREATE STREAM ticks ({COLUMNS}) USING csv OPTIONS (path '{tmp_path}')")
-    found = engine.sql(QUERIES["labels"].format(input="(SELECT sym, dear, at, kind, 1 / price AS price FROM ticks)"))
-    assert found.scan_obstacle(engine.spark) == "a division, which may be an error in ANSI mode"
+    for again in (False, True):
+        for scan in ("auto", "spark"):
+            engine.sql(f"SET cepsql.scan = '{scan}'")
+            query = engine.sql(text)
+            assert (query.scan_obstacle(engine.spark) is None) == (scan == "auto")
+            standing = query.start(drain=True)
+            if again:
+                with pytest.raises(Error, match="by zero"):
+                    standing.await_(60)
+            else:
+                found.append(sorted(str(row) for rows in standing.rows() for row in rows.to_pylist()))
+        (tmp_path / "1.csv").write_text("x,1100,0,a,2026-01-01\n")
+    assert found[0] == found[1] != []
