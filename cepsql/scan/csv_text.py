@@ -2,11 +2,12 @@
 
 import datetime
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.scalar.calendar import DAY
-from cepsql.scalar.types import BOOLEAN, DATE, INTEGERS, STRING, TIMESTAMP, Type, is_decimal
+from cepsql.scalar.types import BOOLEAN, DATE, FRACTIONS, INTEGERS, STRING, TIMESTAMP, Type, is_decimal
 from cepsql.scalar.zone import Zone
 
 SEPARATOR = ","
@@ -14,6 +15,8 @@ _COMMENT = "#"
 _MARKED = r'["\\,\x00-\x1f\x7f]|^$|^#'
 """Finds texts that stand otherwise in a line, and of these `_ESCAPED` those that Spark alone knows to write."""
 _ESCAPED = r'["\\\x00-\x1f\x7f]'
+_SMALL, _GREAT = 1e-3, 1e7
+"""Between them numbers have no exponent."""
 _PLAIN_SCALE = 6
 """Decimals with more digits behind the point can have an exponent."""
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -24,7 +27,7 @@ _FIRST_DAY, _LAST_DAY = (day.toordinal() - _EPOCH for day in (datetime.date.min,
 def has_csv_text(type: Type) -> bool:
     """Tell whether `csv_lines` knows how values of a type are written."""
     decimal = is_decimal(type) and 0 <= type.scale <= _PLAIN_SCALE
-    return decimal or type in (*INTEGERS, BOOLEAN, STRING, DATE, TIMESTAMP)
+    return decimal or type in (*INTEGERS, *FRACTIONS, BOOLEAN, STRING, DATE, TIMESTAMP)
 
 
 def csv_lines(rows: pa.RecordBatch, zone: Zone) -> memoryview | None:
@@ -52,6 +55,8 @@ def _texts(column: pa.Array, zone: Zone, begins: bool) -> pa.Array | None:
         return _marked(column, begins)
     if pa.types.is_timestamp(kind):
         return _times(column, zone)
+    if pa.types.is_floating(kind):
+        return _fractions(column)
     if pa.types.is_date(kind) and not _has_plain_years(column.view(pa.int32()), 1):
         return None
     return column.cast(pa.string())
@@ -70,6 +75,30 @@ def _marked(column: pa.Array, begins: bool) -> pa.Array | None:
     if begins:
         quoted = pc.or_(quoted, pc.starts_with(column, _COMMENT))
     return pc.if_else(quoted, pc.binary_join_element_wise('"', column, '"', ""), column)
+
+
+def _fractions(column: pa.Array) -> pa.Array | None:
+    """Return numbers as Java writes them, with the fewest digits that tell them from others: 1.0, 1.5E10.
+
+    None for some so small that they have less digits than others.
+    """
+    texts, size = column.cast(pa.string()), pc.abs(column)
+    whole = pc.invert(pc.match_substring(texts, "."))
+    texts = pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)
+    usual = pc.or_(pc.equal(size, 0), pc.and_(pc.greater_equal(size, _SMALL), pc.less(size, _GREAT)))
+    others = pc.invert(pc.fill_null(usual, True))
+    values = column.filter(others).to_numpy()
+    if np.any(np.abs(values) < np.finfo(values.dtype).smallest_normal):
+        return None
+    spoken = [_with_exponent(value) for value in values]
+    return pc.replace_with_mask(texts, others, pa.array(spoken, pa.string()))
+
+
+def _with_exponent(value: np.floating) -> str:
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    digits, _, exponent = np.format_float_scientific(value, trim="0", exp_digits=1).partition("e")
+    return f"{digits}E{int(exponent)}"
 
 
 def _times(column: pa.Array, zone: Zone) -> pa.Array | None:

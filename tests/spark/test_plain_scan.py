@@ -28,21 +28,26 @@ QUERIES = {
 }
 TYPES = {
     "i": pa.int32(), "b": pa.int64(), "t": pa.string(), "m": pa.decimal128(9, 6), "h": pa.decimal128(38, 0),
-    "f": pa.bool_(), "d": pa.date32(), "at": pa.timestamp("us", "UTC"), "s": pa.int8(),
+    "f": pa.bool_(), "d": pa.date32(), "x": pa.float64(), "y": pa.float32(),
+    "at": pa.timestamp("us", "UTC"), "s": pa.int8(),
 }  # fmt: skip
-SPARK_TYPES = "i INT, b BIGINT, t STRING, m DECIMAL(9, 6), h DECIMAL(38, 0), f BOOLEAN, d DATE, at TIMESTAMP, s TINYINT"
+SPARK_TYPES = """
+    i INT, b BIGINT, t STRING, m DECIMAL(9, 6), h DECIMAL(38, 0), f BOOLEAN, d DATE, x DOUBLE, y FLOAT,
+    at TIMESTAMP, s TINYINT"""
 VALUES = {
     "i": [0, -1, 2**31 - 1], "b": [2**63 - 1, -(2**63)], "t": ["", "a", "a,b", ",", " x ", "#1", "é€😀", "null"],
     "m": [Decimal("0.000001"), Decimal("-1.5"), Decimal(0), Decimal("999.999999")],
     "h": [Decimal(10**38 - 1), Decimal(-7), Decimal(0)], "f": [True, False],
     "d": [datetime.date(1, 1, 1), datetime.date(1582, 10, 10), datetime.date(9999, 12, 31)],
+    "x": [0.0, -0.0, 1.0, -12.5, 1e7, 9999999.5, 0.001, 0.00099, 1.5e300, float("nan"), float("-inf"), 0.1 + 0.2],
+    "y": [0.0, 3.25, 1e10, 0.1, -0.0001, float("inf"), 16777216.0],
     "at": [
         datetime.datetime(1, 1, 2, tzinfo=datetime.UTC), datetime.datetime(1890, 5, 5, 1, 2, 3, 4, tzinfo=datetime.UTC),
         datetime.datetime(2026, 7, 1, 12, tzinfo=datetime.UTC), datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
     ],
     "s": [-128, 127],
 }  # fmt: skip
-SPECIAL = {"t": ['say "no"', "back\\slash", "two\nlines", "carriage\rreturn", "\t", '"', "\\", "\0"]}
+SPECIAL = {"t": ['say "no"', "back\\slash", "two\nlines", "carriage\rreturn", "\t", '"', "\\", "\0"], "x": [5e-324]}
 
 
 def write(folder, number, draw):
@@ -128,7 +133,7 @@ def test_tasks_write_what_spark_would(spark, tmp_path, monkeypatch, zone):
         if number == 1:
             # A year that has a sign, in another column than the texts.
             far = pa.array([None] * 199 + [2**58]).cast(TYPES["at"])
-            table = table.set_column(7, "at", far)
+            table = table.set_column(table.schema.get_field_index("at"), "at", far)
         pq.write_table(table, tmp_path / "in" / f"{number}.parquet")
     counted = cepsql.sinks.files.written_rows
     monkeypatch.setattr(cepsql.sinks.files, "written_rows", lambda at: by_tasks.append(counted(at)) or by_tasks[-1])
