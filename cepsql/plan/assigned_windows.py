@@ -16,7 +16,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, table_name
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, SessionWindow, Window, plan_window_groups
 from cepsql.analysis.window_sql import windowed_query
-from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import Query, WindowClause
 from cepsql.operators.windows import END, START, TIME
 from cepsql.plan.join_order import relations
@@ -32,12 +32,12 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
     Sessions of a stream are known when they are over.
     Raises ProgrammingError and NotSupportedError for windows that cannot be told.
     """
-    rows, named = below.properties, clause.time.name if clause.time is not None else TIME
-    if rows.streaming and (rows.watermark is None or rows.watermark.column.lower() != named.lower()):
-        names = {column.name.lower() for column in rows.columns}
+    named = clause.time.name if clause.time is not None else TIME
+    if below.resolved.streaming and not _is_followed_by(below, named):
+        names = {column.name.lower() for column in below.resolved.columns}
         time = exp.Ordered(this=exp.column(named), nulls_first=True)
         below = checked(RowsInOrder((time,) if named.lower() in names else (), clause.span), below, "WINDOW")
-        rows = below.properties
+    rows = below.properties
     if rows.streaming and rows.watermark is None:
         raise ProgrammingError(
             "windows of a stream need its event time",
@@ -51,6 +51,15 @@ def window_rows(clause: WindowClause, below: Sql, checked: Checked) -> Sql:
         # What is known of the rows is asked of them as they are when nothing else needs to be known of the windows.
         return replace(_held(RowWindows(windows, below), END, checked), windows=RowWindows(windows, below))
     return Sql(windowed_query(below.query, windows), below.inputs, windows=RowWindows(windows, below))
+
+
+def _is_followed_by(below: Sql, time: str) -> bool:
+    """Tell whether rows have this event time as they are: what they are made of may yet become operators."""
+    try:
+        mark = below.properties.watermark
+    except Error:
+        return False
+    return mark is not None and mark.column.lower() == time.lower()
 
 
 def implied_partition(clause: WindowClause, query: Query) -> WindowClause:

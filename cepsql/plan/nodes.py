@@ -81,7 +81,19 @@ class Sql:
 
     @cached_property
     def stateful(self) -> bool:
-        """Whether Spark keeps state for the query, over rows of ordered operators.
+        """Whether Spark keeps state for the query, over rows of ordered operators; raises what `checked` raises.
+
+        It is so for a view, too, of which whoever reads it may have to make operators.
+        """
+        try:
+            return self.checked()
+        except Error:
+            if self.view is None:
+                raise
+            return True
+
+    def checked(self) -> bool:
+        """Tell whether Spark keeps state for the query, over rows of ordered operators.
 
         Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
         """

@@ -161,7 +161,7 @@ class _Planner:
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
             self._name(clause.name, matches[clause.name], self._spoken(below))
         given = used_ctes(query.expression)
-        root, limit = self._over(given, matches, written_query(query, given)), None
+        root, limit = replace(self._over(given, matches, written_query(query, given)), view=view), None
         self.columns = self._spoken(root)
         refuse_groups_beside(root)
         root = join_tables_as_of(root, query.span)
@@ -185,7 +185,8 @@ class _Planner:
         if view is None or not root.resolved.streaming:
             root = with_calendar_windows(root)
         if root.properties.streaming:
-            refuse_on_streams(root)
+            if view is None:
+                refuse_on_streams(root)
             expression, limit = _take_limit(root.query)
             if limit is not None:
                 root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))

@@ -49,7 +49,11 @@ def refuse_unmarked(clause: Reader, below: Sql) -> None:
 
 
 def refuse_on_streams(root: Sql) -> None:
-    """Raise NotSupportedError for what plain SQL over streams cannot have."""
+    """Raise NotSupportedError for what plain SQL over streams, or a view that it reads, cannot have."""
+    for node in root.inputs.values():
+        if isinstance(node, Sql) and node.properties.streaming:
+            node.checked()
+            refuse_on_streams(node)
     streams = {name for name, node in root.inputs.items() if node.properties.streaming}
     for query in root.query.find_all(exp.Query):
         if _reads(query, streams):
