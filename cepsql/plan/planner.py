@@ -32,7 +32,7 @@ from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inpu
 from cepsql.plan.over import hoist_over
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
 from cepsql.plan.reader import Reader, RowsAsTheyCome, RowsInOrder
-from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked
+from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked, refuse_views
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
@@ -126,6 +126,7 @@ def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
             planner = _Planner(lookup)
             logical, limit = planner.query(query, defining=defining)
             logical = unshared(logical)
+            refuse_views(logical)
             return Plan(query, logical, rewrite(logical), limit, tuple(planner.columns))
     except Error as error:
         error.text = error.text or query.sql

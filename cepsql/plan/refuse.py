@@ -49,11 +49,7 @@ def refuse_unmarked(clause: Reader, below: Sql) -> None:
 
 
 def refuse_on_streams(root: Sql) -> None:
-    """Raise NotSupportedError for what plain SQL over streams, or a view that it reads, cannot have."""
-    for node in root.inputs.values():
-        if isinstance(node, Sql) and node.properties.streaming:
-            node.checked()
-            refuse_on_streams(node)
+    """Raise NotSupportedError for what plain SQL over streams cannot have."""
     streams = {name for name, node in root.inputs.items() if node.properties.streaming}
     for query in root.query.find_all(exp.Query):
         if _reads(query, streams):
@@ -61,6 +57,14 @@ def refuse_on_streams(root: Sql) -> None:
     _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
     _refuse_whole_tables(inline_ctes(root.query), streams, None)
     _refuse_second_use(root)
+
+
+def refuse_views(root: Node) -> None:
+    """Raise NotSupportedError and ProgrammingError for views of which nobody has made what can be run."""
+    for node in walk(root):
+        if isinstance(node, Sql) and node.view is not None and node.properties.streaming:
+            node.checked()
+            refuse_on_streams(node)
 
 
 def _joined(branch: Sql) -> list[Sql]:

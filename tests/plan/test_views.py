@@ -14,7 +14,7 @@ OPERATORS = {
     "rows": "SELECT k, ts, v FROM {} WHERE v > 0",
     "frames": "SELECT k, ts, COALESCE(LAG(v) OVER (PARTITION BY k ORDER BY ts), 0) AS v FROM {}",
     "windows": f"SELECT k, window_end AS ts, COUNT(*) AS v FROM {{}} WINDOW TUMBLING (SIZE 10 MINUTES) {GROUPED}",
-    "sessions": f"SELECT k, window_end AS ts, COUNT(DISTINCT v) AS v FROM {{}} WINDOW SESSION (GAP 5 MINUTES) {GROUPED}",
+    "sessions": f"SELECT k, window_end AS ts, COUNT(DISTINCT v) AS v FROM {{}} WINDOW SESSION (GAP 1 HOUR) {GROUPED}",
     "window(...)": "SELECT k, window.end AS ts, SUM(v) AS v FROM {} GROUP BY k, window(ts, '10 minutes')",
     "windows of rows": "SELECT k, ts, v FROM {} WINDOW TUMBLING (SIZE 10 MINUTES)",
     "first rows": "SELECT k, ts, v FROM {} DEDUPLICATE (PARTITION BY k, v ORDER BY ts) AS o",
@@ -47,6 +47,18 @@ def test_a_view_is_like_its_query(engine, names):
     texts = [inline[1:-1], OPERATORS[names[0]].format(views[-2]), f"SELECT * FROM {views[-1]}"]
     planned = [_planned(engine, text) for text in texts]
     assert planned[0] == planned[1] == planned[2]
+
+
+@pytest.mark.parametrize("reader", ["SELECT * FROM {}", OPERATORS["pattern"], OPERATORS["join"], OPERATORS["windows"]])
+@pytest.mark.parametrize("name", ["frames", "windows", "sessions", "exists"])
+def test_a_view_of_what_has_changed_is_refused(engine, name, reader):
+    engine.sql(f"CREATE OR REPLACE STREAM c {STREAM}")
+    engine.sql(f"CREATE OR REPLACE VIEW below AS {OPERATORS['frames'].format('c')}")
+    engine.sql(f"CREATE OR REPLACE VIEW above AS {OPERATORS[name].format('below')}")
+    engine.query(reader.format("above"))
+    engine.sql("CREATE OR REPLACE STREAM c (k STRING, ts TIMESTAMP, v BIGINT) USING csv OPTIONS (path '.')")
+    with pytest.raises(Error, match=r"event time|watermark"):
+        engine.query(reader.format("above"))
 
 
 def _planned(engine, text):
