@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
+from cepsql.analysis.lateral_types import LateralTypes
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error
 from cepsql.language.guard import guarded, not_understood
@@ -68,7 +68,7 @@ def annotate(query: exp.Query, schema: MappingSchema) -> None:
 
     Raises ProgrammingError at the innermost call that is not understood.
     """
-    _asked(query, lambda tree: annotate_types(tree, schema=schema, dialect=DIALECT))
+    _asked(query, lambda tree: LateralTypes(schema).annotate(tree))
 
 
 def spoken_type(expression: exp.Expr) -> str:

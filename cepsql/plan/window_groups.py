@@ -79,9 +79,6 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
 
     Raises NotSupportedError and ProgrammingError for other groups that no operator makes.
     """
-    streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
-    if not any(joins_streams(select, streams) for select in inline_ctes(below.query).find_all(exp.Select)):
-        below = _in_views(below, lambda view: hoist_outer_groups(view, place, checked))
 
     def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
         call = _window_key(select)
@@ -101,7 +98,12 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
                 raise
             return None
 
-    return hoist_selects(below, wanted, hoist, place)
+    # What reads the rows of a view says which time they are followed by.
+    below = hoist_selects(below, wanted, hoist, place)
+    streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
+    if any(joins_streams(select, streams) for select in inline_ctes(below.query).find_all(exp.Select)):
+        return below
+    return _in_views(below, lambda view: hoist_outer_groups(view, place, checked))
 
 
 def _is_below_join(select: exp.Select, nodes: Mapping[str, Node]) -> bool:

@@ -14,6 +14,8 @@ OPERATORS = {
     "rows": "SELECT k, ts, v FROM {} WHERE v > 0",
     "frames": "SELECT k, ts, COALESCE(LAG(v) OVER (PARTITION BY k ORDER BY ts), 0) AS v FROM {}",
     "windows": f"SELECT k, window_end AS ts, COUNT(*) AS v FROM {{}} WINDOW TUMBLING (SIZE 10 MINUTES) {GROUPED}",
+    "windows by their begin": "SELECT k, window_start AS ts, SUM(v) AS v FROM {} WINDOW TUMBLING (SIZE 1 MINUTE) "
+    + GROUPED,
     "sessions": f"SELECT k, window_end AS ts, COUNT(DISTINCT v) AS v FROM {{}} WINDOW SESSION (GAP 1 HOUR) {GROUPED}",
     "window(...)": "SELECT k, window.end AS ts, SUM(v) AS v FROM {} GROUP BY k, window(ts, '10 minutes')",
     "windows of rows": "SELECT k, ts, v FROM {} WINDOW TUMBLING (SIZE 10 MINUTES)",
