@@ -35,12 +35,18 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure(config):
-    # Worker processes get the options of the first one, and so its seed.
     if config.option.hypothesis_seed is None:
         nightly = config.getoption("--nightly")
-        config.option.hypothesis_seed = str(secrets.randbits(32) if nightly else chance.EVERYDAY_SEED)
+        drawn = str(secrets.randbits(32) if nightly else chance.EVERYDAY_SEED)
+        config.option.hypothesis_seed = getattr(config, "workerinput", {}).get("seed", drawn)
     core.global_force_seed = int(config.option.hypothesis_seed)
     chance.begin(core.global_force_seed, config.getoption("--nightly"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Let all processes draw the same."""
+    node.workerinput["seed"] = node.config.option.hypothesis_seed
 
 
 def pytest_terminal_summary(terminalreporter):

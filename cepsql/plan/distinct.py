@@ -1,20 +1,32 @@
 """SELECT DISTINCT over a stream, below an ordered operator, becomes an ordered operator itself."""
 
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
 from sqlglot import exp
 
 from cepsql.analysis.deduplicate import plan_distinct
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
-from cepsql.errors import NotSupportedError
+from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Deduplicate, Sql
+from cepsql.plan.reader import Checked, RowsInOrder
+from cepsql.plan.rows_below import in_views
+
+_AFTER = ("order", "offset", "sort", "cluster", "distribute")
+"""Clauses that go over what DISTINCT leaves."""
 
 
 def hoist_distinct(below: Sql) -> Sql:
     """Return plain SQL in which each SELECT DISTINCT over a stream is a table, an input with its rows.
 
+    So it is in the views that it reads.
+
     Raises NotSupportedError where the event time is not among its columns: what was seen would be kept for ever.
     """
+    below = in_views(below, hoist_distinct)
     query, inputs = inline_ctes(below.query), dict(below.inputs)
     while (select := _distinct(query, inputs)) is not None:
         name = f"__distinct_{len(inputs)}"
@@ -36,6 +48,53 @@ def hoist_distinct(below: Sql) -> Sql:
     if len(inputs) == len(below.inputs):
         return below
     return Sql(query, _read(query, inputs), below.view)
+
+
+def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
+    """Return a whole query where SELECT DISTINCT over rows of operators with their event time is one, too.
+
+    So it is in the views that it reads.
+    """
+    root = in_views(root, lambda view: hoist_outer_distinct(view, place, checked))
+    return _first_rows(root, place, checked) or root
+
+
+def _first_rows(root: Sql, place: Span, checked: Checked) -> Sql | None:
+    """Return SELECT DISTINCT over rows of operators with their event time as an operator, None for another query."""
+    select = root.query
+    if not isinstance(select, exp.Select) or select.args.get("distinct") is None or _given(select, _AFTER):
+        return None
+    rows = _without_distinct(select)
+    rows.set("limit", None)
+    found = _followed(replace(root, query=rows, text=None, view=None), place, checked)
+    if found is None:
+        return None
+    whole, time = found
+    name = f"__distinct_{len(whole.inputs)}"
+    first = Deduplicate(plan_distinct(name, whole.properties.columns, time), (whole,))
+    query = exp.select("*").from_(exp.Table(this=exp.to_identifier(name)))
+    query.set("limit", select.args.get("limit"))
+    return Sql(query, {name: first}, root.view)
+
+
+def _followed(rows: Sql, place: Span, checked: Checked) -> tuple[Sql, str] | None:
+    """Return rows of operators that are followed by one of their columns, and which; None if they are by none."""
+    if not rows.resolved.streaming:
+        return None
+    for column in rows.resolved.columns:
+        if column.type.lower() != "timestamp":
+            continue
+        order = exp.Ordered(this=exp.column(exp.to_identifier(column.name, quoted=True)), nulls_first=True)
+        with suppress(Error):
+            asked = checked(RowsInOrder((order,), place), rows, "DISTINCT")
+            mark = asked.properties.watermark
+            if asked.properties.ordered and mark is not None and mark.column.lower() == column.name.lower():
+                return asked, mark.column
+    return None
+
+
+def _given(select: exp.Select, clauses: Iterable[str]) -> bool:
+    return any(select.args.get(clause) for clause in clauses) or bool(select.args["distinct"].args.get("on"))
 
 
 def _distinct(query: exp.Query, inputs: dict) -> exp.Select | None:

@@ -25,7 +25,7 @@ from cepsql.plan.as_of_tables import join_tables_as_of
 from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.calendar_windows import with_calendar_windows
 from cepsql.plan.changelogs import changelog_read, refuse_changelog
-from cepsql.plan.distinct import hoist_distinct
+from cepsql.plan.distinct import hoist_distinct, hoist_outer_distinct
 from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.group_by_all import with_group_by_all
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
@@ -177,6 +177,8 @@ class _Planner:
         if view is None:
             refuse_changelog(root, None, query.span)
             refuse_ranks_below(root, None, query.span)
+        if view is None and query.emit is None:
+            root = hoist_outer_distinct(root, query.span, self._checked)
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
             root = hoist_outer_groups(root, query.span, self._checked)

@@ -1,7 +1,7 @@
 """SELECTs over streams that ordered operators compute: how one is put in, and the columns that it needs of FROM."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -107,6 +107,14 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span) -> Sql:
         else:
             select.replace(outer)
     return Sql(query, read_nodes(query, nodes), below.view) if found else below
+
+
+def in_views(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
+    """Return plain SQL with changed views."""
+    views = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
+    hoisted = {name: hoist(view) for name, view in views.items()}
+    changed = any(hoisted[name] is not view for name, view in views.items())
+    return replace(below, inputs={**below.inputs, **hoisted}) if changed else below
 
 
 def read_nodes(query: exp.Query, nodes: Mapping[str, Node]) -> dict[str, Node]:

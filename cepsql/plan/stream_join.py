@@ -16,6 +16,7 @@ from cepsql.language.tokens import DIALECT
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, refuse_hidden, version_condition, versions_of
+from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.join_condition import (
     KINDS,
     JoinCondition,
@@ -57,7 +58,8 @@ def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span
             query = _with_joins(below, given, checked, place)
             if query is below:
                 return below
-            time = query.properties.watermark
+            # DISTINCT above the join is made an operator after it.
+            time = hoist_distinct(query).properties.watermark
         except Error as error:
             refused.append(error)
             continue
@@ -66,7 +68,7 @@ def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span
         found.append(query)
     if not found:
         raise refused[0]
-    return next((query for query in found if query.properties.watermark is not None), found[0])
+    return next((query for query in found if hoist_distinct(query).properties.watermark is not None), found[0])
 
 
 def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:

@@ -2,7 +2,8 @@
 window is one of WINDOW (...)."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -29,11 +30,12 @@ from cepsql.plan.assigned_windows import (
     with_counted_rows,
 )
 from cepsql.plan.calendar_windows import calendar_windows
+from cepsql.plan.distinct import hoist_distinct
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import named_item
 from cepsql.plan.reader import Checked, Reader, RowsInOrder
-from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, in_views, read_nodes
 from cepsql.plan.stream_join import joins_streams
 
 _BOUNDS = (START, END, TIME)
@@ -48,7 +50,7 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     reader:  what reads the rows: of the two bounds of a window they are followed by the one that it orders by.
     Raises NotSupportedError and ProgrammingError for groups that no operator makes.
     """
-    below = _in_views(below, lambda view: hoist_window_groups(view, reader, checked))
+    below = in_views(below, lambda view: hoist_window_groups(view, reader, checked))
     if below.query.find(exp.Group) is None or not below.resolved.streaming:
         return below
     names = [item.this.name.lower() for item in reader.order_by]
@@ -60,16 +62,20 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
         except Error as error:
             refused.append(error)
             continue
-        if query is below or (query.properties.watermark is not None and _time(query) in names):
+        if query is below or _time(query) in names:
             return query
         found.append(query)
     if not found:
         raise refused[0]
-    return next((query for query in found if query.properties.watermark is not None), found[0])
+    return next((query for query in found if _time(query) is not None), found[0])
 
 
-def _time(query: Sql) -> str:
-    return query.properties.event_time.column.lower()
+def _time(query: Sql) -> str | None:
+    """Return the event time by which rows are followed, None if by none; DISTINCT above is yet to be an operator."""
+    with suppress(Error):
+        mark = hoist_distinct(query).properties.watermark
+        return None if mark is None else mark.column.lower()
+    return None
 
 
 def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
@@ -103,7 +109,7 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
     streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
     if any(joins_streams(select, streams) for select in inline_ctes(below.query).find_all(exp.Select)):
         return below
-    return _in_views(below, lambda view: hoist_outer_groups(view, place, checked))
+    return in_views(below, lambda view: hoist_outer_groups(view, place, checked))
 
 
 def _is_below_join(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
@@ -112,14 +118,6 @@ def _is_below_join(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
     while around is not None and not joins_streams(around, streams):
         around = around.parent_select
     return around is not None
-
-
-def _in_views(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
-    """Return plain SQL with changed views."""
-    views = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
-    hoisted = {name: hoist(view) for name, view in views.items()}
-    changed = any(hoisted[name] is not view for name, view in views.items())
-    return replace(below, inputs={**below.inputs, **hoisted}) if changed else below
 
 
 def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: Checked) -> Sql:

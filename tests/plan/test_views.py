@@ -12,6 +12,7 @@ STREAM = "(k STRING, ts TIMESTAMP, v BIGINT, WATERMARK FOR ts AS ts - INTERVAL '
 GROUPED = "GROUP BY k, window_start, window_end"
 OPERATORS = {
     "rows": "SELECT k, ts, v FROM {} WHERE v > 0",
+    "distinct": "SELECT DISTINCT k, ts, v FROM {}",
     "frames": "SELECT k, ts, COALESCE(LAG(v) OVER (PARTITION BY k ORDER BY ts), 0) AS v FROM {}",
     "windows": f"SELECT k, window_end AS ts, COUNT(*) AS v FROM {{}} WINDOW TUMBLING (SIZE 10 MINUTES) {GROUPED}",
     "windows by their begin": "SELECT k, window_start AS ts, SUM(v) AS v FROM {} WINDOW TUMBLING (SIZE 1 MINUTE) "
