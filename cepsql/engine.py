@@ -27,7 +27,16 @@ from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.described import described
 from cepsql.catalog.names import kind as kind_of
 from cepsql.catalog.references import resolved
-from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError, Span, suggestion
+from cepsql.errors import (
+    Error,
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Span,
+    in_text,
+    suggestion,
+)
 from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.kafka.reader import with_reader
@@ -251,13 +260,11 @@ class Engine:
         parsed = statements(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
-            try:
+            with in_text(text):
                 if isinstance(statement, st.CreateView | st.CreateQuery):
                     refuse_parameters(statement, "a text that is kept", statement.name.span)
-                yield self._execute(bind_parameters(statement, values), given)
-            except Error as error:
-                error.text = error.text or text
-                raise
+                done = self._execute(bind_parameters(statement, values), given)
+            yield done
 
     def check(self, text: str, args: Args = None) -> None:
         """Read and analyse the statements of a text, but run none; definitions take effect. Spark is not started.
@@ -267,11 +274,8 @@ class Engine:
         parsed = statements(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
-            try:
+            with in_text(text):
                 self._check(bind_parameters(statement, values))
-            except Error as error:
-                error.text = error.text or text
-                raise
 
     def _check(self, statement: st.Statement) -> None:
         match statement:

@@ -1,8 +1,9 @@
 """The exceptions of cepsql (PEP 249 names) and the one place that renders them with a caret."""
 
+import contextlib
 import difflib
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cepsql.secrets import without_secret_options
@@ -108,6 +109,21 @@ class ExitCode(enum.IntEnum):
     USAGE = 2
     SESSION = 3
     INTERRUPT = 130
+
+
+@contextlib.contextmanager
+def in_text(text: str, view: str | None = None) -> Iterator[None]:
+    """Say of errors whose text is not known yet that their span points into this one.
+
+    view: the one whose query it is.
+    """
+    try:
+        yield
+    except Error as error:
+        if error.text is None and view is not None:
+            error.message = f"in view {view}: {error.message}"
+        error.text = error.text or text
+        raise
 
 
 def render(error: Error, width: int | None = None) -> str:

@@ -9,7 +9,7 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.parameters import literal
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, suggestion
+from cepsql.errors import NotSupportedError, ProgrammingError, in_text, suggestion
 from cepsql.plan.nodes import Match, Node, Sql, walk
 from cepsql.plan.planner import Plan
 
@@ -31,12 +31,9 @@ def asked_partition(plan: Plan, key: Key) -> AskedPartition:
     Of several matches it is the one that reads no other match.
     Raises ProgrammingError if there is no match or the key does not fit, NotSupportedError if there are several.
     """
-    try:
+    with in_text(plan.query.sql):
         match = _explained_match(plan)
         return AskedPartition(match, tuple(sql_of(value) for value in _constants(match, key)))
-    except Error as error:
-        error.text = error.text or plan.query.sql
-        raise
 
 
 def _explained_match(plan: Plan) -> MatchPlan:

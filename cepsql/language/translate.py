@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import Error, InterfaceError, NotSupportedError, Span, suggestion
+from cepsql.errors import Error, InterfaceError, NotSupportedError, Span, in_text, suggestion
 from cepsql.language.guard import deep_stack
 from cepsql.language.islands import kept_name, made_token, parse_island
 from cepsql.language.parse import parse
@@ -70,12 +70,8 @@ def statements(sql: str) -> list[Statement]:
     if not isinstance(sql, str):
         raise InterfaceError(f"statements are text, not {type(sql).__name__}")
     text = Text(sql)
-    try:
-        with deep_stack():
-            return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
-    except Error as error:
-        error.text = error.text or sql
-        raise
+    with in_text(sql), deep_stack():
+        return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
 
 
 class _Translator:

@@ -17,7 +17,7 @@ from cepsql.analysis.resolve import catalog_tables, flat_name, table_name, used_
 from cepsql.analysis.subqueries import with_hidden_columns
 from cepsql.analysis.written import Written, without_limit, written_input, written_query
 from cepsql.catalog import ColumnDefinition, Registered, Relation, Source, View
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, in_text
 from cepsql.language.guard import deep_stack
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.language.translate import statements
@@ -121,22 +121,19 @@ def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
     defining: it is that of a view, which may be read where its rows change.
     Raises ProgrammingError and NotSupportedError, with position, hint and text.
     """
-    try:
-        with deep_stack(query.span):
-            planner = _Planner(lookup)
-            logical, limit = planner.query(query, defining=defining)
-            logical = unshared(logical)
-            refuse_views(logical)
-            return Plan(query, logical, rewrite(logical), limit, tuple(planner.columns))
-    except Error as error:
-        error.text = error.text or query.sql
-        raise
+    with in_text(query.sql), deep_stack(query.span):
+        planner = _Planner(lookup)
+        logical, limit = planner.query(query, defining=defining)
+        logical = unshared(logical)
+        refuse_views(logical, planner.texts)
+        return Plan(query, logical, rewrite(logical), limit, tuple(planner.columns))
 
 
 class _Planner:
     """Makes one node of each name of the catalog, whatever reads it.
 
     names:   what the columns of each relation are called, by its flat name.
+    texts:   the SQL of each view, by its lower-case name.
     columns: what those of the query are called that was planned last.
     """
 
@@ -144,6 +141,7 @@ class _Planner:
         self._lookup = lookup
         self._known: dict[str, Node] = {}
         self.names: dict[str, Names] = {}
+        self.texts: dict[str, str] = {}
         self.columns: list[str] = []
         self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
 
@@ -224,7 +222,9 @@ class _Planner:
             if isinstance(relation, View):
                 (query,) = statements(relation.sql)
                 assert isinstance(query, Query)
-                self._known[name] = self.query(query, relation.name)[0]
+                with in_text(relation.sql, relation.name):
+                    self._known[name] = self.query(query, relation.name)[0]
+                self.texts[relation.name.lower()] = relation.sql
                 self._name(name, self._known[name], self.columns)
             else:
                 self._known[name] = Read(relation)

@@ -1,11 +1,13 @@
 """What cannot stand before a MATCH_RECOGNIZE over a stream, or in plain SQL over streams."""
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import NotSupportedError, Span, in_text
 from cepsql.plan.join_order import relations
 from cepsql.plan.markers import inline_ctes, join_kind
 from cepsql.plan.nodes import Match, Node, Sql, StreamJoin, walk
@@ -59,12 +61,16 @@ def refuse_on_streams(root: Sql) -> None:
     _refuse_second_use(root)
 
 
-def refuse_views(root: Node) -> None:
-    """Raise NotSupportedError and ProgrammingError for views of which nobody has made what can be run."""
+def refuse_views(root: Node, texts: Mapping[str, str]) -> None:
+    """Raise NotSupportedError and ProgrammingError for views of which nobody has made what can be run.
+
+    texts: the SQL of each view, by its lower-case name.
+    """
     for node in walk(root):
         if isinstance(node, Sql) and node.view is not None and node.properties.streaming:
-            node.checked()
-            refuse_on_streams(node)
+            with in_text(texts.get(node.view.lower(), ""), node.view):
+                node.checked()
+                refuse_on_streams(node)
 
 
 def _joined(branch: Sql) -> list[Sql]:

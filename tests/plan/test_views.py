@@ -6,7 +6,7 @@ import pytest
 from chance import draws, everyday, examples
 
 import cepsql
-from cepsql.errors import Error
+from cepsql.errors import Error, render
 
 STREAM = "(k STRING, ts TIMESTAMP, v BIGINT, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) USING csv OPTIONS (path '.')"
 GROUPED = "GROUP BY k, window_start, window_end"
@@ -64,10 +64,24 @@ def test_a_view_of_what_has_changed_is_refused(engine, name, reader):
         engine.query(reader.format("above"))
 
 
+@pytest.mark.parametrize("reader", ["SELECT * FROM hours AS h", OPERATORS["pattern"].format("hours")])
+def test_a_fault_in_a_view_is_shown_in_its_text(engine, reader):
+    engine.sql(f"CREATE OR REPLACE STREAM c {STREAM}")
+    engine.sql(f"CREATE OR REPLACE VIEW hours AS\nSELECT k, window_end AS ts, SUM(v) AS v FROM c\n"
+               f"WINDOW TUMBLING (SIZE 1 HOUR) {GROUPED}")  # fmt: skip
+    engine.sql("CREATE OR REPLACE STREAM c (k STRING, ts TIMESTAMP, v BIGINT) USING csv OPTIONS (path '.')")
+    with pytest.raises(Error) as raised:
+        engine.query(reader)
+    message, line, caret, *_ = render(raised.value).splitlines()
+    assert message == "in view hours: windows of a stream need its event time"
+    assert line == f"  line 2: WINDOW TUMBLING (SIZE 1 HOUR) {GROUPED}"
+    assert line[caret.index("^") :].startswith("WINDOW TUMBLING")
+
+
 def _planned(engine, text):
     """Return the columns of a query, and which operators it has; the error where it cannot be planned."""
     try:
         plan = engine.query(text).plan
     except Error as error:
-        return f"{type(error).__name__}: {error.message}"
+        return type(error).__name__
     return [(c.name, c.type) for c in plan.columns], sorted(type(stage).__name__ for stage in plan.stages)
