@@ -17,6 +17,8 @@ from cepsql.language.islands import KEPT_AGGREGATES
 MissingTime = Callable[[str, str, Span | None], Error]
 """Makes the error for matches, by the flat name of their relation, that give no event time for what follows them."""
 
+_UNTIL = "what was seen is kept until its event time is over: select that, too, or EMIT CHANGES"
+
 
 @dataclass(frozen=True)
 class _Query:
@@ -146,7 +148,7 @@ def _aggregation(select: exp.Expr, query: _Query) -> exp.Expr | None:
             continue
         if isinstance(node, exp.Distinct | exp.Window):
             spoken = "DISTINCT" if isinstance(node, exp.Distinct) else "a window function"
-            hint = None if isinstance(node, exp.Window) else "what was seen would be kept for ever"
+            hint = None if isinstance(node, exp.Window) else _UNTIL
             if isinstance(node.parent, exp.AggFunc):
                 hint = "approx_count_distinct is"
             raise NotSupportedError(

@@ -15,7 +15,7 @@ BOUND = "__bound"
 _GENERATORS = {"EXPLODE", "POSEXPLODE", "INLINE", "STACK", "JSON_TUPLE"}
 
 
-BETWEEN = "between two MATCH_RECOGNIZE over a stream"
+BETWEEN = "between two operators over a stream"
 """Where markers have to pass, in the words of a refusal."""
 
 

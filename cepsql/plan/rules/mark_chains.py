@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from cepsql.errors import NotSupportedError, Span
-from cepsql.plan.markers import carry_markers
+from cepsql.plan.markers import BETWEEN, carry_markers
 from cepsql.plan.nodes import ChangeOperator, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql, transform
 
 
@@ -43,7 +43,7 @@ def _marked_inputs(node: Node) -> Node:
 
 def _impassable(view: Sql, place: Span | None) -> NotSupportedError:
     return NotSupportedError(
-        f"MATCH_RECOGNIZE over the view {view.view} is not supported",
+        f"the view {view.view} {BETWEEN} is not supported",
         place,
-        "between it and the matches of the view only filters, computed columns and joins with tables may stand",
+        "only filters, computed columns and joins with tables may stand there",
     )
