@@ -1,8 +1,7 @@
 """A condition on pairs of rows, computed as Spark would."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pyarrow.compute as pc
 from cepsql.ordered.columns import take_rows
 from cepsql.scalar.arrow import arrow_obstacle, evaluate
 from cepsql.scalar.columns import arrow_type, plain_values
-from cepsql.scalar.python import Source, compile_node, execute
+from cepsql.scalar.python import compile_rows
 from cepsql.scalar.tree import Input, Leaf, Node, Session, nodes
 
 
@@ -47,12 +46,10 @@ class PairCondition:
         if self._by_arrow:
             found = evaluate(self.node, self._arrow_columns(sides), len(one), self.session)
             return pc.fill_null(found, False).to_numpy(zero_copy_only=False)
-        columns = {
-            f"{number}_{name}": values
-            for number, table in enumerate(sides)
-            for name, values in plain_values(table, table.column_names).items()
-        }
-        return np.fromiter((test is True for test in self._tests(columns, len(one))), bool, len(one))
+        values = [plain_values(table, table.column_names) for table in sides]
+        tests = compile_rows(self.node, self._leaves, self.session)
+        found = tests([values[leaf.side][leaf.name] for leaf in self._leaves], len(one))
+        return np.fromiter((test is True for test in found), bool, len(one))
 
     @property
     def _by_arrow(self) -> bool:
@@ -60,27 +57,9 @@ class PairCondition:
         return plain and arrow_obstacle(self.node, self.session) is None
 
     @property
-    def _leaves(self) -> set[PairColumn]:
-        return {part.leaf for part in nodes(self.node) if isinstance(part, Input)}
+    def _leaves(self) -> tuple[PairColumn, ...]:
+        return tuple(dict.fromkeys(part.leaf for part in nodes(self.node) if isinstance(part, Input)))
 
     def _arrow_columns(self, sides: Sequence[pa.Table]) -> dict[Leaf, pa.Array]:
         inputs = {part.leaf: part.type for part in nodes(self.node) if isinstance(part, Input)}
         return {leaf: sides[leaf.side][leaf.name].chunk(0).cast(arrow_type(type)) for leaf, type in inputs.items()}
-
-    @cached_property
-    def _tests(self) -> Callable[[Mapping[str, Sequence], int], Sequence[bool | None]]:
-        """Return a function of columns by number of the side and name, and of how many pairs there are."""
-        source = Source(lambda _, leaf: f"c{leaf.leaf.side}_{leaf.leaf.name}[i]", self.session)
-        source.depth = 2
-        result = compile_node(self.node, source)
-        columns = sorted({f"{leaf.side}_{leaf.name}" for leaf in self._leaves})
-        text = "\n".join(
-            ["def tests(columns, count):"]
-            + [f"    c{name} = columns[{name!r}]" for name in columns]
-            + ["    found = []", "    for i in range(count):"]
-            + source.lines
-            + [f"        found.append({result})", "    return found"]
-        )
-        scope = dict(source.globals)
-        execute(text, "<condition of a join>", scope)
-        return scope["tests"]

@@ -1,4 +1,4 @@
-"""SELECT DISTINCT over a stream, below an ordered operator, becomes an ordered operator itself."""
+"""SELECT DISTINCT over a stream becomes an ordered operator: below another one, and over rows of operators."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -40,7 +40,7 @@ def hoist_distinct(below: Sql) -> Sql:
                 "FROM stream DEDUPLICATE (PARTITION BY ... ORDER BY ... WITHIN INTERVAL '1' HOUR)",
             )
         inputs[name] = Deduplicate(plan_distinct(name, rows.columns, rows.watermark.column), (whole,))
-        table = exp.select("*").from_(exp.Table(this=exp.to_identifier(name)))
+        table = _all_of(name)
         if select is query:
             query = table
         else:
@@ -48,6 +48,15 @@ def hoist_distinct(below: Sql) -> Sql:
     if len(inputs) == len(below.inputs):
         return below
     return Sql(query, _read(query, inputs), below.view)
+
+
+def time_after_distinct(below: Sql) -> str | None:
+    """Return the event time, lower case, that rows are followed by when DISTINCT is an operator, None if by none.
+
+    Raises as `hoist_distinct` does.
+    """
+    mark = hoist_distinct(below).properties.watermark
+    return None if mark is None else mark.column.lower()
 
 
 def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
@@ -72,7 +81,7 @@ def _first_rows(root: Sql, place: Span, checked: Checked) -> Sql | None:
     whole, time = found
     name = f"__distinct_{len(whole.inputs)}"
     first = Deduplicate(plan_distinct(name, whole.properties.columns, time), (whole,))
-    query = exp.select("*").from_(exp.Table(this=exp.to_identifier(name)))
+    query = _all_of(name)
     query.set("limit", select.args.get("limit"))
     return Sql(query, {name: first}, root.view)
 
@@ -107,6 +116,10 @@ def _distinct(query: exp.Query, inputs: dict) -> exp.Select | None:
         and any(node.properties.streaming for node in _read(select, inputs).values())
     ]
     return found[-1] if found else None
+
+
+def _all_of(name: str) -> exp.Select:
+    return exp.select("*").from_(exp.Table(this=exp.to_identifier(name)))
 
 
 def _without_distinct(select: exp.Select) -> exp.Select:

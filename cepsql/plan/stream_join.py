@@ -16,7 +16,7 @@ from cepsql.language.tokens import DIALECT
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, refuse_hidden, version_condition, versions_of
-from cepsql.plan.distinct import hoist_distinct
+from cepsql.plan.distinct import time_after_distinct
 from cepsql.plan.join_condition import (
     KINDS,
     JoinCondition,
@@ -51,7 +51,7 @@ def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span
     Raises NotSupportedError and ProgrammingError for joins that would keep rows for ever, or that cannot be run.
     """
     names = [item.this.name.lower() for item in reader.order_by[:1]] if reader is not None else []
-    found: list[Sql] = []
+    found: list[tuple[Sql, str | None]] = []
     refused: list[Error] = []
     for given in (LEFT, RIGHT, LATER):
         try:
@@ -59,16 +59,16 @@ def hoist_joins(below: Sql, reader: Reader | None, checked: Checked, place: Span
             if query is below:
                 return below
             # DISTINCT above the join is made an operator after it.
-            time = hoist_distinct(query).properties.watermark
+            time = time_after_distinct(query)
         except Error as error:
             refused.append(error)
             continue
-        if reader is None or (time is not None and time.column.lower() in names):
+        if reader is None or time in names:
             return query
-        found.append(query)
+        found.append((query, time))
     if not found:
         raise refused[0]
-    return next((query for query in found if hoist_distinct(query).properties.watermark is not None), found[0])
+    return next((query for query, time in found if time is not None), found[0][0])
 
 
 def _with_joins(below: Sql, given: str, checked: Checked, place: Span) -> Sql:

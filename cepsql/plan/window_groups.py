@@ -1,7 +1,6 @@
 """GROUP BY with a window of event time over a stream becomes an ordered operator: below another one, and wherever the
 window is one of WINDOW (...)."""
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from cepsql.plan.assigned_windows import (
     with_counted_rows,
 )
 from cepsql.plan.calendar_windows import calendar_windows
-from cepsql.plan.distinct import hoist_distinct
+from cepsql.plan.distinct import time_after_distinct
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import named_item
@@ -54,7 +53,7 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     if below.query.find(exp.Group) is None or not below.resolved.streaming:
         return below
     names = [item.this.name.lower() for item in reader.order_by]
-    found: list[Sql] = []
+    found: list[tuple[Sql, str | None]] = []
     refused: list[Error] = []
     for given in (END, START, TIME):
         try:
@@ -62,19 +61,21 @@ def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
         except Error as error:
             refused.append(error)
             continue
-        if query is below or _time(query) in names:
+        if query is below:
+            return below
+        time = _time(query)
+        if time in names:
             return query
-        found.append(query)
+        found.append((query, time))
     if not found:
         raise refused[0]
-    return next((query for query in found if _time(query) is not None), found[0])
+    return next((query for query, time in found if time is not None), found[0][0])
 
 
 def _time(query: Sql) -> str | None:
-    """Return the event time by which rows are followed, None if by none; DISTINCT above is yet to be an operator."""
+    """Return the event time by which rows are followed, None if by none, or if what reads them would be refused."""
     with suppress(Error):
-        mark = hoist_distinct(query).properties.watermark
-        return None if mark is None else mark.column.lower()
+        return time_after_distinct(query)
     return None
 
 
@@ -159,7 +160,7 @@ def _instant(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) ->
         if isinstance(key, exp.Column) and window_call(key) is None:
             columns = RowsBelow()
             time = columns.take(key)
-            with contextlib.suppress(Error):
+            with suppress(Error):
                 rows = _rows_in_order(columns, time, select, nodes, checked, span_of(select) or Span(0, 0))
                 mark = rows.properties.watermark
                 if mark is not None and mark.column.lower() == time.name.lower():

@@ -4,16 +4,15 @@ A kernel gives what Spark gives without ANSI mode. Whether a row is an error aft
 operation: of CASE and AND not all is computed.
 """
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.scalar.columns import Value, arrow_type, plain_values
-from cepsql.scalar.python import Source, compile_node, execute
-from cepsql.scalar.tree import Apply, Input, Leaf, Node, Session, nodes
+from cepsql.scalar.python import compile_rows
+from cepsql.scalar.tree import Apply, Constant, Input, Leaf, Node, Session, nodes
 from cepsql.scalar.types import FRACTIONS, INTEGERS
 from cepsql.scalar.values import LIMITS
 
@@ -30,6 +29,8 @@ def doubtful(node: Apply, values: list[Value]) -> Value | None:
             return pa.scalar(True)
     elif node.operation in ("neg", "abs") and node.type in INTEGERS:
         return _least(node, *values)
+    elif _is_harmless(node):
+        return None
     elif node.operation in ("div", "mod"):
         return pc.equal(values[1], 0)
     elif node.operation == "intdiv":
@@ -47,32 +48,18 @@ def one_by_one(node: Node, columns: Mapping[Leaf, pa.Array], places: np.ndarray,
     leaves = tuple(dict.fromkeys(part.leaf for part in nodes(node) if isinstance(part, Input)))
     table = pa.table([columns[leaf].take(pa.array(places)) for leaf in leaves], list(map(str, range(len(leaves)))))
     given = plain_values(table, table.column_names)
-    found = _computing(node, leaves, session)([given[name] for name in table.column_names], len(places))
+    found = compile_rows(node, leaves, session)([given[name] for name in table.column_names], len(places))
     kind = arrow_type(node.type)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return pa.array(found, pa.int64() if pa.types.is_timestamp(kind) else pa.int32()).view(kind)
     return pa.array(found, kind)
 
 
-@lru_cache(maxsize=64)
-def _computing(node: Node, leaves: tuple[Leaf, ...], session: Session) -> Callable[[list, int], list]:
-    """Return a function of the columns of leaves, and of how many rows there are."""
-    source = Source(lambda _, one: f"columns[{leaves.index(one.leaf)}][i]", session)
-    source.depth = 2
-    result = compile_node(node, source)
-    text = "\n".join(
-        [
-            "def compute(columns, count):",
-            "    found = []",
-            "    for i in range(count):",
-            *source.lines,
-            f"        found.append({result})",
-            "    return found",
-        ]
-    )
-    scope = dict(source.globals)
-    execute(text, "<expression>", scope)
-    return scope["compute"]
+def _is_harmless(node: Apply) -> bool:
+    """Tell whether an operation divides by a constant for which it is no error."""
+    divisor = node.arguments[-1]
+    dividing = node.operation in ("div", "mod", "intdiv")
+    return dividing and isinstance(divisor, Constant) and divisor.value not in (0, -1)
 
 
 def _least(node: Apply, a: Value) -> Value:
@@ -84,11 +71,11 @@ def _divided_whole(node: Apply, a: Value, b: Value) -> Value:
     return pc.or_kleene(pc.equal(b, 0), pc.and_kleene(pc.equal(b, -1), _least(node, a)))
 
 
-def _narrowed(node: Apply, a: Value) -> Value:
+def _narrowed(node: Apply, a: Value) -> Value | None:
     given, limit = node.arguments[0].type, LIMITS[node.type.name]
     if given in INTEGERS:
         if LIMITS[given.name] <= limit:
-            return pa.scalar(False)
+            return None
         return pc.or_(pc.less(a, -limit), pc.greater_equal(a, limit))
     # NaN lies between no two numbers, and what is between -limit - 1 and -limit is told one by one.
     return pc.invert(pc.and_(pc.greater(a, float(-limit)), pc.less(a, float(limit))))

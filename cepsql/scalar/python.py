@@ -2,13 +2,13 @@
 
 import math
 import warnings
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 
 from cepsql.scalar import arrays, intervals, values
 from cepsql.scalar.casts import attempt_function, cast_function
 from cepsql.scalar.registry import REGISTRY
-from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, Session
+from cepsql.scalar.tree import Apply, Constant, Input, Leaf, Node, Parameter, Session
 from cepsql.scalar.types import BIGINT, DATE, DOUBLE, FLOAT, FRACTIONS, TIMESTAMP, Type, is_decimal
 
 COMPARISONS = {
@@ -94,6 +94,20 @@ def execute(text: str, name: str, scope: dict) -> None:
         # A constant operand gives source like `1.5 is None`, which Python finds odd.
         warnings.simplefilter("ignore", SyntaxWarning)
         exec(compile(text, name, "exec"), scope)
+
+
+@lru_cache(maxsize=64)
+def compile_rows(node: Node, leaves: tuple[Leaf, ...], session: Session) -> Callable[[Sequence[Sequence], int], list]:
+    """Return a function of the columns of leaves, and of how many rows there are, that lists an expression's values."""
+    source = Source(lambda _, given: f"column{leaves.index(given.leaf)}[i]", session)
+    source.depth = 2
+    result = compile_node(node, source)
+    columns = [f"    column{i} = columns[{i}]" for i in range(len(leaves))]
+    head = ["def compute(columns, count):", *columns, "    found = []", "    for i in range(count):"]
+    tail = [f"        found.append({result})", "    return found"]
+    scope = dict(source.globals)
+    execute("\n".join([*head, *source.lines, *tail]), "<expression>", scope)
+    return scope["compute"]
 
 
 def _values(source: Source, node: Apply) -> list[str]:

@@ -43,6 +43,7 @@ class PlainScan:
 def plain_rows(scan: PlainScan, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a query, and at last one that only counts what was read."""
     read = malformed = 0
+    schema = scan.schema
     last: int | None = None
     for chunk in chunks:
         read, malformed = read + chunk.rows + chunk.malformed, malformed + chunk.malformed
@@ -52,17 +53,15 @@ def plain_rows(scan: PlainScan, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBa
             last = found if last is None or (found is not None and found > last) else last
         rows = scan.projection.rows(chunk.columns, chunk.rows)
         if rows.num_rows:
-            yield _with(scan, rows.columns, rows.num_rows, None, None, last)
+            yield _with([None, None, last], rows.columns, rows.num_rows, schema)
     if read:
         empty = [pa.nulls(1, field.type) for field in scan.projection.schema]
-        yield _with(scan, empty, 1, read, malformed, last)
+        yield _with([read, malformed, last], empty, 1, schema)
 
 
-def _with(
-    scan: PlainScan, columns: list[pa.Array], rows: int, read: int | None, malformed: int | None, time: int | None
-) -> pa.RecordBatch:
-    behind = [read, malformed, *([] if scan.time is None else [time])]
-    fields = list(scan.schema)[len(columns) :]
-    repeated = [pa.repeat(pa.scalar(value, pa.int64()), rows) for value in behind]
+def _with(behind: list[int | None], columns: list[pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows with these values in the columns behind theirs."""
+    fields = list(schema)[len(columns) :]
+    repeated = [pa.repeat(pa.scalar(value, pa.int64()), rows) for value in behind[: len(fields)]]
     cast = [values.view(field.type) for values, field in zip(repeated, fields, strict=True)]
-    return pa.RecordBatch.from_arrays([*columns, *cast], schema=scan.schema)
+    return pa.RecordBatch.from_arrays([*columns, *cast], schema=schema)

@@ -36,7 +36,7 @@ from cepsql.sinks.text_options import is_plain_csv, writing_options
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.column_types import column_types
 from cepsql.spark.plain_scan import writing_tasks
-from cepsql.spark.settings import setting
+from cepsql.spark.settings import setting, tasks_share_files
 
 _OWN = "_cepsql"
 """The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""
@@ -131,8 +131,8 @@ class FileSink(FittedSink):
     def _is_written_by_tasks(self, frame: DataFrame) -> bool:
         """Tell whether tasks may write what rows they can, which Spark would write just so."""
         spark = frame.sparkSession
-        local = str(spark.sparkContext.master).startswith("local")
-        return local and int(setting(spark, _ROWS_OF_A_FILE)) <= 0 and is_plain_csv(self.sink, column_types(frame))
+        whole = int(setting(spark, _ROWS_OF_A_FILE)) <= 0
+        return whole and tasks_share_files(spark) and is_plain_csv(self.sink, column_types(frame))
 
     def _publish(self, staging: Path, batch: int) -> None:
         """Decide a batch, unless it is on record, and put its files in place."""

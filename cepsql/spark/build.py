@@ -15,7 +15,7 @@ from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Source, Watermark
-from cepsql.errors import Error, NotSupportedError, OperationalError
+from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
 from cepsql.pattern.program import MatchProgram
@@ -138,9 +138,9 @@ def build(
         several=_reads_several(plan.root),
     )
     try:
-        frame = builder.frame(plan.root)
-    except Error as error:
-        error.text = error.text or plan.query.sql
+        with in_text(plan.query.sql):
+            frame = builder.frame(plan.root)
+    except Error:
         raise
     except Exception as failure:
         raise translate_failure(failure) from failure

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from cepsql.spark.arrow import arrow_columns, in_zone
+from cepsql.spark.settings import tasks_share_files
 from cepsql.spark.worker import settle
 
 PIECE_BYTES = 4 * 2**20
@@ -53,7 +54,7 @@ def collect_pieces(frame: DataFrame) -> Pieces:
 
     Only where the workers share this machine's files can much be brought: on a cluster all rows are held in memory.
     """
-    folder = Path(tempfile.mkdtemp(prefix="cepsql-rows-")) if _is_local(frame) else None
+    folder = Path(tempfile.mkdtemp(prefix="cepsql-rows-")) if tasks_share_files(frame.sparkSession) else None
     try:
         hand = partial(_hand_over, None if folder is None else str(folder))
         ddl = "rows BIGINT, data BINARY, file STRING"
@@ -64,10 +65,6 @@ def collect_pieces(frame: DataFrame) -> Pieces:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-def _is_local(frame: DataFrame) -> bool:
-    return str(frame.sparkSession.sparkContext.master).startswith("local")
 
 
 def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

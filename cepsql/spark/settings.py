@@ -123,3 +123,8 @@ def is_chain(frame: DataFrame) -> bool:
         return False
     plan = frame._jdf.queryExecution().analyzed().toString()
     return plan.count("FlatMapGroupsInPandasWithState") > 1
+
+
+def tasks_share_files(spark: SparkSession) -> bool:
+    """Tell whether the tasks of a session see the files of this machine as it does."""
+    return str(spark.sparkContext.master).startswith("local")
