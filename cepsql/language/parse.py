@@ -219,7 +219,7 @@ def _is_keyword(text: Text, at: int, choices: set[str]) -> bool:
         case "NEXT":
             return following == "ROW"
         case "QUERY" | "EXTENDED" if "NAME" in choices:
-            return bool(following)
+            return _is_name(text, at + 1)
         case "DEDUPLICATE":
             return _begins_operator(text, at)
         case "WINDOW":

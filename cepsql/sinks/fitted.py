@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame
@@ -90,7 +91,8 @@ class FittedSink(BatchSink):
         written = [f"CAST({quoted(given)} AS {kind}) AS {quoted(name)}" for given, name, kind in fitted]
         written += [OPERATION] if self.applies else []
         if self.sink.columns and [(name, kind) for _, name, kind in fitted] != columns:
-            frame, self.tasks_write = frame.selectExpr(*written), False
+            # What tasks would write is not yet what the sink holds.
+            frame, self.task_writer = frame.selectExpr(*written), None
         return self.write(frame, batch)
 
     def write(self, frame: DataFrame, batch: int) -> int:
@@ -106,7 +108,7 @@ class FittedSink(BatchSink):
 
         patience: seconds after which that is an OperationalError; so it is at once when the query is stopped.
         """
-        pause, waited = _FIRST_PAUSE, 0.0
+        pause, begun = _FIRST_PAUSE, time.monotonic()
         while True:
             try:
                 found = write()
@@ -115,10 +117,12 @@ class FittedSink(BatchSink):
                 if self.waiting is None:
                     LOGGER.warning("%s; it is tried again", reason)
                 self.waiting = reason
-                if waited >= patience or self._closed.wait(min(pause, patience - waited)):
+                # A try may take long itself.
+                left = patience - (time.monotonic() - begun)
+                if left <= 0 or self._closed.wait(min(pause, left)):
                     self.waiting = None
                     raise OperationalError(reason, hint="nothing is lost: a start goes on with this batch") from failure
-                waited, pause = waited + pause, min(pause * 2, _LONGEST_PAUSE)
+                pause = min(pause * 2, _LONGEST_PAUSE)
                 self.retries += 1
             else:
                 if self.waiting is not None:

@@ -96,6 +96,8 @@ def _check_option(name: str, value: str, span: Span, check: CheckSetting) -> Non
             raise ProgrammingError(f"a query has no option {name}", hint=known)
     except Error as error:
         raise type(error)(error.message, span, error.hint) from None
+    if name == "checkpoint" and not value.strip():
+        raise ProgrammingError("checkpoint is a folder, not ''", span)
     if name == "trigger" and not has_references(value) and not _is_time(value):
         raise ProgrammingError(f"trigger is a time such as '5 seconds', not '{value}'", span)
 

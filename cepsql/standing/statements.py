@@ -196,6 +196,10 @@ def _explain_replace(host: Host, create: st.CreateQuery) -> Answer:
 def _alter(host: Host, alter: st.AlterQuery) -> Answer:
     query = host.catalog.query(alter.name.text, alter.name.span)
     changed = replace(query, options=altered_options(query, alter, host.check_setting))
+    if any(name.text == "start" for name, _ in alter.options):
+        (statement,) = statements(query.sql)
+        assert isinstance(statement, st.Query)
+        check_start(changed, host.plan(statement), alter.name.span)
     host.catalog.add(kept(host, changed), replace=True, span=alter.name.span)
     running = host.queries[query.name].state.desired == RUNNING
     note = f"; it still runs as it was: RESTART QUERY {query.name}" if running else ""

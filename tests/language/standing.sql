@@ -98,7 +98,7 @@ ShowCreate 'query' fraud
 ShowCreate 'stream' ticks
 ShowCreate 'sink' a.b
 ====
-DESCRIBE QUERY fraud; DESCRIBE EXTENDED QUERY fraud; DESC QUERY query; DESCRIBE query; DESCRIBE extended; DESCRIBE sink
+DESCRIBE QUERY fraud; DESCRIBE EXTENDED QUERY fraud; DESC QUERY query; DESCRIBE query; DESCRIBE extended; DESCRIBE sink; DESCRIBE QUERY `a b`; DESC EXTENDED QUERY "a b"
 ----
 DescribeQuery fraud False
 DescribeQuery fraud True
@@ -106,6 +106,8 @@ DescribeQuery query False
 Describe query False
 Describe extended False
 Describe sink False
+DescribeQuery a b False
+DescribeQuery a b True
 ====
 INSERT INTO alerts SELECT card FROM payments WHERE amount > 10
 ----
