@@ -143,6 +143,7 @@ class Query:
         buckets: "Buckets | None" = None,
         checkpoint: Path | None = None,
         sharing: "Sharing | None" = None,
+        writer: str | None = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
@@ -159,6 +160,7 @@ class Query:
                 scan,
                 checkpoint,
                 sharing,
+                writer,
             )
 
     @cached_property
@@ -310,12 +312,13 @@ class Query:
             refresh.begin()
             sharing = Sharing(folder.shared)
             scan = scan if plain else folder.scan
-            frame = self.build(folder.control, None, scan, folder.buckets, kept, sharing)
+            writer = uuid.uuid4().hex
+            frame = self.build(folder.control, None, scan, folder.buckets, kept, sharing, writer)
             folder = keep_shared(folder, sharing.found)
             if drain:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
-            target.tasks_write = plain and scan == ARROW_SCAN
+            target.task_writer = writer
             late = _late_files(origins)
             with used(folder.folder, "read"):
                 remove_uncommitted([files.folder for files in late], folder.spark_folder)
@@ -341,6 +344,7 @@ class Query:
                 filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
             late_files=late,
+            large_rows=scan == ARROW_SCAN,
             file_age=_file_age(origins),
             refresh=refresh,
             late_shares={

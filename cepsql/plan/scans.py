@@ -1,6 +1,7 @@
 """Whether Arrow can read the files below an ordered operator."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from sqlglot import exp
 
@@ -9,6 +10,7 @@ from cepsql.analysis.window_totals import totals
 from cepsql.catalog import ColumnDefinition, Relation
 from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
+from cepsql.plan.change_layout import groups_layout, ranked_layout
 from cepsql.plan.join_layout import as_of_join_layout, interval_join_layout, until_sql
 from cepsql.plan.nodes import (
     AsOfJoin,
@@ -20,10 +22,13 @@ from cepsql.plan.nodes import (
     Node,
     Ordered,
     Over,
+    RankedRows,
     Read,
+    RetractingGroups,
     Sql,
     StreamJoin,
     WindowAggregate,
+    takes_rows_away,
     walk,
 )
 from cepsql.scalar.coercion import common_type
@@ -66,8 +71,6 @@ def choose_scans(stage: Ordered, session: Session = STANDARD_SESSION) -> list[Ch
 
     session: the rules of the session that would run it.
     """
-    if isinstance(stage, ChangeOperator):
-        return [Choice(None, reason="tables that change are read by it") for _ in stage.inputs]
     try:
         layouts = _layouts(stage, session)
     except Unlike as unlike:
@@ -172,6 +175,14 @@ def _limit(join: IntervalJoin, side: int, session: Session) -> str | None:
     return until_sql(f"UNIX_MICROS({sql_of(said.time)})", said)
 
 
+def _is_plain_key(ranked: RankedRows, name: str) -> bool:
+    """Tell whether equal values of a column that is ranked by are alike; raises Unlike where only Spark knows."""
+    kinds = {column.name.lower(): column.type for column in ranked.inputs[0].properties.columns}
+    if kinds[name.lower()] == "unknown":
+        raise Unlike("only Spark knows the types of what is ranked")
+    return not kinds[name.lower()].startswith((*_NESTED, "float", "double"))
+
+
 def _layout(stage: Ordered) -> RowLayout:
     """Return the layout of the rows of an operator whose inputs have one in common."""
     match stage:
@@ -186,4 +197,10 @@ def _layout(stage: Ordered) -> RowLayout:
             return groups.layout if summed is None else summed.layout
         case ChangingGroups(groups):
             return groups.layout
+        case RankedRows() if not any(map(takes_rows_away, stage.inputs)):
+            return ranked_layout(stage, partial(_is_plain_key, stage))[0]
+        case RetractingGroups() if not any(map(takes_rows_away, stage.inputs)):
+            return groups_layout(stage)[0]
+        case ChangeOperator():
+            raise Unlike("tables that change are read by it")
     raise Unlike(f"{type(stage).__name__} is read by Spark only")

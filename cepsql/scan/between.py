@@ -1,4 +1,4 @@
-"""What an operator gives out as the rows of another one in the same stage, without Spark."""
+"""What an operator gives out as the rows of another one, without Spark."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,16 @@ from cepsql.scan.projection import Projection
 
 @dataclass(frozen=True)
 class RowsBetween:
-    """Makes rows of the second operator's layout from the first one's output; picklable."""
+    """Makes rows of the second operator's layout from the first one's output, in the same stage; picklable."""
 
     projection: Projection
 
     def __call__(self, output: pa.Table) -> pa.Table:
-        read = self.projection.inputs
-        columns = {one.leaf: pc.cast(one_chunk(output[one.leaf]), arrow_type(one.type)) for one in read}
-        return pa.Table.from_batches([self.projection.rows(columns, output.num_rows)])
+        return pa.Table.from_batches([projected_rows(self.projection, output)])
+
+
+def projected_rows(projection: Projection, output: pa.Table) -> pa.RecordBatch:
+    """Return what a projection makes of rows that an operator gives out."""
+    read = projection.inputs
+    columns = {one.leaf: pc.cast(one_chunk(output[one.leaf]), arrow_type(one.type)) for one in read}
+    return projection.rows(columns, output.num_rows)

@@ -1,5 +1,6 @@
 """How columns that Arrow has become the rows of an operator: frozen, picklable data that workers get."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from cepsql.scalar.arrow import evaluate
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.tree import Input, Node, Session, nodes
 from cepsql.scan.layout import FileLayout
+
+_KEY = re.compile(r"k\d+")
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,14 @@ class Projection:
         return frozenset().union(*map(inputs_of, made))
 
     @property
+    def key_names(self) -> list[str]:
+        """The columns that are keys."""
+        return [name for name, _ in self.values if _KEY.fullmatch(name)]
+
+    @property
     def key_types(self) -> tuple[pa.DataType, ...]:
         """The types of the keys."""
-        return tuple(field.type for field in self.schema if field.name.startswith("k"))
+        return tuple(self.schema.field(name).type for name in self.key_names)
 
     @property
     def schema(self) -> pa.Schema:

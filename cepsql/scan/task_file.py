@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from cepsql.scalar.zone import Zone
 from cepsql.scan.csv_text import csv_lines
-from cepsql.scan.plain import READ, PlainScan
+from cepsql.scan.plain import READ
 
 _ROWS_AT_ONCE = 65_536
 _NAME = re.compile(r"part-\d+-(\d+)rows\.csv")
@@ -20,21 +21,21 @@ def written_rows(folder: Path) -> int:
 
 
 def write_rows(
-    folder: Path, task: int, attempt: int, scan: PlainScan, batches: Iterator[pa.RecordBatch]
+    folder: Path, task: int, attempt: int, columns: int, zone: Zone, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Write what `cepsql.scan.plain.plain_rows` gives to the file of a task, as CSV; yield the rows that Spark must
-    write, and the one that counts.
+    """Write rows to the file of a task, as CSV; yield those that Spark must write, and the one that only counts.
 
     attempt: tells the tries of a task apart, of which each that ends gives the file its name.
+    columns: how many are written; READ may be among those behind them, as in `cepsql.scan.plain.plain_rows`.
+    zone:    that of the session, in which times are written.
     """
-    columns, zone = range(len(scan.projection.values)), scan.projection.session.zone
     begun, rows = folder / f".{task}-{attempt}", 0
     with begun.open("wb") as file:
         for batch in batches:
             for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
                 piece = batch.slice(start, _ROWS_AT_ONCE)
-                counts = piece[READ].is_valid()[0].as_py()
-                lines = None if counts else csv_lines(piece.select(columns), zone)
+                counts = READ in piece.schema.names and piece[READ].is_valid()[0].as_py()
+                lines = None if counts else csv_lines(piece.select(range(columns)), zone)
                 if lines is None:
                     yield piece
                 else:

@@ -35,8 +35,8 @@ from cepsql.sinks.options import Options
 from cepsql.sinks.text_options import is_plain_csv, writing_options
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.column_types import column_types
-from cepsql.spark.plain_scan import writing_tasks
 from cepsql.spark.settings import setting, tasks_share_files
+from cepsql.spark.task_files import writing_tasks
 
 _OWN = "_cepsql"
 """The folder below that of the sink for records and for files that are not yet in place; readers pass it over."""
@@ -112,10 +112,10 @@ class FileSink(FittedSink):
         options = {name: value for name, value in options.items() if name.lower() not in ("path", "partitionby")}
         writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
         writer = writer.options(**options).partitionBy(*self._partitions).mode("append")
-        by_tasks = self.tasks_write and self._is_written_by_tasks(frame)
+        task_writer = self.task_writer if self._is_written_by_tasks(frame) else None
         try:
             staging.mkdir(parents=True)
-            with writing_tasks(frame.sparkSession, staging) if by_tasks else contextlib.nullcontext():
+            with writing_tasks(frame.sparkSession, task_writer, staging) if task_writer else contextlib.nullcontext():
                 # Not as a URI: Hadoop takes what is escaped in one for the name itself.
                 writer.save(f"file://{staging}")
             rows = counted.get["rows"] + written_rows(staging)

@@ -60,6 +60,7 @@ from cepsql.spark.conditions import in_session
 from cepsql.spark.control import with_watermark
 from cepsql.spark.deduplicate import deduplicate_table, deduplication_stage
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.finished_rows import finished_rows
 from cepsql.spark.frame_sql import frame_sql
 from cepsql.spark.frames import alike
 from cepsql.spark.group_changes import group_changes_stage
@@ -70,7 +71,7 @@ from cepsql.spark.neighbours import Sharing, neighbour
 from cepsql.spark.over import over_stage
 from cepsql.spark.plain_scan import scan_plain
 from cepsql.spark.progress import BELOW_MATCH
-from cepsql.spark.ranked_rows import ranked_rows
+from cepsql.spark.ranked_rows import ranked_rows_stage
 from cepsql.spark.rows import column_type
 from cepsql.spark.settings import is_chain
 from cepsql.spark.snapshots import snapshot_rows
@@ -86,9 +87,16 @@ from cepsql.spark.source import (
 )
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
 from cepsql.spark.stage import Feed
-from cepsql.spark.staged import Staged, staged_rows
+from cepsql.spark.stage_rows import StageRows
+from cepsql.spark.staged import Staged, run_staged, staged_rows
 from cepsql.spark.stream_join import join_stage
-from cepsql.spark.table_changes import labelled_changes, retracting_groups, table_join, upserts, with_keys_known
+from cepsql.spark.table_changes import (
+    labelled_changes,
+    retracting_groups_stage,
+    table_join_stage,
+    upserts_stage,
+    with_keys_known,
+)
 from cepsql.spark.time_marks import with_time_marks
 from cepsql.spark.window_groups import window_stage
 
@@ -111,6 +119,7 @@ def build(
     scan: str = SPARK_SCAN,
     checkpoint: Path | None = None,
     sharing: Sharing | None = None,
+    writer: str | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -122,6 +131,7 @@ def build(
     checkpoint: folder of the query's checkpoint, for what is kept there of tables. None: tables with REFRESH EVERY are
                read as they are now, and streams without their history.
     sharing:    which operators share a stage; default: those that can. It is told which do.
+    writer:    whose tasks may write the rows; see `cepsql.spark.task_files`.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(
@@ -144,11 +154,14 @@ def build(
         raise
     except Exception as failure:
         raise translate_failure(failure) from failure
+    rows = builder.stage_rows(frame)
     frame = _named(frame, plan.names)
     _check_times(frame, builder.untimed)
     _check_clocks(frame, builder.clocked)
     if scan != SPARK_SCAN and (choice := choose_plain_scan(plan.root, scan_session(spark), frame_columns(frame))):
-        frame = builder.plain_rows(choice, frame)
+        frame = builder.plain_rows(choice, frame, writer)
+    if rows is not None:
+        frame = finished_rows(rows, frame, writer) or frame
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
@@ -263,6 +276,8 @@ class _Builder:
         self._readings = itertools.count()
         self._several = several
         self._labels: dict[tuple[int, int], str] = {}
+        # With the frame, so that no other one gets its identity.
+        self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
 
     def frame(self, node: Node, reader: str | None = None) -> DataFrame:
         """Build a node; `reader`: the label of the input of an ordered operator over a stream that reads the rows, and
@@ -279,29 +294,43 @@ class _Builder:
             case Match() | Deduplicate() | Over() | WindowAggregate():
                 return self._staged_rows(self.staged(node), node.markers)
             case ChangingGroups(changing):
-                return self._staged_rows(
-                    group_changes_stage(self.feeds(node, self.inputs(node)), changing), markers=False
-                )
+                return self._staged_rows(group_changes_stage(self.feeds(node, self.inputs(node)), changing))
             case IntervalJoin():
                 return self._staged_rows(join_stage(node, self.feeds(node, self._rows(node))), node.markers)
             case AsOfJoin():
                 return self._staged_rows(as_of_join_stage(node, self.feeds(node, self._rows(node))), node.markers)
             case Upserts():
                 keyed = with_keys_known(node, self._read(node.stream))
-                return upserts(node, self.feeds(node, [keyed])[0], self._observation(), self.buckets)
+                return self._staged_rows(upserts_stage(node, self.feeds(node, [keyed])[0]))
             case RetractingGroups():
-                return retracting_groups(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+                return self._staged_rows(retracting_groups_stage(node, self.feeds(node, self._rows(node))))
             case RankedRows():
-                return ranked_rows(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+                return self._staged_rows(ranked_rows_stage(node, self.feeds(node, self._rows(node))))
             case TableJoin():
-                return table_join(node, self.feeds(node, self._rows(node)), self._observation(), self.buckets)
+                return self._staged_rows(table_join_stage(node, self.feeds(node, self._rows(node))))
             case LabelledChanges(_, below):
-                return labelled_changes(self.frame(below))
+                return self._labelled(self.frame(below))
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
-    def _staged_rows(self, staged: Staged, markers: bool) -> DataFrame:
-        return staged_rows(staged, self._observation(), self.buckets, markers)
+    def _staged_rows(self, staged: Staged, markers: bool = False) -> DataFrame:
+        rows = run_staged(staged, self._observation(), self.buckets)
+        found = staged_rows(staged, rows.stage, markers)
+        return found if staged.gathered is not None else self._known(found, rows)
+
+    def _labelled(self, changes: DataFrame) -> DataFrame:
+        found, rows = labelled_changes(changes), self.stage_rows(changes)
+        return found if rows is None else self._known(found, rows.told())
+
+    def _known(self, frame: DataFrame, rows: StageRows) -> DataFrame:
+        """Remember that a frame has the rows of a stage."""
+        self._stage_rows[id(frame)] = frame, rows
+        return frame
+
+    def stage_rows(self, frame: DataFrame) -> StageRows | None:
+        """Return the rows of a frame that was built, as a stage gives them out; None if they are made otherwise."""
+        _, rows = self._stage_rows.get(id(frame), (None, None))
+        return rows
 
     def inputs(self, node: Ordered) -> list[DataFrame]:
         """Return the rows of an operator, by input, with equal types."""
@@ -380,7 +409,7 @@ class _Builder:
         name = self._label(node, number)
         below, side = node.inputs[number], node.sides[number] if isinstance(node, StreamJoin | TableJoin) else 0
         if below.properties.ordered:
-            return Feed(frame, 0, side, name=name, inner=not node.chained)
+            return Feed(frame, 0, side, name=name, inner=not node.chained, rows=self.stage_rows(frame))
         # One folder ends all inputs, so that one of them reads it.
         first = next(i for i, part in enumerate(node.inputs) if not part.properties.ordered)
         control = self.control if number == first else None
@@ -402,11 +431,11 @@ class _Builder:
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def plain_rows(self, choice: Choice[PlainScan], frame: DataFrame) -> DataFrame:
+    def plain_rows(self, choice: Choice[PlainScan], frame: DataFrame, writer: str | None) -> DataFrame:
         """Return the rows of a plan without operators, as Arrow reads them; `frame` has them as Spark does."""
         source, scan = _chosen(choice)
         observation = f"{SOURCE_OBSERVATION}_{next(_numbers)}"
-        return scan_plain(self.spark, source, scan, frame.schema, observation, self.control)
+        return scan_plain(self.spark, source, scan, frame.schema, observation, self.control, writer)
 
     def _arrow_scan(self, node: Ordered, number: int) -> tuple[Source, ArrowScan] | None:
         """Return what Arrow reads for an input, and how, None if Spark is to read it."""
@@ -457,9 +486,13 @@ class _Builder:
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         try:
             found = frame_sql(self.spark, sql, frames)
-            return found.withColumnRenamed(BOUND, REACHED) if punctuated else found
         except Exception as failure:
             raise translate_failure(failure) from failure
+        if punctuated:
+            return found.withColumnRenamed(BOUND, REACHED)
+        rows = self.stage_rows(next(iter(frames.values()))) if len(frames) == 1 else None
+        selected = None if rows is None else rows.under(query)
+        return found if selected is None else self._known(found, selected)
 
     def _relation(self, read: Read, reader: str | None) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's

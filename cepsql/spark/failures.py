@@ -54,9 +54,12 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
     if lost_java(exception):
         return _java_ended(_trace(exception))
     if isinstance(exception, py4j.protocol.Py4JJavaError):
-        # The causes are known to Java only; without it, what there is must do.
-        with contextlib.suppress(py4j.protocol.Py4JError):
+        try:
             exception = convert_exception(exception.java_exception)
+        except (py4j.protocol.Py4JError, OSError) as lost:
+            # The causes are known to Java only; without it, what there is must do.
+            if lost_java(lost):
+                return _java_ended(str(lost))
     chain = list(_causes(exception))
     texts = [_description(link) for link in chain]
     for text in texts:

@@ -105,7 +105,8 @@ def alike_sides(node: StreamJoin, feeds: Sequence[Feed]) -> list[Feed]:
         places = [number for number, own in enumerate(node.sides) if own == side]
         if len(places) > 1:
             for place, frame in zip(places, alike([feeds[place].frame for place in places]), strict=True):
-                found[place] = replace(feeds[place], frame=frame)
+                # Its columns may have other names now than those of the stage.
+                found[place] = replace(feeds[place], frame=frame, rows=None)
     return found
 
 

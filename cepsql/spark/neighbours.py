@@ -3,24 +3,18 @@
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
-from sqlglot import exp, parse_one
 
 from cepsql.analysis.canonical import digest
 from cepsql.errors import OperationalError
-from cepsql.language.tokens import DIALECT
 from cepsql.ordered.fused import Fused
-from cepsql.plan.markers import BOUND
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Over, Sql, WindowAggregate
-from cepsql.scalar.tree import Constant, Input, Session
+from cepsql.scalar.tree import Input, Session
 from cepsql.scalar.tree import Node as Expression
-from cepsql.scalar.types import BIGINT, parse_type
 from cepsql.scan.between import RowsBetween
 from cepsql.scan.expression import Unlike
-from cepsql.scan.layout import readable_type
 from cepsql.scan.projection import Projection
 from cepsql.scan.select import Columns, both, plain_table, projected, projection
-from cepsql.spark.arrow_scan import scan_session, session_obstacle
-from cepsql.spark.rows import layout_columns
+from cepsql.spark.stage_rows import arrow_session, given_columns, has_types
 from cepsql.spark.staged import Staged
 
 
@@ -71,15 +65,15 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
     all that stands between them.
     """
     unlike = any(staged.operator.hold is None and staged.lateness is not None for staged in (first, second))
-    if first.gathered is not None or first.hold is None or unlike or session_obstacle(spark) is not None:
+    session = arrow_session(spark)
+    if first.gathered is not None or first.hold is None or unlike or session is None:
         return None
-    session = scan_session(spark)
     try:
-        where, columns = _columns(node.inputs[0], _given(first, session), session)
+        where, columns = _columns(node.inputs[0], given_columns(first.schema, first.output, session), session)
         rows = projection(second.layout, where, columns, session)
     except Unlike:
         return None
-    if not _has_keys(rows, first) or not _has_types(rows, second):
+    if not _has_keys(rows, first) or not has_types(rows, second.layout, second.feeds[0].frame):
         return None
     return Staged(
         Fused(first.operator, second.operator, RowsBetween(rows), first.hold),
@@ -92,19 +86,6 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
         first.lateness,
         nodes=(*first.nodes, *second.nodes),
     )
-
-
-def _given(first: Staged, session: Session) -> Columns:
-    """Return what the columns of an operator stand for, among those that it gives out."""
-    own = Columns()
-    for column in first.schema.fields:
-        spoken = column.dataType.simpleString()
-        own.carry(column.name, readable_type(spoken), spoken)
-    output = parse_one(f"SELECT {', '.join(first.output)} FROM stage", read=DIALECT, into=exp.Select)
-    _, columns = projected(output, own, session)
-    # No marker stands between operators in one stage.
-    columns[BOUND] = Constant(None, BIGINT)
-    return columns
 
 
 def _columns(node: Node, given: Columns, session: Session) -> tuple[Expression | None, Columns]:
@@ -121,18 +102,9 @@ def _columns(node: Node, given: Columns, session: Session) -> tuple[Expression |
 def _has_keys(rows: Projection, first: Staged) -> bool:
     """Tell whether all keys of the first operator are among the second's."""
     layout, made = first.layout, dict(rows.values)
-    keys = {made[name] for name in made if name.startswith("k")}
+    keys = {made[name] for name in rows.key_names}
     passed = {node.leaf for node in keys if isinstance(node, Input)}
     if not layout.keys:
         return not keys
     same = [{key.name, *(value.name for value in layout.values if value.sql == key.sql)} for key in layout.keys]
     return all(names & passed for names in same)
-
-
-def _has_types(rows: Projection, second: Staged) -> bool:
-    """Tell whether the columns have the types that Spark gives them."""
-    frame = second.feeds[0].frame
-    fields = frame.selectExpr(*layout_columns(frame, second.layout)).schema.fields
-    # The mask comes last.
-    pairs = zip(fields, rows.values, strict=False)
-    return all(parse_type(field.dataType.simpleString()) == node.type for field, (_, node) in pairs)

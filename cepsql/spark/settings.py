@@ -20,6 +20,14 @@ STAGE_SETTINGS = {
 }
 
 
+LARGE_ROWS = {"spark.sql.execution.arrow.maxBytesPerBatch": str(64 * 2**20)}
+"""Where rows for Python hold those of operators, or packets of them: without a limit, Java would take more memory for a
+batch of them than it may have, and end."""
+
+SMALL_ROWS = {key: STAGE_SETTINGS[key] for key in LARGE_ROWS}
+"""Where they are rows of Spark's."""
+
+
 UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
 """What starts a streaming query that has operators which Spark would refuse but which are right as they are used."""
 

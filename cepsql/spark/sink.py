@@ -41,7 +41,7 @@ class BatchSink:
     enough:  called once no further row is handed over.
     rebuilding: whether the first batch is read again only for the state that it makes: its rows are not handed over.
     thread:  the identifier of the one that hands a batch over now, None between batches.
-    tasks_write: whether the rows come from `cepsql.spark.plain_scan.scan_plain`, whose tasks can write files.
+    task_writer: the name under which tasks may write rows themselves, as of `cepsql.spark.task_files`; None: none may.
     begun:   the number of the last batch that was handed over, or begun to be; None before the first.
     """
 
@@ -54,7 +54,7 @@ class BatchSink:
         self.limit: RowLimit | None = None
         self.enough: Callable[[], None] = lambda: None
         self.rebuilding = False
-        self.tasks_write = False
+        self.task_writer: str | None = None
         self.begun: int | None = None
         self.thread: int | None = None
         self._ending = False

@@ -29,6 +29,7 @@ from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.progress import INPUT_COUNTS, STANDING
 from cepsql.spark.rows import layout_columns
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
+from cepsql.spark.stage_rows import StageRows, packets_of
 from cepsql.spark.worker import settle
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ PLACE = "place"
 """The name of a BIGINT column of a layout that gets the place of a row among those of its task."""
 
 _MAX_OUTPUT_BYTES = 32 * 2**20
+
+_MARKS = {
+    MALFORMED: "malformed", AHEAD: "ahead", PRODUCER: "producer", REACHED: "reached", BOUND: "bound",
+    REPEATED: "repeated",
+}  # fmt: skip
+"""What the columns are called in packets that mark rows."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class Feed:
     heartbeat, idle: as in `cepsql.ordered.stage.Input`.
     inner:   the rows come from another stage, without BOUND.
     keys:    the types of the keys that `read` gives, to be compared with those of the frame; None: they need not be.
+    rows:    the frame's, as another stage gives them out; None: they come from elsewhere, or Spark makes them.
     """
 
     frame: DataFrame
@@ -75,6 +83,7 @@ class Feed:
     inner: bool = False
     idle: int | None = None
     keys: tuple[pa.DataType, ...] | None = None
+    rows: StageRows | None = None
 
     @property
     def chained(self) -> bool:
@@ -169,6 +178,10 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
     if feed.read is not None:
         _check_keys(layout, feed)
         return feed.read(buckets, number, reduction)
+    if feed.rows is not None and not set(_MARKS).difference([BOUND]).intersection(frame.columns):
+        packets = packets_of(feed.rows, layout, frame)
+        if packets is not None:
+            return packets(buckets, number, reduction)
     whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
     rows = frame.selectExpr(*layout_columns(frame, layout), *_routing(frame, layout, buckets), *whole)
     if feed.control is not None:
@@ -201,11 +214,7 @@ def _routing(frame: DataFrame, layout: RowLayout, buckets: int) -> list[str]:
 
 def row_marks(frame: DataFrame) -> list[str]:
     """Return the SQL of the marks of rows that a frame has, under the names by which `pack` knows them."""
-    names = {
-        MALFORMED: "malformed", AHEAD: "ahead", PRODUCER: "producer", REACHED: "reached", BOUND: "bound",
-        REPEATED: "repeated",
-    }  # fmt: skip
-    return [f"{name} AS {short}" for name, short in names.items() if name in frame.columns]
+    return [f"{name} AS {short}" for name, short in _MARKS.items() if name in frame.columns]
 
 
 def _pack(

@@ -13,6 +13,7 @@ from cepsql.plan.nodes import Ordered
 from cepsql.spark.bounds import BOUND, unpack_bounded
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.stage import Feed, run_stage, stage_rows
+from cepsql.spark.stage_rows import StageRows
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,23 @@ class Staged:
         return last.sides[0]
 
 
-def staged_rows(staged: Staged, observation: str, buckets: Buckets | None, markers: bool) -> DataFrame:
-    """Return the rows of an operator, as soon as they are decided.
+def run_staged(staged: Staged, observation: str, buckets: Buckets | None) -> StageRows:
+    """Run an operator.
 
     observation: name under which each batch's progress shows the counts of `cepsql.spark.stage.run_stage`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
-    markers:     rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them, if they have an event time.
     Raises what Spark says of columns.
     """
     stage = run_stage(staged.operator, staged.feeds, staged.identity, observation, buckets, staged.lateness)
+    return StageRows(stage, staged.schema, staged.output, staged.hold or 0)
+
+
+def staged_rows(staged: Staged, stage: DataFrame, markers: bool) -> DataFrame:
+    """Return the rows of an operator, as soon as they are decided.
+
+    stage:   its `bound` and `output`.
+    markers: rows of `cepsql.spark.bounds.BOUND`, and nothing else, come between them, if they have an event time.
+    """
     marks = [BOUND] if markers and staged.hold is not None else []
     found = unpack_bounded(stage, staged.schema, staged.hold or 0) if marks else stage_rows(stage, staged.schema)
     if staged.gathered is not None:

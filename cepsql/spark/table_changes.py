@@ -24,29 +24,28 @@ from cepsql.operators.upserts import Upserts as UpsertsOperator
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change, Operator
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
+from cepsql.plan.change_layout import AT_ONCE, HIDDEN, groups_layout
 from cepsql.plan.identity import describe_change_operator
 from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
 from cepsql.spark.arrow import arrow_schema
-from cepsql.spark.buckets import Buckets
 from cepsql.spark.join_rows import key_types
 from cepsql.spark.names import ARRIVAL, DELETED
 from cepsql.spark.over import running_type
 from cepsql.spark.rows import column_type, incomparable, layout_columns
 from cepsql.spark.source import MALFORMED, REACHED
 from cepsql.spark.stage import CHANGE as STAGE_CHANGE
-from cepsql.spark.stage import PLACE, Feed, run_stage, stage_rows
+from cepsql.spark.stage import PLACE, Feed
+from cepsql.spark.staged import Staged
 from cepsql.spark.worker import settle
 
 STATE_VERSION = 1
 """Of what is kept for tables; to be raised when the columns that travel change."""
 
-AT_ONCE = Column("t", "CAST(0 AS BIGINT)")
-HIDDEN = (Column(change_rows.IDENTITY, IDENTITY), Column(KIND, CHANGE))
 _SPOKEN = pa.array([OPERATIONS[change] for change in Change])
 
 
-def upserts(node: Upserts, feed: Feed, observation: str, buckets: Buckets | None) -> DataFrame:
-    """Return the changes of the table that a stream with a PRIMARY KEY makes."""
+def upserts_stage(node: Upserts, feed: Feed) -> Staged:
+    """Return what gives the changes of the table that a stream with a PRIMARY KEY makes."""
     source, frame = node.stream, feed.frame
     said = [DELETED] if DELETED in frame.columns else []
     said += [f"coalesce(({source.deletion}), false)"] if source.deletion is not None else []
@@ -64,10 +63,10 @@ def upserts(node: Upserts, feed: Feed, observation: str, buckets: Buckets | None
     operator = UpsertsOperator(layout, source.watermark is not None)
     rows = frame.selectExpr(*layout_columns(frame, layout))
     fields = [field for field in rows.schema.fields if field.name[0] in "kv"]
-    found = change_stage(node, operator, [feed], observation, buckets, fields)
     places = {name.lower(): f"k{i}" for i, name in enumerate(source.key)}
     places |= {name.lower(): f"v{i}" for i, name in enumerate(plain)}
-    return found.selectExpr(*(f"{places[name.lower()]} AS {quoted(name)}" for name in given), *hidden_columns())
+    named = [f"{places[name.lower()]} AS {quoted(name)}" for name in given]
+    return change_stage(node, operator, [feed], fields, named)
 
 
 def with_keys_known(node: Upserts, frame: DataFrame) -> DataFrame:
@@ -80,18 +79,10 @@ def with_keys_known(node: Upserts, frame: DataFrame) -> DataFrame:
     return frame.selectExpr(*others, f"({already}{missing}) AS {MALFORMED}")
 
 
-def retracting_groups(
-    node: RetractingGroups, feeds: Sequence[Feed], observation: str, buckets: Buckets | None
-) -> DataFrame:
-    """Return the changes of the groups of a table."""
+def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> Staged:
+    """Return what gives the changes of the groups of a table."""
     frame = feeds[0].frame
-    read = list(dict.fromkeys(call.column for _, call in node.calls))
-    places = {name: f"v{i}" for i, name in enumerate(read)}
-    layout = RowLayout(
-        tuple(Column(f"k{i}", quoted(key.name)) for i, key in enumerate(node.keys)),
-        AT_ONCE,
-        values=(*(Column(places[name], quoted(name)) for name in read), Column(KIND, CHANGE)),
-    )
+    layout, places = groups_layout(node)
     calls = [GroupCall(c.name, call.function, places[call.column], call.distinct) for c, call in node.calls]
     rows = frame.selectExpr(*layout_columns(frame, layout))
     given = [
@@ -101,13 +92,16 @@ def retracting_groups(
     retracting = any(map(takes_rows_away, node.inputs))
     operator = GroupsOperator(layout, tuple(calls), tuple(types), retracting)
     keys = [field for field in rows.schema.fields if field.name.startswith("k") and field.name != KIND]
-    found = change_stage(node, operator, feeds, observation, buckets, [*keys, *given], retracting)
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
-    return found.selectExpr(*named, *(quoted(call.name) for call in calls), *hidden_columns())
+    named += [quoted(call.name) for call in calls]
+    return change_stage(node, operator, feeds, [*keys, *given], named, retracting)
 
 
-def table_join(node: TableJoin, feeds: Sequence[Feed], observation: str, buckets: Buckets | None) -> DataFrame:
-    """Return the changes of the join of two tables; raises what `cepsql.spark.join_rows.key_types` raises."""
+def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
+    """Return what gives the changes of the join of two tables.
+
+    Raises what `cepsql.spark.join_rows.key_types` raises.
+    """
     frames = (feeds[0].frame, feeds[1].frame)
     kinds = key_types(node.keys, frames)
     layouts, fields, schemas = [], [], []
@@ -124,13 +118,12 @@ def table_join(node: TableJoin, feeds: Sequence[Feed], observation: str, buckets
             else [StructField((LEFT, RIGHT)[side] + field.name, field.dataType) for field in own]
         )
     operator = JoinOperator(layouts[0], layouts[1], node.kind, (schemas[0], schemas[1]))
-    found = change_stage(node, operator, feeds, observation, buckets, fields, kinds)
     named = [
         f"{prefix}v{i} AS {quoted(prefix + name)}"
         for prefix, names in zip((LEFT,) if node.single else (LEFT, RIGHT), node.columns, strict=False)
         for i, name in enumerate(names)
     ]
-    return found.selectExpr(*named, *hidden_columns())
+    return change_stage(node, operator, feeds, fields, named, kinds)
 
 
 def labelled_changes(frame: DataFrame) -> DataFrame:
@@ -140,6 +133,11 @@ def labelled_changes(frame: DataFrame) -> DataFrame:
     """
     names = [field for field in frame.schema.fields if field.name not in (IDENTITY, CHANGE)]
     return frame.mapInArrow(_label, StructType([*names, StructField(OPERATION, StringType())]))
+
+
+def _label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    return label(batches)
 
 
 def _order(frame: DataFrame, gone: str, columns: Sequence[str]) -> tuple[OrderColumn, ...]:
@@ -155,26 +153,25 @@ def change_stage(
     node: ChangeOperator,
     operator: Operator,
     feeds: Sequence[Feed],
-    observation: str,
-    buckets: Buckets | None,
     fields: Sequence[StructField],
+    named: Sequence[str],
     more: object = None,
-) -> DataFrame:
-    """Return the changes that a stage gives out; `fields` come before the hidden ones, `more` decides what is kept."""
+) -> Staged:
+    """Return what gives changes, with IDENTITY and CHANGE.
+
+    fields: the columns that the operator gives out beside these.
+    named:  the columns in the end as Spark SQL with their names.
+    more:   decides what is kept, beside the node.
+    """
     identity = digest([STATE_VERSION, describe_change_operator(node), more])[:16]
-    stage = run_stage(operator, feeds, identity, observation, buckets, EVER)
     hidden = [StructField(change_rows.IDENTITY, StringType()), StructField(STAGE_CHANGE, ByteType())]
-    plain = [StructField(field.name, field.dataType) for field in fields]
-    return stage_rows(stage, StructType([*plain, *hidden]))
+    schema = StructType([*(StructField(field.name, field.dataType) for field in fields), *hidden])
+    output = (*named, f"{change_rows.IDENTITY} AS {IDENTITY}", f"{STAGE_CHANGE} AS {CHANGE}")
+    return Staged(operator, feeds, identity, schema, output, None, lateness=EVER)
 
 
-def hidden_columns() -> list[str]:
-    """Return the SQL of IDENTITY and CHANGE over what `change_stage` gives."""
-    return [f"{change_rows.IDENTITY} AS {IDENTITY}", f"{STAGE_CHANGE} AS {CHANGE}"]
-
-
-def _label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()
+def label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a task with OPERATION in place of the hidden columns; see `labelled_changes`."""
     waiting: pa.Table | None = None
     for batch in batches:
         rows = pa.Table.from_batches([batch])

@@ -1048,7 +1048,7 @@ Query  stream  sym string, n bigint, op string
                 group by: sym
                 __a0: COUNT(*)
                 state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
-                scan: Spark's: tables that change are read by it
+                scan: Spark's: amount of type DECIMAL(10, 2)
                 Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
                   Stream ticks  json  watermark ts - 10 seconds
           Sql  SELECT `rates`.`rate`, `rates`.`currency`, rates.__identity, rates.__change FROM __rows_5 AS rates
@@ -1182,7 +1182,7 @@ Query  stream  sym string, price double, more int, rn int, op string
             partition by: sym
             order by: price DESC, ts
             state: of every key the rows with the ranks up to 10
-            scan: Spark's: tables that change are read by it
+            scan: Spark's: amount of type DECIMAL(10, 2)
             Sql  SELECT ticks.sym AS sym, ticks.price AS price, ticks.ts AS ts, ticks.qty AS qty, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`ts`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`ts`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks WHERE ticks.qty > 2
               Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -1205,7 +1205,7 @@ Query  stream  sym string, price double, op string
               partition by: sym
               order by: price
               state: of every key the rows with the ranks up to 2
-              scan: Spark's: tables that change are read by it
+              scan: Spark's: amount of type DECIMAL(10, 2)
               Sql  SELECT ticks.sym AS sym, ticks.price AS price, ticks.qty AS qty, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`price`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
                 Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
@@ -1226,7 +1226,7 @@ Query  stream  customer string, id bigint, op string
           partition by: customer
           order by: at DESC
           state: of every key the rows with the ranks up to 1
-          scan: Spark's: tables that change are read by it
+          scan: Arrow (csv)
           Sql  SELECT orders.customer AS customer, orders.at AS at, orders.id AS id, orders.__identity, orders.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, `orders`.`at`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`, `orders`.`at`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
             Stream orders  csv  watermark at - 0 seconds
 == pattern ==
@@ -1309,7 +1309,7 @@ Query  stream  customer string, op string
                     group by: customer
                     __a0: SUM(orders.total)
                     state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
-                    scan: Spark's: tables that change are read by it
+                    scan: Arrow (csv)
                     Sql  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
                       Stream orders  csv  watermark at - 0 seconds
 == pattern ==
@@ -1340,7 +1340,7 @@ Query  stream  id bigint, sym string, op string
                 partition by: customer
                 order by: total
                 state: of every key the rows with the ranks up to 1
-                scan: Spark's: tables that change are read by it
+                scan: Arrow (csv)
                 Sql  SELECT orders.customer AS customer, orders.total AS total, orders.id AS id, orders.__identity, orders.__change FROM (SELECT `orders`.`id`, `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`id`, `orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
                   Stream orders  csv  watermark at - 0 seconds
           Sql  SELECT `b`.`sym`, b.__identity, b.__change FROM (SELECT ticks.sym AS sym, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks) AS b

@@ -1,10 +1,16 @@
 """Spark's exceptions become one clear line of cepsql's."""
 
+import threading
+from types import SimpleNamespace
+
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from cepsql import errors
-from cepsql.errors import NotSupportedError
+from cepsql.errors import JavaEndedError, NotSupportedError
+from cepsql.spark import failures, gateway
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.query import StandingQuery
 
 
 def refusal():
@@ -57,3 +63,51 @@ def test_an_error_of_ours_keeps_its_hint(spark):
     with pytest.raises(Exception) as caught:
         spark.range(3).mapInArrow(refusal(), "id INT").collect()
     assert translate_failure(caught.value).hint == "try another"
+
+
+@pytest.fixture
+def gone(monkeypatch):
+    """Java has told of a failure, and ends before it tells more."""
+
+    def refuse(_):
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(failures, "convert_exception", refuse)
+    monkeypatch.setattr(gateway, "java_ended", lambda patience=0.0: True)
+    return Py4JJavaError("an error", SimpleNamespace(_target_id="o1"))
+
+
+def test_java_that_ends_while_it_tells_of_a_failure(gone):
+    assert isinstance(translate_failure(gone), JavaEndedError)
+
+
+class Followed(StandingQuery):
+    """A query that fails, and what Java is asked about it afterwards."""
+
+    def __init__(self, failure, translated, cleaned):
+        self._failure, self._fails = failure, (translated, cleaned)
+        self._options = SimpleNamespace(drain=False, secrets=())
+        self._done, self._stopping, self._enough = threading.Event(), threading.Event(), threading.Event()
+        self._error = None
+
+    def _follow(self):
+        raise self._failure
+
+    def _translated(self, exception):
+        raise self._fails[0]
+
+    def _clean_up(self):
+        if self._fails[1] is not None:
+            raise self._fails[1]
+
+
+@pytest.mark.parametrize("cleaned", [None, ConnectionRefusedError("gone")])
+def test_a_query_whose_end_cannot_be_explained_has_failed(gone, cleaned):
+    """Else an INSERT whose Java ended in the middle would say that its rows are written."""
+    query = Followed(gone, ConnectionRefusedError("gone"), cleaned)
+    try:
+        query._run()
+    except ConnectionRefusedError:
+        assert cleaned is not None
+    assert query._done.is_set()
+    assert isinstance(query._error, JavaEndedError)

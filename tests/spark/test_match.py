@@ -21,7 +21,7 @@ from cepsql.spark.rows import event_time
 from cepsql.spark.sink import RowSink
 from cepsql.spark.source import read_source
 from cepsql.spark.stage import Feed
-from cepsql.spark.staged import staged_rows
+from cepsql.spark.staged import run_staged, staged_rows
 
 SECOND = 1_000_000
 PROGRAM = MatchProgram(
@@ -86,6 +86,11 @@ def rows(*tables):
     return sorted(map(repr, (row for table in tables if table is not None for row in table.to_pylist())))
 
 
+def matches(feeds, buckets):
+    staged = match_stage(feeds, PROGRAM, ["*"])
+    return staged_rows(staged, run_staged(staged, "matches", buckets).stage, markers=False)
+
+
 @pytest.fixture(scope="module")
 def expected(spark, tmp_path_factory):
     """The matches over the rows that are not late, as a table."""
@@ -105,7 +110,7 @@ def test_batch_by_batch(spark, tmp_path, expected, restarts):
     folder.mkdir()
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
-    frame = staged_rows(match_stage([feed], PROGRAM, ["*"]), "matches", Buckets(3, 2), markers=False)
+    frame = matches([feed], Buckets(3, 2))
     outputs = []
     with Replay(frame, checkpoint) as replay:
         for number in range(len(BATCHES)):
@@ -137,7 +142,7 @@ def test_drain_finishes_and_says_so(spark, tmp_path, expected):
         add(folder, number)
     checkpoint = open_checkpoint(tmp_path / "checkpoint", "f")
     feed = Feed(read_source(spark, events(folder, True)), 10 * SECOND, control=checkpoint.control)
-    frame = staged_rows(match_stage([feed], PROGRAM, ["*"]), "matches", None, markers=False)
+    frame = matches([feed], None)
     tables = []
     with start(frame, RowSink(lambda table, _: tables.append(table)), checkpoint, StartOptions(drain=True)) as query:
         assert query.await_(600)
