@@ -112,7 +112,7 @@ class FileSink(FittedSink):
         options = {name: value for name, value in options.items() if name.lower() not in ("path", "partitionby")}
         writer = frame.observe(counted, F.count(F.lit(1)).alias("rows")).write.format(self.sink.format)
         writer = writer.options(**options).partitionBy(*self._partitions).mode("append")
-        task_writer = self.task_writer if self._is_written_by_tasks(frame) else None
+        task_writer = self.task_writer if self.task_writer and self._is_written_by_tasks(frame) else None
         try:
             staging.mkdir(parents=True)
             with writing_tasks(frame.sparkSession, task_writer, staging) if task_writer else contextlib.nullcontext():
