@@ -96,10 +96,9 @@ def value_type(sql: str, query: exp.Query, relations: dict[str, Relation], sessi
 
 def _scan(layout: RowLayout, query: exp.Query, source: Source, session: Session) -> ArrowScan:
     rows = projection(layout, *projected(query, _source_columns(source, session), session), session)
-    types = {name: node.type for name, node in rows.values}
-    for name in rows.key_names:
-        if str(types[name]) not in HASHED:
-            raise Unlike(f"PARTITION BY a {str(types[name]).upper()}")
+    for key in rows.keys.values():
+        if str(key.type) not in HASHED:
+            raise Unlike(f"PARTITION BY a {str(key.type).upper()}")
     return ArrowScan(_file_layout(source, rows.inputs), rows)
 
 

@@ -38,14 +38,14 @@ class Projection:
         return frozenset().union(*map(inputs_of, made))
 
     @property
-    def key_names(self) -> list[str]:
-        """The columns that are keys."""
-        return [name for name, _ in self.values if _KEY.fullmatch(name)]
+    def keys(self) -> dict[str, Node]:
+        """The columns that are keys, by name."""
+        return {name: node for name, node in self.values if _KEY.fullmatch(name)}
 
     @property
     def key_types(self) -> tuple[pa.DataType, ...]:
         """The types of the keys."""
-        return tuple(self.schema.field(name).type for name in self.key_names)
+        return tuple(arrow_type(node.type) for node in self.keys.values())
 
     @property
     def schema(self) -> pa.Schema:

@@ -58,7 +58,7 @@ def _local(path: str) -> str:
 
 def _rows(scan: ArrowScan, buckets: int, chunk: Chunk) -> pa.RecordBatch:
     made = scan.projection.rows(chunk.columns, chunk.rows)
-    keys = [made[name] for name in scan.projection.key_names]
+    keys = [made[name] for name in scan.projection.keys]
     bucket = pa.array(bucket_numbers(keys, made.num_rows, buckets))
     return pa.RecordBatch.from_arrays([*made.columns, bucket, pa.repeat(False, made.num_rows)], schema=_schema(scan))
 

@@ -3,18 +3,18 @@
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
+from sqlglot import exp
 
 from cepsql.analysis.canonical import digest
 from cepsql.errors import OperationalError
 from cepsql.ordered.fused import Fused
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Over, Sql, WindowAggregate
-from cepsql.scalar.tree import Input, Session
-from cepsql.scalar.tree import Node as Expression
+from cepsql.scalar.tree import Input
 from cepsql.scan.between import RowsBetween
 from cepsql.scan.expression import Unlike
 from cepsql.scan.projection import Projection
-from cepsql.scan.select import Columns, both, plain_table, projected, projection
-from cepsql.spark.stage_rows import arrow_session, given_columns, has_types
+from cepsql.scan.select import plain_table, projection
+from cepsql.spark.stage_rows import arrow_session, given_columns, has_types, selected
 from cepsql.spark.staged import Staged
 
 
@@ -69,7 +69,8 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
     if first.gathered is not None or first.hold is None or unlike or session is None:
         return None
     try:
-        where, columns = _columns(node.inputs[0], given_columns(first.schema, first.output, session), session)
+        given = given_columns(first.schema, first.output, session)
+        where, columns = selected(_queries(node.inputs[0]), given, session)
         rows = projection(second.layout, where, columns, session)
     except Unlike:
         return None
@@ -88,21 +89,19 @@ def _in_one_stage(spark: SparkSession, node: Ordered, first: Staged, second: Sta
     )
 
 
-def _columns(node: Node, given: Columns, session: Session) -> tuple[Expression | None, Columns]:
-    """Return what the rows of a node between the operators satisfy, and what its columns stand for."""
-    if not isinstance(node, Sql):
-        return None, given
-    plain_table(node.query)
-    (below,) = node.inputs.values()
-    condition, columns = _columns(below, given, session)
-    more, selected = projected(node.query, columns, session)
-    return both(condition, more), selected
+def _queries(node: Node) -> list[exp.Query]:
+    """Return the queries between the operators, the lowest first; raises Unlike where one of them is not plain."""
+    found = []
+    while isinstance(node, Sql):
+        plain_table(node.query)
+        found.append(node.query)
+        (node,) = node.inputs.values()
+    return found[::-1]
 
 
 def _has_keys(rows: Projection, first: Staged) -> bool:
     """Tell whether all keys of the first operator are among the second's."""
-    layout, made = first.layout, dict(rows.values)
-    keys = {made[name] for name in rows.key_names}
+    layout, keys = first.layout, set(rows.keys.values())
     passed = {node.leaf for node in keys if isinstance(node, Input)}
     if not layout.keys:
         return not keys

@@ -178,7 +178,7 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
     if feed.read is not None:
         _check_keys(layout, feed)
         return feed.read(buckets, number, reduction)
-    if feed.rows is not None and not set(_MARKS).difference([BOUND]).intersection(frame.columns):
+    if feed.rows is not None and _MARKS.keys() & frame.columns <= {BOUND}:
         packets = packets_of(feed.rows, layout, frame)
         if packets is not None:
             return packets(buckets, number, reduction)

@@ -112,8 +112,7 @@ def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputP
         )
     except Unlike:
         return None
-    types = dict(made.values)
-    hashed = all(str(types[name].type) in HASHED for name in made.key_names)
+    hashed = all(str(key.type) in HASHED for key in made.keys.values())
     if not hashed or not has_types(made, layout, frame):
         return None
     return OutputPackets(rows.stage, made, rows.hold if BOUND in frame.columns else None)
@@ -167,7 +166,7 @@ def _routed(
         bound = max([bound, *batch["bound"].to_pylist()])
         for rows in outputs(batch):
             found = projected_rows(made, rows)
-            keys = [found[name] for name in made.key_names]
+            keys = [found[name] for name in made.keys]
             bucket = pa.array(bucket_numbers(keys, found.num_rows, buckets))
             unmarked = [pa.nulls(found.num_rows, kind) for _, kind in marks]
             yield pa.RecordBatch.from_arrays([*found.columns, bucket, *unmarked], schema=schema)
