@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
     chosen = choose({name: getattr(options, name) for name in _CHOSEN if hasattr(options, name)})
     values: dict[str, Any] = {name: found.value for name, found in chosen.items()}
     scripts = options.scripts or []
-    shell = sys.stdin.isatty() and (options.interactive or not scripts)
+    shell = sys.stdin is not None and sys.stdin.isatty() and (options.interactive or not scripts)
     if not scripts and not shell:
         scripts = [read_script("-")]
     if values["timezone"]:

@@ -6,6 +6,7 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
+from cepsql.errors import InterfaceError
 from cepsql.formats import FORMATS
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?\Z")
@@ -81,9 +82,17 @@ def _command(text: str) -> tuple[str, str | None]:
 
 
 def read_script(name: str) -> tuple[str, str | None]:
-    """Read a script file, `-` for standard input; return its text and the name for messages."""
+    """Read a script file, `-` for standard input; return its text and the name for messages.
+
+    Raises InterfaceError if standard input is closed or no text, ArgumentTypeError if a file cannot be read.
+    """
     if name == "-":
-        return sys.stdin.read(), "standard input"
+        if sys.stdin is None:
+            raise InterfaceError("standard input is closed", hint="cepsql -c STATEMENT, or cepsql -f FILE")
+        try:
+            return sys.stdin.read(), "standard input"
+        except (OSError, UnicodeDecodeError) as error:
+            raise InterfaceError(f"standard input cannot be read: {error}") from error
     try:
         return Path(name).read_text("utf-8-sig"), name
     except (OSError, UnicodeDecodeError) as error:

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import uuid
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -238,7 +238,7 @@ class Query:
         from cepsql.spark.row_pieces import RowPieces
         from cepsql.spark.runs import running
 
-        with translated_failures(self.plan.query.sql), running(self._engine.spark) as run:
+        with translated_failures(self.plan.query.sql), running(self._engine.spark) as run, self._anew_after_failure():
             self._now = run
             found = RowPieces(self.df if limit is None else self.df.limit(limit), run)
             try:
@@ -441,7 +441,7 @@ class Query:
         from cepsql.spark.explain_match import explain_query
         from cepsql.spark.runs import running
 
-        with running(self._engine.spark) as run:
+        with running(self._engine.spark) as run, run.interruptible():
             return explain_query(run.spark, self._valued, asked)
 
     def plot(self, x: str, y: str, most: int = 6) -> "Figure":
@@ -515,9 +515,24 @@ class Query:
         from cepsql.spark.runs import running
         from cepsql.spark.settings import stage_settings
 
-        with translated_failures(self.plan.query.sql), running(self._engine.spark) as run, stage_settings(run.spark):
+        with (
+            translated_failures(self.plan.query.sql),
+            running(self._engine.spark) as run,
+            stage_settings(run.spark),
+            run.interruptible(),
+            self._anew_after_failure(),
+        ):
             self._ran = self.df
             return action()
+
+    @contextlib.contextmanager
+    def _anew_after_failure(self) -> Iterator[None]:
+        """Forget a DataFrame that failed or was cancelled: Spark would only repeat what it failed with."""
+        try:
+            yield
+        except BaseException:
+            self._frame = None
+            raise
 
 
 def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:

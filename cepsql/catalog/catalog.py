@@ -1,5 +1,6 @@
 """The catalog: names and their definitions, in this process alone or in a database that several processes share."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -22,9 +23,10 @@ class Catalog:
 
     def __init__(self, store: "Store | None" = None):
         self.store = store
-        self._names = Names()
         self._frames: dict[str, Registered] = {}
-        self._generation = -1
+        # One attribute, so that no thread sees the names of one generation under the number of another.
+        self._known = (-1, Names())
+        self._lock = threading.Lock()
 
     def __iter__(self) -> Iterator[Relation]:
         return iter(self.names.relations)
@@ -34,10 +36,11 @@ class Catalog:
         """What is defined now, by any process."""
         if self.store is not None:
             generation = self.store.generation()
-            if generation != self._generation:
-                self._generation, definitions = self.store.load()
-                self._names = Names(definitions)
-        return self._names if not self._frames else self._names.hidden_by(self._frames.values())
+            if generation != self._known[0]:
+                generation, definitions = self.store.load()
+                self._known = (generation, Names(definitions))
+        names = self._known[1]
+        return names if not self._frames else names.hidden_by(self._frames.values())
 
     def find(self, name: str) -> Relation | None:
         """Return the relation of that name, or None."""
@@ -104,19 +107,36 @@ class Catalog:
         if not isinstance(added, RegisteredQuery):
             self._frames.pop(added.name.lower(), None)
 
+    def exchange(self, before: RegisteredQuery | None, after: RegisteredQuery, span: Span | None = None) -> bool:
+        """Put a query in the place of `before`, None for no query of its name.
+
+        False, and nothing is changed, if another process or thread has changed what stands there; raises as `add`.
+        """
+        if self.store is not None:
+            check_kept(after, span)
+            self._check_frames(after, True, span)
+        with self._changed() as names:
+            if names.query(after.name) != before:
+                return False
+            names.add(after, True, span)
+        return True
+
     def remove(self, name: str, span: Span | None = None) -> None:
         """Remove a relation; see `drop`, which removes what reads it too."""
         self.drop(self.get(name, span), span=span)
 
     def drop(self, dropped: Definition, cascade: bool = False, span: Span | None = None) -> list[Definition]:
-        """Remove a definition and, with `cascade`, all that reads it or writes to it; return what went along.
+        """Remove what stands under the name of a definition and, with `cascade`, all that reads it or writes to it.
 
-        Raises ProgrammingError, with the list of these, if `cascade` is false and there are some.
+        Returns what was removed, that definition first: others may have altered it since it was looked up.
+        Raises ProgrammingError if it is gone already, or, with the list of those, if `cascade` is false and there are
+        some.
         """
         if isinstance(dropped, Registered) and self.store is not None:
             del self._frames[dropped.name.lower()]
-            return []
+            return [dropped]
         with self._changed() as names:
+            dropped = names.present(dropped, span)
             along = names.dependents(dropped)
             if along and not cascade:
                 verb = "written to by" if isinstance(dropped, Sink) else "read by"
@@ -124,21 +144,22 @@ class Catalog:
                 raise ProgrammingError(message, span, f"DROP {kind(dropped).upper()} {dropped.name} CASCADE drops all")
             for definition in (dropped, *along):
                 names.remove(definition, span)
-        return along
+        return [dropped, *along]
 
     @contextmanager
     def _changed(self) -> Iterator[Names]:
         """Lend the names; what was changed holds, for every process, once the block has ended without an error."""
         if self.store is None:
-            draft = Names(self._names)
-            yield draft
-            self._names = draft
+            with self._lock:
+                draft = Names(self._known[1])
+                yield draft
+                self._known = (-1, draft)
             return
         with self.store.changing() as change:
             draft = Names(change.definitions)
             yield draft
             change.definitions = list(draft)
-        self._generation, self._names = change.generation, draft
+        self._known = (change.generation, draft)
 
     def _check_frames(self, added: Definition, replace: bool, span: Span | None) -> None:
         """Keep what lives in this process only out of what others read."""

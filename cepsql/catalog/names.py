@@ -43,6 +43,16 @@ class Names:
         """Return the query of that name, or None."""
         return self._queries.get(name.lower())
 
+    def present(self, known: Definition, span: Span | None = None) -> Definition:
+        """Return what stands now under the name of a definition that was looked up before.
+
+        Raises ProgrammingError if that is gone.
+        """
+        found = self.query(known.name) if isinstance(known, RegisteredQuery) else self.find(known.name)
+        if found is None or kind(found) != kind(known):
+            raise ProgrammingError(f"{kind(known)} {known.name} was dropped in the meantime", span)
+        return found
+
     def add(
         self, added: Definition, replacing: bool = False, span: Span | None = None, late_span: Span | None = None
     ) -> None:

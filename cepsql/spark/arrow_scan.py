@@ -98,10 +98,13 @@ def files_obstacle(source: Source, layout: FileLayout) -> str | None:
         return None
     try:
         options = {name.lower(): value for name, value in located_options(source).items()}
-    except OperationalError:
+        return _obstacle_in(options["path"].removeprefix("file://").removeprefix("file:"), layout)
+    except (OperationalError, OSError):
         # Whoever reads them will say what is missing.
         return None
-    path = options["path"].removeprefix("file://").removeprefix("file:")
+
+
+def _obstacle_in(path: str, layout: FileLayout) -> str | None:
     for folder in filter(os.path.isdir, [path] if os.path.exists(path) else glob.glob(path)):
         if any("=" in entry.name and entry.is_dir() for entry in os.scandir(folder)):
             return "folders named like key=value hold columns"

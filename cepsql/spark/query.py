@@ -237,7 +237,7 @@ class StandingQuery:
             # Spark may have looked for input before this call, and then ends the first wait with what it found.
             for _ in range(2):
                 self._query.processAllAvailable()
-        except (PySparkException, Py4JError) as exception:
+        except (PySparkException, Py4JError, OSError) as exception:
             raise self._translated(exception) from exception
 
     def stop(self, patience: float = 0.0) -> None:
@@ -375,7 +375,7 @@ class StandingQuery:
     def _stop_after_batch(self) -> None:
         """Stop once the batch that runs now is committed, if that does not take long."""
         deadline = time.monotonic() + _COMMIT_SECONDS
-        with contextlib.suppress(PySparkException, Py4JError):
+        with contextlib.suppress(PySparkException, Py4JError, OSError):
             before = self._query.lastProgress
             while self._query.isActive and time.monotonic() < deadline:
                 now = self._query.lastProgress
@@ -442,7 +442,7 @@ class StandingQuery:
             with self._lock:
                 self._await_batch(patience)
                 self._query.stop()
-        except (PySparkException, Py4JError) as exception:
+        except (PySparkException, Py4JError, OSError) as exception:
             self._error = self._error or self._translated(exception)
 
     def _await_batch(self, patience: float) -> None:

@@ -33,7 +33,9 @@ class RowPieces:
 
     def __iter__(self) -> Iterator[pa.Table]:
         if not hasattr(self._frame, "_jdf") or _is_small(self._frame):
-            yield to_arrow(self._frame)
+            with self._run.interruptible():
+                few = to_arrow(self._frame)
+            yield few
             return
         with Receiver.of(self._frame.sparkSession) as receiver:
             yield from self._received(receiver)

@@ -1,9 +1,13 @@
 """The bounded queries that run in this process, and how they are cancelled from another thread."""
 
+import itertools
+import signal
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -15,6 +19,9 @@ from cepsql.spark.run_once import cancel_runs
 from cepsql.spark.tasks import Tasks, tagged_tasks
 
 _AGAIN_SECONDS = 0.2
+
+_TRIES = 5
+"""How often at least jobs are cancelled."""
 
 
 class Run:
@@ -39,6 +46,36 @@ class Run:
             with suppress(PySparkException, Py4JError, OSError):
                 remove(self._tag)
 
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C cancel the run within the block, which raises KeyboardInterrupt then; a second one does at once.
+
+        A signal must not break off what waits for Java: the answer to come would be taken for that to another call.
+        Where another handler than Python's own is in place, Ctrl-C is left to that.
+        """
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
+            yield
+            return
+        pressed = threading.Event()
+
+        def press(number: int, frame: FrameType | None) -> None:
+            if pressed.is_set():
+                signal.default_int_handler(number, frame)
+            pressed.set()
+            self.cancel()
+
+        signal.signal(signal.SIGINT, press)
+        try:
+            yield
+        except Exception:
+            if not pressed.is_set():
+                raise
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if pressed.is_set():
+            raise KeyboardInterrupt
+
     def tasks(self) -> Tasks | None:
         """Return how many tasks of its jobs are done, and how many there are; None if that is not known."""
         return tagged_tasks(self.spark, self._tag)
@@ -61,14 +98,16 @@ class Run:
 
     def _cancel_jobs(self) -> None:
         classic = hasattr(self.spark, "_jsparkSession")
-        while True:
+        for tries in itertools.count(1):
             with suppress(PySparkException, Py4JError, OSError):
                 if classic:
                     self.spark.sparkContext.cancelJobsWithTag(self._tag)
                 else:
                     self.spark.interruptTag(self._tag)
-            if self._over.wait(_AGAIN_SECONDS):
+            # An interrupted thread is over at once, while its last call of Java may go on to a further job.
+            if self._over.is_set() and tries >= _TRIES:
                 return
+            time.sleep(_AGAIN_SECONDS)
 
 
 _RUNNING: list[Run] = []
@@ -90,6 +129,10 @@ def running(spark: SparkSession) -> Iterator[Run]:
         if meant is failure:
             raise
         raise meant from failure
+    except BaseException:
+        # Ctrl-C, or nobody takes further rows: Java would go on.
+        run.cancel()
+        raise
     finally:
         _RUNNING.remove(run)
         run.end()

@@ -98,7 +98,9 @@ def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) ->
 
 
 def _uncopied(source: CheckpointPath, target: CheckpointPath, error: Exception) -> OperationalError:
-    return OperationalError(f"the checkpoint {source} cannot be copied to {target}: {error}")
+    # shutil lists every file that it could not copy; one says enough.
+    reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+    return OperationalError(f"the checkpoint {source} cannot be copied to {target}: {reason}")
 
 
 def _renewed(content: bytes) -> bytes:

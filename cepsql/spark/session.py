@@ -1,13 +1,10 @@
 """The Spark session that cepsql runs in: the caller's, the active one, or a quiet one of its own."""
 
-import atexit
 import logging
 import os
-import shutil
 import signal
 import socket
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from cepsql.spark.class_archive import archive_options
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.gateway import forget_java, java_ended, logs_to
 from cepsql.spark.java import ensure_java
+from cepsql.temporary import temporary_folder
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LONGEST_SOCKET_FOLDER = 60
@@ -48,8 +46,7 @@ def session(
     ensure_java()
     master = master or os.environ.get("CEPSQL_MASTER") or "local[*]"
     _name_python(master)
-    folder = Path(tempfile.mkdtemp(prefix="cepsql-spark-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = temporary_folder("cepsql-spark-")
     # pyspark prints every error as JSON with its Java trace, and py4j a Python trace when Java ends; ours are raised.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j.clientserver", "py4j.java_gateway"):
         logging.getLogger(name).disabled = True

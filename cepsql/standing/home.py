@@ -1,9 +1,7 @@
 """What a process needs to keep queries under names: a database, leases, and its reconciler."""
 
-import atexit
 import re
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from cepsql.catalog.savepoints import Savepoints
 from cepsql.errors import OperationalError
 from cepsql.standing.owner import process_name
 from cepsql.standing.reconciler import Reconciler, Starter
+from cepsql.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,10 +40,8 @@ class Home:
         lease: float = LEASE_SECONDS,
     ):
         self._spark = spark
-        self._temporary = None if catalog.store else Path(tempfile.mkdtemp(prefix="cepsql-queries-"))
-        if self._temporary is not None:
-            # Not every program closes its engine.
-            atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
+        # Not every program closes its engine.
+        self._temporary = None if catalog.store else temporary_folder("cepsql-queries-")
         database = catalog.store.database if catalog.store else Database(str(self._folder / "catalog.db"))
         self.states = QueryStates(database, Leases(database, lease))
         self.savepoints = Savepoints(database)

@@ -142,11 +142,16 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     query, plan = _defined_query(host, create)
     if create.savepoint is not None:
         return _create_from(host, create, query, plan, create.savepoint)
-    if before is None or not create.replace:
-        host.catalog.add(query, create.replace, create.name.span)
+    if not create.replace:
+        host.catalog.add(query, False, create.name.span)
+        return Answer(message=f"query {name} created; START QUERY {name} runs it")
+    if before is None:
+        if not host.catalog.exchange(None, query, create.name.span):
+            return _create_query(host, create)
         return Answer(message=f"query {name} created; START QUERY {name} runs it")
     new = replaced_query(host.home, before, query, plan, create.new_checkpoint, create.name.span)
-    host.catalog.add(new.query, replace=True, span=create.name.span)
+    if not host.catalog.exchange(before, new.query, create.name.span):
+        return _create_query(host, create)
     running = host.queries[name].state.desired == RUNNING
     note = f"; it still runs as it was: RESTART QUERY {name}" if running else ""
     return Answer(message=f"query {name} replaced: {new.effect}{note}")
@@ -200,7 +205,11 @@ def _alter(host: Host, alter: st.AlterQuery) -> Answer:
         (statement,) = statements(query.sql)
         assert isinstance(statement, st.Query)
         check_start(changed, host.plan(statement), alter.name.span)
-    host.catalog.add(kept(host, changed), replace=True, span=alter.name.span)
+    entered = kept(host, changed)
+    assert isinstance(entered, RegisteredQuery)
+    if not host.catalog.exchange(query, entered, alter.name.span):
+        # Somebody else was faster; what they changed stays.
+        return _alter(host, alter)
     running = host.queries[query.name].state.desired == RUNNING
     note = f"; it still runs as it was: RESTART QUERY {query.name}" if running else ""
     return Answer(message=f"query {query.name} altered{note}")
@@ -269,12 +278,12 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
     sinks = {sink.name.lower(): sink for sink in names.sinks}
     gone = host.catalog.drop(found, drop.cascade, name.span)
     notes = ""
-    for definition in (found, *gone):
+    for definition in gone:
         if isinstance(definition, RegisteredQuery):
             known = host.home.states.get(definition.name) is not None
             host.home.states.forget(definition.name)
             notes += forget(definition, sinks.get((definition.sink or "").lower())) if known else ""
-    also = f", and with it {listed(gone)}" if gone else ""
+    also = f", and with it {listed(gone[1:])}" if gone[1:] else ""
     return Answer(message=f"{drop.kind} {found.name} dropped{also}{notes}")
 
 

@@ -58,6 +58,21 @@ def test_output_that_cannot_be_written(redirected, code, said):
     assert done.stderr.startswith(f"error: {said}")
 
 
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("-c 'SHOW STREAMS' <&-", 0, ""),
+        ("<&-", 2, "error: standard input is closed"),
+        ("check - <&-", 2, "error: standard input is closed"),
+    ],
+)
+def test_input_that_is_closed(command, code, said):
+    command = f"{sys.executable} -m cepsql {command}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == code
+    assert done.stderr.startswith(said) and "Traceback" not in done.stderr
+
+
 def test_check_gives_all_errors_with_their_places(project, capsys):
     (project / "bad.sql").write_text(
         "SELECT prise FROM trades;\nCREATE VIEW v AS SELECT price FROM trades;\n\nSELECT price FROM v WHERE;\n"

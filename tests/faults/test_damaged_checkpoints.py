@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import cepsql
 from cepsql.errors import OperationalError
+from cepsql.spark.savepoint import save_checkpoint
 
 STREAM = """CREATE OR REPLACE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
 USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '1')
@@ -205,6 +207,15 @@ def test_a_full_disk_ends_the_query_and_loses_nothing(spark, begun, copy, small_
     found = [row for table in tables for row in table.to_pylist()] + run(query(spark, begun), checkpoint)
     (begun / "in" / "8.csv").unlink()
     assert [(row["a"], row["b"]) for row in found] == [(2, 3), (4, 5)]
+
+
+def test_a_savepoint_on_a_full_disk_says_so_in_a_line(copy, small_disk):
+    shutil.copytree(copy, small_disk / "checkpoint")
+    fill(small_disk)
+    with pytest.raises(OperationalError) as caught:
+        save_checkpoint(small_disk / "checkpoint", small_disk / "saved")
+    reason = r"\[Errno 28\] No space left on device: '[^']+' -> '[^']+'"
+    assert re.fullmatch(rf"the checkpoint \S+ cannot be copied to \S+/saved: {reason}", caught.value.message)
 
 
 def test_a_start_that_was_cut_short_before_anything_was_kept(spark, begun, tmp_path):

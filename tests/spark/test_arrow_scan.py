@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from sessions import in_mode
 from values import plain, plain_sql, plain_values
 
+from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import DataError
 from cepsql.scalar.arrow import evaluate
 from cepsql.scalar.columns import arrow_type
@@ -25,6 +26,7 @@ from cepsql.scan.layout import FileLayout
 from cepsql.scan.murmur import HASHED, bucket_numbers, spark_hashes
 from cepsql.scan.parquet import parquet_obstacle, read_parquet
 from cepsql.scan.texts import at_zone
+from cepsql.spark.arrow_scan import files_obstacle
 from cepsql.spark.zone import session_zone
 
 TYPES = [
@@ -254,3 +256,12 @@ def test_parquet(spark, tmp_path):
         assert found == [tuple(map(plain, row)) for row in rows]
     pq.write_table(pa.table({"id": ["x"]}), tmp_path / "texts.parquet")
     assert "ID is of type string, declared as BIGINT" in parquet_obstacle(str(tmp_path / "texts.parquet"), layout)
+
+
+def test_a_folder_without_rights_is_left_to_who_reads_it(tmp_path, monkeypatch):
+    def refused(folder):
+        raise PermissionError(13, "Permission denied", folder)
+
+    monkeypatch.setattr("os.scandir", refused)
+    source = Source("s", (ColumnDefinition("a", "INT"),), "csv", (("path", str(tmp_path)),))
+    assert files_obstacle(source, FileLayout("csv", (), ())) is None

@@ -1,6 +1,8 @@
 """Bounded queries in Spark: rows piece by piece, and cancelling what runs."""
 
 import itertools
+import os
+import signal
 import threading
 import time
 
@@ -91,3 +93,41 @@ def test_a_query_is_cancelled_from_another_thread(engine, take):
     thread.join(30)
     assert raised == ["the query was cancelled"]
     assert not tracker.getActiveJobsIds()
+
+
+@pytest.mark.parametrize("take", ["collect", "arrow", "pieces"])
+def test_ctrl_c_in_a_program_ends_the_query_and_no_other(engine, take, capfd, monkeypatch):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    tracker = engine.spark.sparkContext.statusTracker()
+
+    def press():
+        deadline = time.monotonic() + 60
+        while not tracker.getActiveJobsIds() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    query = engine.query(ENDLESS)
+    try:
+        for _ in range(2):
+            # What was cancelled can be run again.
+            thread = threading.Thread(target=press)
+            thread.start()
+            with pytest.raises(KeyboardInterrupt):
+                list(getattr(query, take)())
+            thread.join()
+            assert not tracker.getActiveJobsIds()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert engine.query("SELECT count(*) AS n FROM range(10)").collect() == [(10,)]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_query_that_failed_can_be_run_again(engine, tmp_path):
+    engine.sql(f"CREATE TABLE later (a INT) USING json OPTIONS (path '{tmp_path}/later')")
+    query = engine.query("SELECT 1 / sum(a) AS x FROM later")
+    for take in (query.collect, query.arrow, lambda: list(query.pieces())):
+        with pytest.raises(OperationalError):
+            take()
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "1.json").write_text('{"a": 2}')
+    assert query.collect() == [(0.5,)]

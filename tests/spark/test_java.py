@@ -12,11 +12,17 @@ from cepsql.spark import java
 START = """
 import os
 import signal
+import sys
 from cepsql.spark.session import session
 spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1"})
 jvm = spark._jvm.java.lang.ProcessHandle.current().pid()
 print("Ctrl-C", signal.getsignal(signal.SIGINT) is signal.default_int_handler, os.getsid(jvm) != os.getsid(0))
-print("rows", spark.range(10).selectExpr("sum(id)").first()[0])
+child = os.fork()
+if child == 0:
+    # As a program does that starts helpers: Spark's files belong to this process alone.
+    sys.exit()
+os.waitpid(child, 0)
+print("rows", spark.range(10).repartition(2).selectExpr("sum(id)").first()[0])
 print("home", os.environ["JAVA_HOME"])
 print("files", os.listdir("."))
 spark.stop()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -210,3 +211,63 @@ def test_a_catalog_of_an_earlier_version_is_brought_forward(location):
     assert Leases(after, 5.0).acquire("query q", "me") is not None
     before.close()
     after.close()
+
+
+def test_queries_altered_at_once_keep_every_change(location):
+    engines = [connect(catalog=location) for _ in range(3)]
+    engines[0].sql(STREAM)
+    engines[0].sql("CREATE QUERY q AS SELECT * FROM s")
+
+    def alter(number: int) -> None:
+        for i in range(8):
+            engines[number].sql(f"ALTER QUERY q SET ('spark.sql.x{number}_{i}' '1')")
+
+    _at_once(*[lambda number=number: alter(number) for number in range(3)])
+    options = dict(engines[0].catalog.query("q").options)
+    assert options == {f"spark.sql.x{number}_{i}": "1" for number in range(3) for i in range(8)}
+
+
+def test_a_query_dropped_while_it_is_altered_stays_dropped(tmp_path, monkeypatch):
+    location = str(tmp_path / "catalog.db")
+    one, other = connect(catalog=location), connect(catalog=location)
+    one.sql(STREAM)
+    exchange = Catalog.exchange
+    for change in ("ALTER QUERY q SET (trigger '1 second')", "CREATE OR REPLACE QUERY q AS SELECT a FROM s"):
+        one.sql("CREATE QUERY q AS SELECT * FROM s")
+
+        def beaten(catalog, *arguments):
+            monkeypatch.setattr(Catalog, "exchange", exchange)
+            other.sql("DROP QUERY q")
+            return exchange(catalog, *arguments)
+
+        old = one.catalog.query("q").id
+        monkeypatch.setattr(Catalog, "exchange", beaten)
+        if change.startswith("ALTER"):
+            with pytest.raises(ProgrammingError, match="there is no query q"):
+                one.sql(change)
+        else:
+            # It is a new query, which does not go on in the checkpoint of the one that is gone.
+            one.sql(change)
+            assert one.catalog.query("q").id != old
+
+
+def test_what_is_dropped_twice_at_once_was_dropped(location, monkeypatch):
+    one, other = connect(catalog=location), connect(catalog=location)
+    drop = Catalog.drop
+    for kind, create in (("STREAM", STREAM), ("SINK", "CREATE SINK s USING console")):
+        one.sql(create)
+
+        def beaten(catalog, *arguments, kind=kind, **others):
+            monkeypatch.setattr(Catalog, "drop", drop)
+            other.sql(f"DROP {kind} s")
+            return drop(catalog, *arguments, **others)
+
+        monkeypatch.setattr(Catalog, "drop", beaten)
+        with pytest.raises(ProgrammingError, match=f"{kind.lower()} s was dropped in the meantime"):
+            one.sql(f"DROP {kind} s")
+
+
+def _at_once(*actions) -> None:
+    with ThreadPoolExecutor(len(actions)) as pool:
+        for done in [pool.submit(action) for action in actions]:
+            done.result()
