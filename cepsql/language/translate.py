@@ -1,7 +1,6 @@
 """Lark trees to statements: clauses become dataclasses, islands of plain SQL become sqlglot expressions."""
 
 import ast
-import difflib
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,8 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from cepsql.catalog import ColumnDefinition
-from cepsql.errors import Error, InterfaceError, NotSupportedError, Span, in_text, suggestion
+from cepsql.errors import InterfaceError, NotSupportedError, Span, in_text, suggestion
+from cepsql.language.column_types import TYPES, check_type
 from cepsql.language.guard import deep_stack
 from cepsql.language.islands import kept_name, made_token, parse_island
 from cepsql.language.parse import parse
@@ -193,20 +193,12 @@ class _Translator:
         words = self.text.span(_begin(tree.children[0]), _end(tree.children[2]))
         return LateRows(self._qualified(_needed(tree, "qualified_name")), format, self._options(using), words)
 
-    def _check_type(self, column: Name, kind: Token) -> None:
+    def _check_type(self, column: Name, kind: Token, lengths: bool = False) -> None:
         word, first = self.text.word(_begin(kind)), _begin(kind)
-        if column.text.upper() == "WATERMARK" and word not in _TYPES:
+        if column.text.upper() == "WATERMARK" and word not in TYPES:
             hint = f"WATERMARK FOR {word.lower()} AS {word.lower()} - INTERVAL '10' SECONDS"
             raise self.text.error("syntax error: FOR is missing after WATERMARK", first, hint=hint)
-        if word not in _TYPES:
-            raise self.text.error(f"there is no type {self.text.raw(first)}", first, hint=_type_hint(word))
-        if self.text.raw(first + 1) == "(" and word not in _SIZED_TYPES:
-            raise self.text.error(f"{word} takes no size or precision", first + 1, self.text.closing[first + 1] + 1)
-        try:
-            parse_island(self.text, self._tokens(kind), exp.DataType)
-        except Error as error:
-            error.hint = error.hint or "a column is written: name type [AS expression]"
-            raise
+        check_type(self.text, first, _end(kind), lengths)
 
     def _options(self, using: Tree) -> tuple[tuple[str, str], ...]:
         options: dict[str, str] = {}
@@ -252,7 +244,7 @@ class _Translator:
                 raise self.text.error("a column of a sink is not computed", _begin(expression), hint=hint)
             if any(written.text.lower() == c.name.lower() for c in columns):
                 raise self.text.error(f"column {written.text} is defined twice", _begin(name))
-            self._check_type(written, kind)
+            self._check_type(written, kind, lengths=True)
             columns.append(ColumnDefinition(written.text, str(kind)))
         keys = _subtrees(tree, "primary_key")
         if len(keys) > 1:
@@ -678,20 +670,6 @@ class _Translator:
         parts = _values(tree)
         span = Span(self._span(parts[0]).start, self._span(parts[-1]).end)
         return Name(".".join(_unquote(part) for part in parts), span)
-
-
-_TYPES = {
-    "BOOLEAN", "TINYINT", "BYTE", "SMALLINT", "SHORT", "INT", "INTEGER", "BIGINT", "LONG", "FLOAT", "REAL", "DOUBLE",
-    "DECIMAL", "DEC", "NUMERIC", "STRING", "CHAR", "CHARACTER", "VARCHAR", "BINARY", "DATE", "TIMESTAMP",
-    "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "INTERVAL", "ARRAY", "MAP", "STRUCT", "VARIANT",
-}  # fmt: skip
-_SIZED_TYPES = {"DECIMAL", "DEC", "NUMERIC", "CHAR", "CHARACTER", "VARCHAR"}
-
-
-def _type_hint(word: str) -> str:
-    near = difflib.get_close_matches(word, _TYPES, 1)
-    common = "STRING, INT, BIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIMESTAMP, BINARY, ARRAY, MAP, STRUCT"
-    return f"did you mean {near[0]}?" if near else f"types: {common}"
 
 
 _OPERATORS = ("match_recognize", "deduplicate", "window", "window_function")
