@@ -148,10 +148,12 @@ class Query:
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
         from cepsql.spark.failures import translated_failures
+        from cepsql.spark.settings import AS_WRITTEN, lent_settings
 
-        with translated_failures(self.plan.query.sql):
+        spark = self._engine.spark
+        with translated_failures(self.plan.query.sql), lent_settings(spark, AS_WRITTEN):
             return build(
-                self._engine.spark,
+                spark,
                 started_at(self._valued, self._begins),
                 control,
                 buckets or self._buckets(),

@@ -14,11 +14,15 @@ from cepsql.scalar.arrow_casts import always_castable, cast_column, castable
 from cepsql.scalar.arrow_decimals import as_decimal, compare_decimals, compared_decimal, decimal_size
 from cepsql.scalar.arrow_texts import (
     changed_case,
+    extracted,
     is_slice,
     is_split,
     joined,
+    matched,
+    of_regex,
     of_texts,
     replaced,
+    replaced_matches,
     sliced,
     split,
     then_constants,
@@ -343,5 +347,8 @@ ARROW_KERNELS: dict[str, Kernel] = {
     "endswith": Kernel(_text_test(pc.ends_with), _with_constant),
     "contains": Kernel(_text_test(pc.match_substring), _with_constant),
     "like": Kernel(_like, _like_constant),
+    "rlike": Kernel(matched, of_regex),
+    "regexp_extract": Kernel(extracted, of_regex),
+    "regexp_replace": Kernel(replaced_matches, of_regex),
 }
 """By the operation's name; an operation that is not here is left to Spark."""

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.scalar.columns import Value, all_rows, one_for_all
+from cepsql.scalar.regexes import Regex, re2_regex
 from cepsql.scalar.strings import STRING_FUNCTIONS
 from cepsql.scalar.tree import Apply, Constant, Session
 from cepsql.scalar.types import STRING
@@ -35,6 +36,12 @@ def is_slice(node: Apply) -> bool:
 def is_split(node: Apply) -> bool:
     """Tell whether it is a constant which part of a text is asked for."""
     return then_constants(node) and node.arguments[2] != Constant(0, node.arguments[2].type)
+
+
+def of_regex(node: Apply) -> bool:
+    """Tell whether it is a text that a regular expression is held against; that is a constant for which there is one of
+    RE2's."""
+    return node.arguments[0].type == STRING
 
 
 def changed_case(node: Apply, session: Session, text: Value) -> Value:
@@ -84,3 +91,26 @@ def split(node: Apply, session: Session, text: Value, delimiter: Value, number: 
     begins = parts.offsets.to_numpy()[:-1].astype(np.int64)
     found = parts.values.take(pa.array(begins + places, mask=~inside))
     return one_for_all(pc.if_else(column.is_valid(), pc.fill_null(found, ""), None), text)
+
+
+def matched(node: Apply, session: Session, text: Value, pattern: Value) -> Value:
+    """RLIKE."""
+    return pc.match_substring_regex(text, _regex(pattern).source)
+
+
+def extracted(node: Apply, session: Session, text: Value, pattern: Value, group: Value) -> Value:
+    """REGEXP_EXTRACT."""
+    column = all_rows(text, 1)
+    found = pc.struct_field(pc.extract_regex(column, _regex(pattern).source), f"g{group.as_py()}")
+    return one_for_all(pc.if_else(column.is_valid(), pc.fill_null(found, ""), None), text)
+
+
+def replaced_matches(node: Apply, session: Session, text: Value, pattern: Value, replacement: Value) -> Value:
+    """REGEXP_REPLACE."""
+    return pc.replace_substring_regex(text, _regex(pattern).source, replacement.as_py())
+
+
+def _regex(pattern: Value) -> Regex:
+    regex = re2_regex(pattern.as_py())
+    assert regex is not None
+    return regex

@@ -173,6 +173,14 @@ def _escaped_like(node: exp.Escape) -> Form | None:
     return inner and (inner[0], [*inner[1], node.expression])
 
 
+def _regex_part(node: exp.RegexpExtract) -> Form | None:
+    return None if node.args.get("position") else ("regexp_extract", _children(node, "this expression group"))
+
+
+def _regex_replaced(node: exp.RegexpReplace) -> Form | None:
+    return None if node.args.get("position") else ("regexp_replace", _children(node, "this expression replacement"))
+
+
 def _pad(node: exp.Pad) -> Form:
     return "lpad" if node.args.get("is_left") else "rpad", _children(node, "this expression fill_pattern")
 
@@ -278,6 +286,7 @@ _FUNCTIONS: dict[type, tuple[str, str]] = {
     exp.StartsWith: ("startswith", "this expression"),
     exp.EndsWith: ("endswith", "this expression"),
     exp.Contains: ("contains", "this expression"),
+    exp.RegexpLike: ("rlike", "this expression"),
     exp.StrPosition: ("locate", "this substr position"),
     exp.Replace: ("replace", "this expression replacement"),
     exp.Repeat: ("repeat", "this times"),
@@ -311,11 +320,13 @@ _NAMED = {
     "TIMESTAMP_SECONDS": "timestamp_seconds", "TIMESTAMP_MILLIS": "timestamp_millis",
     "TIMESTAMP_MICROS": "timestamp_micros", "CARDINALITY": "size", "GET": "get", "ARRAY_UNION": "array_union",
     "ARRAYS_OVERLAP": "arrays_overlap", "MAP_VALUES": "map_values", "WEEKDAY": "weekday",
+    "REGEXP": "rlike",
 }  # fmt: skip
 _SPECIAL: dict[type[exp.Expr], Callable[[Any], tuple[str, list[exp.Expr]] | None]] = {
     exp.Case: _case, exp.If: _case, exp.Is: _is_null, exp.In: _in, exp.Trim: _trim, exp.Like: _like, exp.ILike: _like,
     exp.Escape: _escaped_like, exp.Pad: _pad, exp.Log: _logarithm, exp.TsOrDsAdd: _add_days,
     exp.DateDiff: _days_between, exp.TimestampDiff: _timestamp_difference, exp.Bracket: _element,
     exp.ArraySort: _sorted, exp.VarMap: _map, exp.ArraySlice: _slice,
+    exp.RegexpExtract: _regex_part, exp.RegexpReplace: _regex_replaced,
     exp.TimeToStr: _date_format, **dict.fromkeys(_PARTS_OF_DAYS, _part_of_day),
 }  # fmt: skip

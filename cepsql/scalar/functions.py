@@ -14,6 +14,7 @@ from typing import Any
 from cepsql.scalar import calendar
 from cepsql.scalar.calendar import DAY, add_months, whole_months
 from cepsql.scalar.decimals import exponent
+from cepsql.scalar.regexes import REGEX_FUNCTIONS
 from cepsql.scalar.strings import STRING_FUNCTIONS, concat_ws
 from cepsql.scalar.time_patterns import date_format
 from cepsql.scalar.values import in_range, wrap
@@ -178,6 +179,7 @@ PARTS_OF_TIMES: dict[str, Callable] = {"hour": calendar.hour, "minute": calendar
 
 FUNCTIONS: dict[str, Callable] = {
     **STRING_FUNCTIONS,
+    **REGEX_FUNCTIONS,
     **PARTS_OF_DAYS,
     **PARTS_OF_TIMES,
     "date_format": date_format,

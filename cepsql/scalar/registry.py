@@ -122,6 +122,8 @@ REGISTRY: dict[str, Function] = {
     **_of_rule("coalesce", rules.choose, 1, MANY),
     **_of_rule("case", rules.case, 3, MANY),
     **_of_rule("like ilike", rules.like, 2, 3),
+    **_of_rule("rlike", rules.regular_expression, 2),
+    **_of_rule("regexp_extract regexp_replace", rules.regular_expression, 3),
     **_of_rule("nanvl", rules.not_a_number_or, 2),
     **_of_rule("concat", rules.join_texts, 1, MANY),
     **_of_rule("reverse", rules.join_texts, 1),

@@ -15,6 +15,7 @@ from cepsql.scalar.coercion import (
     refused,
 )
 from cepsql.scalar.decimals import arithmetic_type, decimal_of, rounded_type
+from cepsql.scalar.regexes import re2_regex
 from cepsql.scalar.time_rules import of_times
 from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
@@ -239,6 +240,31 @@ def like(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
             raise refused(operation, operands)
     texts = tuple(implicit_cast(node, STRING, session, operation.upper()) for node in operands)
     return Apply(operation, texts, BOOLEAN)
+
+
+_REGEXES = "a constant without lookaround, backreferences, flags other than (?i), possessive quantifiers, and repetition of what may be empty"
+
+
+def regular_expression(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
+    """RLIKE, REGEXP_EXTRACT and REGEXP_REPLACE by a constant pattern that matches here what it matches in Java."""
+    text, pattern, *others = operands
+    if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
+        raise NotSupportedError(f"{operation.upper()} by a pattern that is no constant", hint=_REGEXES)
+    regex = re2_regex(pattern.value)
+    if regex is None:
+        raise NotSupportedError(f"{operation.upper()} by the pattern '{pattern.value}'", hint=_REGEXES)
+    given = [other.value if isinstance(other, Constant) else None for other in others]
+    match operation, given:
+        case "regexp_extract", [int(group)]:
+            known = 0 <= group <= regex.groups
+        case "regexp_replace", [str(replacement)]:
+            known = not (regex.empty or regex.ends or set(replacement) & {"$", "\\"})
+        case _:
+            known = operation == "rlike"
+    if not known:
+        raise refused(operation, operands)
+    text = implicit_cast(text, STRING, session, operation.upper())
+    return Apply(operation, (text, pattern, *others), BOOLEAN if operation == "rlike" else STRING)
 
 
 def _boolean(node: Node, operation: str, session: Session) -> Node:

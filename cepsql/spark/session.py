@@ -18,6 +18,7 @@ from cepsql.spark.class_archive import archive_options
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.gateway import forget_java, java_ended, logs_to
 from cepsql.spark.java import ensure_java
+from cepsql.spark.settings import AS_WRITTEN
 from cepsql.temporary import temporary_folder
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -87,6 +88,7 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         # Spark would remember each file of each micro-batch, up to 250 MB of Java's heap, though none is listed again.
         "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
         "spark.sql.ansi.enabled": "false",
+        **AS_WRITTEN,
         # Telling Java for each call where it stands in a program doubles what planning a query says to Java.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",

@@ -32,6 +32,10 @@ UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
 """What starts a streaming query that has operators which Spark would refuse but which are right as they are used."""
 
 
+AS_WRITTEN = {"spark.sql.variable.substitute": "false"}
+"""Without this Spark takes `${name}` anywhere in a text of SQL, in quotes too, for a variable, or for nothing."""
+
+
 CHECKPOINT_WRITER = "spark.sql.streaming.checkpointFileManagerClass"
 _LOCAL_WRITER = "FileSystemBasedCheckpointFileManager"
 _PACKAGES = (

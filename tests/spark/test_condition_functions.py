@@ -37,7 +37,9 @@ CASE WHEN A.i > B.i THEN A.s WHEN B.z THEN B.s ELSE 'none' END | CASE A.n WHEN B
 IF(A.z, A.i, B.i) | COALESCE(A.s, B.s, '?') | NVL(A.i, B.i) | NVL2(A.i, A.s, B.s) | NULLIF(A.n, B.n) | IFNULL(A.d, B.d)
 GREATEST(A.d, B.d) | LEAST(A.s, B.s, 'm') | GREATEST(A.i, B.l) | A.n BETWEEN B.n AND B.i | A.n NOT BETWEEN B.n AND 3
 A.n IN (B.n, 3, NULL) | A.s NOT IN (B.s, 'a') | A.s LIKE B.u | A.s NOT LIKE B.u | A.s ILIKE B.u
-A.s LIKE B.u ESCAPE '/'
+A.s LIKE B.u ESCAPE '/' | A.s || B.s RLIKE '^[a-c]+.?$' | regexp_like(A.s || B.u, 'b|(1)')
+A.s || B.s NOT RLIKE 'a' | regexp_extract(A.s || B.s, '([a-z])(.)?', 2) | regexp_extract(A.s || B.s, '(.)')
+regexp_replace(A.s || B.s, '[ab]', '-') | A.s || B.s RLIKE '(?i)B|C'
 concat(A.s, B.s) | A.s || '-' || B.s | concat(A.s, B.i) | concat_ws('-', A.s, B.s) | upper(concat(A.s, B.s))
 lower(A.s || B.s) | length(A.s || B.u) | trim(A.s || B.s) | ltrim(A.s || B.s) | rtrim(A.s || B.s) | btrim(A.s, B.u)
 trim(LEADING 'a' FROM A.s || B.s) | substring(A.s, B.n) | substring(A.s, B.n, 2) | substring(A.s || B.s, A.n, B.n)

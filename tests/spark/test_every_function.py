@@ -31,6 +31,7 @@ LITERALS = [
     Literal(value) for value in (0, 1, -3, 2, "1", "a", "", "%a_", 2.5, Decimal("2.50"), None, True, 3_000_000_000)
 ]
 PATTERNS = [Literal(pattern) for pattern in ("yyyy-MM-dd HH:mm:ss.SSSSSS", "H:m", "d/M/yyyy")]
+REGEXES = [Literal(pattern) for pattern in ("a", "^.b", "([a-z])[^a]*?(1|\\\\d)", "(\\\\w+)$", "[[:x", "(?i)A")]
 NEAR = {
     "power", "exp", "expm1", "ln", "log", "log10", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
     "atan2", "sinh", "cosh", "tanh", "cot", "radians", "degrees", "hypot", "cbrt",
@@ -94,6 +95,9 @@ def arguments(operation: str, draw: random.Random) -> tuple:
         return (draw.choice(["ai", "as", "ad", "am"]), element, *([place] if indexed else []), body)
     if operation == "date_format":
         return draw.choice(["t", "n", "e", "s"]), draw.choice(PATTERNS)
+    if operation in ("rlike", "regexp_extract", "regexp_replace"):
+        others = {"regexp_extract": [Literal(draw.choice([0, 1]))], "regexp_replace": [Literal("<>")]}
+        return (draw.choice([*KINDS]), draw.choice(REGEXES), *others.get(operation, []))
     count = draw.choice([1, 2, 2, 3, 3, 4]) if operation != "case" else draw.choice([3, 5])
     if "cast" in operation:
         count = 1

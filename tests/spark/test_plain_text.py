@@ -72,3 +72,22 @@ def test_spark_is_given_what_was_written(engine, sql):
         return
     query = engine.query(sql)
     assert (query.df.schema.simpleString(), sorted(map(str, query.collect()))) == (schema, rows)
+
+
+def test_what_stands_in_quotes_is_no_variable(spark, tmp_path):
+    session = spark.newSession()
+    session.conf.set("spark.sql.variable.substitute", "true")
+    (tmp_path / "1.json").write_text('{"a": "${abc}", "ts": "2026-01-01 00:00:00"}')
+    with connect(session) as engine:
+        engine.sql(
+            f"CREATE STREAM s (a STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING json OPTIONS (path '{tmp_path}')"
+        )
+        text = "'${abc}' AS x, '${env:HOME}' AS y"
+        wanted = [("${abc}", "${env:HOME}")]
+        assert engine.query(f"SELECT {text}").collect() == wanted
+        for scan in ("auto", "spark"):
+            engine.sql(f"SET cepsql.scan = '{scan}'")
+            match = f"MATCH_RECOGNIZE (ORDER BY ts MEASURES {text} PATTERN (A) DEFINE A AS a = '${{abc}}')"
+            for query in (f"SELECT {text} FROM s WHERE a = '${{abc}}'", f"SELECT x, y FROM s {match}"):
+                assert [tuple(row.values()) for row in engine.query(query).rows_now().to_pylist()] == wanted
+    assert session.conf.get("spark.sql.variable.substitute") == "true"

@@ -1,0 +1,297 @@
+"""Regular expressions of Java, as far as RE2 finds the same matches and the same groups by them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import re2
+
+_SPECIAL = "\\^$.|?*+()[]{}"
+_MOST_REPEATED = 1000
+"""RE2 repeats nothing more often."""
+
+_END = r"(?:\x{d}\x{a}|[\x{a}\x{d}\x{85}\x{2028}\x{2029}])?\z"
+"""Java's $: the end, or a line's end before it."""
+
+_LINE_ENDS = ((0xA, 0xA), (0xD, 0xD), (0x85, 0x85), (0x2028, 0x2029))
+_DIGITS = ((0x30, 0x39),)
+_WORD = (*_DIGITS, (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
+_SPACE = ((0x9, 0xD), (0x20, 0x20))
+_CLASSES = {"d": _DIGITS, "w": _WORD, "s": _SPACE}
+_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_RETURN = 0xD
+
+
+@dataclass(frozen=True)
+class Regex:
+    """A regular expression for RE2, whose groups are named g0 (all that matches), g1, g2 and so on.
+
+    groups: how many it has, besides g0.
+    empty:  it may match a text without characters.
+    ends:   it matches only where the text ends; what it takes of the text may reach beyond g0 then.
+    """
+
+    source: str
+    groups: int
+    empty: bool
+    ends: bool
+
+
+@lru_cache(maxsize=1024)
+def re2_regex(pattern: str) -> Regex | None:
+    """Return Java's regular expression for RE2; None if it is wrong, or if RE2 could find anything else by it.
+
+    >>> re2_regex("a(b|c)+$").source
+    '(?P<g0>a(?P<g1>b|c)+)(?:\\\\x{d}\\\\x{a}|[\\\\x{a}\\\\x{d}\\\\x{85}\\\\x{2028}\\\\x{2029}])?\\\\z'
+    >>> re2_regex("(?i)a[b-c]").source
+    '(?P<g0>[aA][b-cB-C])'
+    >>> re2_regex("(?=a)") is None
+    True
+    """
+    ends = pattern.endswith("$") and (len(pattern) - len(pattern[:-1].rstrip("\\"))) % 2 == 1
+    reader = _Reader(pattern[:-1] if ends else pattern)
+    try:
+        part = reader.alternatives()
+        # Between a \r and a \n Java sees no end. What ends a branch alone is not worth it.
+        if reader.rest or (ends and (part.takes_return or part.branches > 1)):
+            return None
+        regex = Regex(f"(?P<g0>{part.source}){_END if ends else ''}", reader.groups, part.empty, ends)
+        _compiled(regex.source)
+    except (_Unlike, re2.error):
+        return None
+    return regex
+
+
+def rlike(text: str, pattern: str) -> bool:
+    """Tell whether a part of a text matches a pattern for which there is a `re2_regex`."""
+    return _found(text, pattern) is not None
+
+
+def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
+    """Return the group of the first match, "" if there is none."""
+    found = _found(text, pattern)
+    return "" if found is None else found.group(f"g{group}") or ""
+
+
+def regexp_replace(text: str, pattern: str, replacement: str) -> str:
+    """Replace all matches, none of which is empty, by a text that means itself."""
+    regex = re2_regex(pattern)
+    assert regex is not None
+    return _compiled(regex.source).sub(lambda found: replacement, text)
+
+
+REGEX_FUNCTIONS: dict[str, Callable] = {
+    "rlike": rlike, "regexp_extract": regexp_extract, "regexp_replace": regexp_replace,
+}  # fmt: skip
+"""By the operation's name in `cepsql.scalar.tree.Call`."""
+
+
+def _found(text: str, pattern: str):
+    regex = re2_regex(pattern)
+    assert regex is not None
+    return _compiled(regex.source).search(text)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(source: str):
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(source, options)
+
+
+class _Unlike(Exception):
+    """The pattern has something that is not the same in both."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of a pattern for RE2.
+
+    takes_return: a match of it may have a \\r.
+    branches:     how many alternatives it has at its top.
+    """
+
+    source: str
+    empty: bool
+    takes_return: bool
+    branches: int = 1
+
+
+class _Reader:
+    """Reads a pattern from left to right; `groups` have begun so far, `rest` is to come."""
+
+    def __init__(self, pattern: str):
+        self.rest, self.groups = pattern, 0
+        self.any_case = self.takes("(?i)")
+
+    def take(self) -> str:
+        if not self.rest:
+            raise _Unlike
+        first, self.rest = self.rest[0], self.rest[1:]
+        return first
+
+    def takes(self, text: str) -> bool:
+        if not self.rest.startswith(text):
+            return False
+        self.rest = self.rest[len(text) :]
+        return True
+
+    def alternatives(self) -> _Part:
+        branches = [self.sequence()]
+        while self.takes("|"):
+            branches.append(self.sequence())
+        return _Part(
+            "|".join(branch.source for branch in branches),
+            any(branch.empty for branch in branches),
+            any(branch.takes_return for branch in branches),
+            len(branches),
+        )
+
+    def sequence(self) -> _Part:
+        parts = []
+        while self.rest and self.rest[0] not in "|)":
+            parts.append(self.repeated(self.atom()))
+        return _Part(
+            "".join(part.source for part in parts),
+            all(part.empty for part in parts),
+            any(part.takes_return for part in parts),
+        )
+
+    def atom(self) -> _Part:
+        first = self.take()
+        match first:
+            case "^":
+                return _Part("^", True, False)
+            case ".":
+                return self.one_of(_LINE_ENDS, True)
+            case "(":
+                return self.group()
+            case "[":
+                return self.character_class()
+            case "\\":
+                found = self.escaped()
+                return self.one_of(*found) if isinstance(found, tuple) else self.character(found)
+        if first in _SPECIAL:
+            raise _Unlike
+        return self.character(first)
+
+    def character(self, sign: str) -> _Part:
+        return self.one_of(((ord(sign), ord(sign)),), False)
+
+    def one_of(self, ranges: tuple[tuple[int, int], ...], without: bool) -> _Part:
+        """Return any one character of these, or any other."""
+        if self.any_case:
+            ranges += tuple(pair for low, high in ranges for pair in _other_case(low, high))
+        has_return = any(low <= _RETURN <= high for low, high in ranges) != without
+        if len(ranges) == 1 and ranges[0][0] == ranges[0][1] and not without:
+            return _Part(_character(ranges[0][0]), False, has_return)
+        inside = "".join(
+            _character(low) if low == high else f"{_character(low)}-{_character(high)}" for low, high in ranges
+        )
+        return _Part(f"[{'^' if without else ''}{inside}]", False, has_return)
+
+    def group(self) -> _Part:
+        opening = "(?:"
+        if not self.takes("?:"):
+            if self.rest[:1] == "?":
+                raise _Unlike
+            self.groups += 1
+            opening = f"(?P<g{self.groups}>"
+        inside = self.alternatives()
+        if not self.takes(")"):
+            raise _Unlike
+        return _Part(f"{opening}{inside.source})", inside.empty, inside.takes_return)
+
+    def escaped(self) -> "str | tuple[tuple[tuple[int, int], ...], bool]":
+        """Read what follows a backslash: a character, or ranges of characters and whether they are left out."""
+        sign = self.take()
+        if sign.lower() in _CLASSES:
+            return _CLASSES[sign.lower()], sign.isupper()
+        if sign in _CONTROLS:
+            return _CONTROLS[sign]
+        # Other letters and digits have meanings of their own.
+        if sign.isalnum() or not sign.isascii():
+            raise _Unlike
+        return sign
+
+    def character_class(self) -> _Part:
+        without = self.takes("^")
+        ranges: list[tuple[int, int]] = []
+        while not ranges or self.rest[:1] != "]":
+            first = self.member()
+            if isinstance(first, tuple):
+                ranges += first
+                continue
+            last = first
+            if self.rest[:1] == "-" and self.rest[1:2] != "]":
+                self.take()
+                found = self.member()
+                if isinstance(found, tuple) or found < first or "-" in (first, found):
+                    raise _Unlike
+                last = found
+            ranges.append((ord(first), ord(last)))
+        self.take()
+        return self.one_of(tuple(ranges), without)
+
+    def member(self) -> str | tuple[tuple[int, int], ...]:
+        """Read a character of a class, or the ranges of one that stands for several."""
+        first = self.take()
+        if first == "\\":
+            found = self.escaped()
+            if isinstance(found, tuple):
+                ranges, without = found
+                if without:
+                    raise _Unlike
+                return ranges
+            return found
+        # In Java classes stand in one another, and have intersections.
+        if first in "[]^" or (first == "&" and self.rest[:1] == "&"):
+            raise _Unlike
+        return first
+
+    def repeated(self, part: _Part) -> _Part:
+        least, most, written = self.quantifier()
+        if not written:
+            return part
+        # Where nothing is repeated, the two differ in how often, and in what groups hold then.
+        if part.empty or self.rest[:1] in ("+", "*", "{"):
+            raise _Unlike
+        if self.takes("?"):
+            written += "?"
+            if self.rest[:1] in ("?", "+", "*", "{"):
+                raise _Unlike
+        source = part.source if _is_single(part.source) else f"(?:{part.source})"
+        return _Part(source + written, least == 0, part.takes_return and most != 0)
+
+    def quantifier(self) -> tuple[int, int | None, str]:
+        """Read how often the part before may come, at least and at most, and how that is written; "" for once."""
+        for sign, least, most in (("*", 0, None), ("+", 1, None), ("?", 0, 1)):
+            if self.takes(sign):
+                return least, most, sign
+        if not self.takes("{"):
+            return 1, 1, ""
+        inside, closed, self.rest = self.rest.partition("}")
+        first, comma, last = inside.partition(",")
+        numbers = [number for number in (first, last) if number]
+        if not closed or not first or not all(n.isascii() and n.isdigit() for n in numbers):
+            raise _Unlike
+        least = int(first)
+        most = least if not comma else int(last) if last else None
+        if max(map(int, numbers)) > _MOST_REPEATED or (most is not None and most < least):
+            raise _Unlike
+        return least, most, "{" + inside + "}"
+
+
+def _is_single(source: str) -> bool:
+    return len(source) == 1 or source[0] in "[(" or source.startswith("\\x{")
+
+
+def _other_case(low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Yield the ASCII letters that differ from those of a range in their case alone; Java takes no others then."""
+    for first, last, distance in ((0x41, 0x5A, 0x20), (0x61, 0x7A, -0x20)):
+        if low <= last and high >= first:
+            yield max(low, first) + distance, min(high, last) + distance
+
+
+def _character(code: int) -> str:
+    return chr(code) if chr(code).isascii() and chr(code).isalnum() else f"\\x{{{code:x}}}"
