@@ -242,7 +242,10 @@ def like(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
     return Apply(operation, texts, BOOLEAN)
 
 
-_REGEXES = "a constant without lookaround, backreferences, flags other than (?i), possessive quantifiers, and repetition of what may be empty"
+_REGEXES = (
+    "a constant without lookaround, backreferences, flags other than (?i), possessive quantifiers, and repetition of "
+    "what may be empty"
+)
 
 
 def regular_expression(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
