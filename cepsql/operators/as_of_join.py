@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.null_keys import null_keys
-from cepsql.operators.pair_rows import LEFT, alone, pairs
+from cepsql.operators.pair_rows import LEFT, alone, in_order, pairs
 from cepsql.operators.time_ranges import TimeRanges
 from cepsql.ordered.columns import count_flags, integers, one_chunk, take_rows
 from cepsql.ordered.operator import NEVER, Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import END_OF_TIME, RowLayout
+from cepsql.ordered.sort import stable_order
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,12 @@ class AsOfJoin:
         met, lonely = np.flatnonzero(found >= 0), np.flatnonzero((found < 0) & ~waits)
         tables = []
         if len(met) and right is not None:
-            tables.append(pairs(self.sides, left.rows, met, right.rows, found[met]))
+            # Wide rows are laid in order as they are put together, and not once more.
+            ordered = met[stable_order(integers(left.rows["t"])[met])]
+            tables.append(pairs(self.sides, left.rows, ordered, right.rows, found[ordered]))
         if len(lonely) and self.outer:
             tables.append(alone(self.left, take_rows(left.rows, lonely), LEFT, self.columns))
-        output = pa.concat_tables(tables) if tables else pa.table({})
-        if tables:
-            output = output.take(pa.array(np.argsort(integers(output[LEFT + "t"]), kind="stable")))
+        output = in_order(tables, LEFT + "t")
         counts = {"pairs": len(met), "unmatched": len(lonely)}
         return Step(output, [self._waiting(left, waits), kept], counts=counts)
 

@@ -10,6 +10,7 @@ from cepsql.ordered.columns import canonical
 from cepsql.ordered.keys import first_places, key_codes
 from cepsql.ordered.operator import Change
 from cepsql.ordered.ordinal import is_nested
+from cepsql.ordered.sort import is_ascending, stable_order
 
 IDENTITY = "identity"
 """The STRING column that tells which row of the table a row changes."""
@@ -35,13 +36,20 @@ def labelled(owners: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, pa.Ar
     """
     places = np.repeat(np.arange(len(weights)), np.abs(weights))
     adds = weights[places] > 0
-    order = np.lexsort((adds, owners[places]))
-    places, adds = places[order], adds[order]
-    owner = owners[places]
-    group = owner * 2 + adds
-    first = np.searchsorted(group, group)
-    pairs = np.minimum(_count(group, owner * 2), _count(group, owner * 2 + 1))
-    updates = np.arange(len(places)) - first < pairs
+    if adds.all():
+        owner = owners[places]
+        places = places if is_ascending(owner) else places[stable_order(owner)]
+        return places, pa.array(np.full(len(places), Change.INSERT, np.int8))
+    group = owners[places] * 2 + adds
+    order = stable_order(group)
+    places, adds, group = places[order], adds[order], group[order]
+    begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    sizes = np.diff(np.append(begins, len(group)))
+    # What an identity loses stands right before what it gets.
+    both = np.flatnonzero(np.diff(group[begins] // 2) == 0)
+    pairs = np.zeros(len(begins), np.int64)
+    pairs[both] = pairs[both + 1] = np.minimum(sizes[both], sizes[both + 1])
+    updates = np.arange(len(places)) < np.repeat(begins + pairs, sizes)
     kinds = np.where(
         adds,
         np.where(updates, Change.UPDATE_AFTER, Change.INSERT),
@@ -106,6 +114,3 @@ def _part(column: pa.Array) -> pa.Array:
     size = pc.utf8_length(text).cast(pa.string())
     return pc.binary_join_element_wise(size, text, ":").fill_null("-")
 
-
-def _count(group: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    return np.searchsorted(group, wanted, "right") - np.searchsorted(group, wanted, "left")

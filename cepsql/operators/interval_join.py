@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from cepsql.operators.null_keys import null_keys
 from cepsql.operators.pair_condition import PairCondition
-from cepsql.operators.pair_rows import LEFT, RIGHT, alone, pairs
+from cepsql.operators.pair_rows import LEFT, RIGHT, alone, in_order, pairs
 from cepsql.operators.time_ranges import TimeRanges
 from cepsql.ordered.columns import count_flags, integers, one_chunk, take_rows
 from cepsql.ordered.operator import Keep, OrderedRows, Step
 from cepsql.ordered.row_layout import BEGINNING, RowLayout
+from cepsql.ordered.sort import stable_order
 
 UNBOUNDED = 2**58
 """The `high`, or less it the `low`, of a join whose rows say themselves how long they can be met; microseconds."""
@@ -97,15 +98,16 @@ class IntervalJoin:
         if self.kind not in (JoinKind.SEMI, JoinKind.ANTI) and len(met[0]):
             left, right = rows
             assert left is not None and right is not None
-            tables.append(pairs(self.sides, left.rows, met[0], right.rows, met[1]))
+            later = np.maximum(integers(left.rows["t"])[met[0]], integers(right.rows["t"])[met[1]])
+            # Wide rows are laid in order as they are put together, and not once more.
+            order = stable_order(later)
+            tables.append(pairs(self.sides, left.rows, met[0][order], right.rows, met[1][order]))
         for side, ordered in enumerate(rows):
             kept, single = self._settled(ordered, side, null, met[side], new)
             keep.append(kept)
             if ordered is not None and len(single):
                 tables.append(self._single(ordered.rows, single, side))
-        output = pa.concat_tables(tables) if tables else pa.table({})
-        if tables:
-            output = output.take(pa.array(np.argsort(integers(output["t"]), kind="stable")))
+        output = in_order(tables, "t")
         paired = len(met[0]) if self.kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL) else 0
         if self.kind == JoinKind.SEMI:
             paired = output.num_rows

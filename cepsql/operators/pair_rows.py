@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from cepsql.ordered.columns import integers, take_rows
 from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.sort import is_ascending, stable_order
 
 LEFT, RIGHT = "l_", "r_"
 """What the names of the columns of either side begin with in the output."""
@@ -19,12 +20,22 @@ def pairs(
 
     one, other: the places of the rows of each pair in `left` and in `right`.
     """
-    mine, theirs = take_rows(left, one), take_rows(right, other)
-    columns = {name: mine[name] for name in layouts[0].key_names}
+    keys, own = layouts[0].key_names, [own_columns(layouts[0], left), own_columns(layouts[1], right)]
+    mine, theirs = take_rows(left.select([*keys, *own[0]]), one), take_rows(right.select(own[1]), other)
+    columns = {name: mine[name] for name in keys}
     columns["t"] = pa.array(np.maximum(integers(mine["t"]), integers(theirs["t"])))
-    columns |= {LEFT + name: mine[name] for name in own_columns(layouts[0], mine)}
-    columns |= {RIGHT + name: theirs[name] for name in own_columns(layouts[1], theirs)}
+    columns |= {LEFT + name: mine[name] for name in own[0]}
+    columns |= {RIGHT + name: theirs[name] for name in own[1]}
     return pa.table(columns)
+
+
+def in_order(tables: list[pa.Table], time: str) -> pa.Table:
+    """Lay output rows one after another in the order of a time; those of each table that are in order stay so."""
+    if not tables:
+        return pa.table({})
+    output = pa.concat_tables(tables)
+    times = integers(output[time])
+    return output if is_ascending(times) else output.take(pa.array(stable_order(times)))
 
 
 def alone(layout: RowLayout, rows: pa.Table, prefix: str, missing: pa.Schema | None) -> pa.Table:

@@ -19,6 +19,9 @@ from cepsql.ordered.sort import partition_rows
 RANK = "rank"
 """The INT column with the rank of an output row, counted from 1."""
 
+_DENSE = 16
+"""How many numbers there may be for each one that occurs, for that they are counted in a table of all."""
+
 _ROWS = "rows"
 _GROUP, _WAS, _CHANGE = "group", "was", "change"
 
@@ -79,9 +82,10 @@ class RankedRows(OneRelation):
         before, after = ranked.ranks(ranked.was), ranked.ranks(ranked.now)
         output, changes = self._output(keys, ranked, before, after)
         # What has a later rank can only come out if rows are taken away.
-        there = np.flatnonzero(ranked.now) if self.retracting or self.limit is None else np.unique(after[0])
-        kept = ranked.rows.select(self.columns).take(pa.array(there))
-        numbers = {_WAS: pa.array(ranked.now[there] if self.retracting else np.bincount(after[0])[there])}
+        comes_out = np.bincount(after[0], minlength=len(ranked.now))
+        there = np.flatnonzero(ranked.now if self.retracting or self.limit is None else comes_out)
+        kept = take_rows(ranked.rows.select(self.columns), there)
+        numbers = {_WAS: pa.array((ranked.now if self.retracting else comes_out)[there])}
         table = pa.table({**self._keys(keys, ranked.group[there]), **_columns(kept), **numbers})
         remembered = table if others is None else stack([others, table])
         return Step(output, [None], {_ROWS: remembered} if remembered.num_rows else {}, changes=changes)
@@ -130,17 +134,15 @@ class RankedRows(OneRelation):
         place = np.concatenate([before[0], after[0]])
         rank = np.concatenate([before[1], after[1]]) if self.numbered else np.zeros(len(place), np.int64)
         weights = np.repeat([-1, 1], [len(before[0]), len(after[0])])
-        first, total, _ = net_rows([pa.array(place), pa.array(rank)], weights)
-        first, total = first[total != 0], total[total != 0]
-        place, rank = place[first], rank[first]
-        rows, group = ranked.rows.select(self.columns).take(pa.array(place)), ranked.group[place]
+        place, rank, total = _net_places(place, rank, weights)
+        rows, group = take_rows(ranked.rows.select(self.columns), place), ranked.group[place]
         columns = self._keys(keys, group) | _columns(rows)
         told = columns.pop(IDENTITY, None)
         if self.numbered:
             columns[RANK] = pa.array(rank, pa.int32())
         columns[IDENTITY] = self._identities(columns, told, len(place))
         places, changes = labelled(self._owners(group, rank, columns[IDENTITY]), total)
-        return pa.table(columns).take(pa.array(places)), changes
+        return take_rows(pa.table(columns), places), changes
 
     def _identities(self, columns: Mapping[str, pa.Array], told: pa.Array | None, count: int) -> pa.Array:
         """Return which row of the result each row is; `told`: which row of the table it is."""
@@ -163,8 +165,7 @@ class RankedRows(OneRelation):
         return self.ranking == Ranking.ROW_NUMBER and self.limit == 1
 
     def _keys(self, keys: list[pa.Array], group: np.ndarray) -> dict[str, pa.Array]:
-        chosen = pa.array(group)
-        return {name: key.take(chosen) for name, key in zip(self.layout.key_names, keys, strict=True)}
+        return _columns(take_rows(pa.table(keys, self.layout.key_names), group))
 
 
 class _Ranked:
@@ -190,6 +191,19 @@ class _Ranked:
         """Return the places of the rows with the first ranks, and the ranks, where each is there so often."""
         places = np.repeat(np.arange(len(numbers)), np.maximum(numbers, 0))
         return _first_ranks(self._operator, places, self.group, self._peer)
+
+
+def _net_places(place: np.ndarray, rank: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the weights of equal places with equal ranks; return those that do not come to nothing, with their weights."""
+    width = int(rank.max(initial=0)) + 1
+    size = (int(place.max(initial=0)) + 1) * width
+    if size <= _DENSE * len(place):
+        total = np.bincount(place * width + rank, weights, size).astype(np.int64)
+        found = np.flatnonzero(total)
+        return found // width, found % width, total[found]
+    first, total, _ = net_rows([pa.array(place), pa.array(rank)], weights)
+    first, total = first[total != 0], total[total != 0]
+    return place[first], rank[first], total
 
 
 def _netted(rows: pa.Table, names: Sequence[str]) -> pa.Table:

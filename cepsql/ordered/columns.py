@@ -55,6 +55,8 @@ def check_types(stored: pa.Schema, arrived: pa.Schema) -> None:
 
 def take_rows(table: pa.Table, places: np.ndarray) -> pa.Table:
     """Return the rows at these positions, in this order, of a table with one chunk a column."""
+    if len(places) == table.num_rows and len(places) and places[0] == 0 and (np.diff(places) == 1).all():
+        return table
     # Table.take with its checks takes twice as long.
     chosen = pa.array(places)
     return pa.Table.from_arrays([c.chunk(0).take(chosen) for c in table.columns], schema=table.schema)

@@ -7,6 +7,9 @@ import pyarrow.compute as pc
 from cepsql.ordered.columns import canonical
 from cepsql.ordered.ordinal import is_nested, nested_key
 
+_LAST = 2**62
+"""The greatest number that combinations of keys may have."""
+
 
 def key_codes(columns: list[pa.Array], rows: int) -> tuple[np.ndarray, int]:
     """Number the distinct keys from 0 in order of first appearance; no columns are one key.
@@ -14,6 +17,9 @@ def key_codes(columns: list[pa.Array], rows: int) -> tuple[np.ndarray, int]:
     columns: the key columns, each of `rows` values.
     Returns each row's number, and how many there are.
     """
+    joined = _joined(columns) if rows else None
+    if joined is not None:
+        return _number_codes(joined)
     codes, count = np.zeros(rows, np.int64), min(rows, 1)
     for column in columns:
         more, distinct = _column_codes(column)
@@ -21,8 +27,32 @@ def key_codes(columns: list[pa.Array], rows: int) -> tuple[np.ndarray, int]:
             codes, count = more, distinct
         else:
             # Both factors are below 2**31, and numbering the pairs anew keeps them there: no overflow, no collision.
-            codes, count = _column_codes(pa.array(codes.astype(np.int64) * distinct + more))
+            codes, count = _number_codes(codes.astype(np.int64) * distinct + more)
     return codes, count
+
+
+def _joined(columns: list[pa.Array]) -> np.ndarray | None:
+    """Return one number for each combination of whole numbers, None where they are others or there is no room."""
+    if not columns or any(not pa.types.is_signed_integer(c.type) or c.null_count for c in columns):
+        return None
+    joined, size = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        values = column.to_numpy(zero_copy_only=False)
+        low = int(values.min())
+        span = int(values.max()) - low + 1
+        size *= span
+        if size > _LAST:
+            return None
+        joined = joined * span + (values.astype(np.int64) - low)
+    return joined
+
+
+def _number_codes(numbers: np.ndarray) -> tuple[np.ndarray, int]:
+    if (numbers[1:] >= numbers[:-1]).all():
+        codes = np.zeros(len(numbers), np.int64)
+        np.cumsum(numbers[1:] != numbers[:-1], out=codes[1:])
+        return codes, int(codes[-1]) + 1 if len(codes) else 0
+    return _column_codes(pa.array(numbers))
 
 
 def first_places(codes: np.ndarray) -> np.ndarray:

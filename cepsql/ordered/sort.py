@@ -66,9 +66,9 @@ def _sorted(
 ) -> tuple[pa.Table, np.ndarray]:
     """Sort rows, one chunk a column, by the number of their key, by time and by what breaks ties; and the numbers."""
     times = integers(rows[time])
-    places = None if _ascending(times) else _stable_order(times)
-    if places is not None or not _ascending(codes):
-        places = _stable_order(codes, places)
+    places = None if is_ascending(times) else stable_order(times)
+    if places is not None or not is_ascending(codes):
+        places = stable_order(codes, places)
     if places is not None:
         times, codes = times[places], codes[places]
     tied = (codes[1:] == codes[:-1]) & (times[1:] == times[:-1])
@@ -78,18 +78,19 @@ def _sorted(
     return (rows if places is None else take_rows(rows, places)), codes
 
 
-def _ascending(values: np.ndarray) -> bool:
+def is_ascending(values: np.ndarray) -> bool:
+    """Tell whether no value is less than the one before."""
     return bool((values[1:] >= values[:-1]).all())
 
 
-def _stable_order(values: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """Return `places` (default: all in order) sorted stably by the values there.
+def stable_order(values: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
+    """Return `places` (default: all in order) sorted stably by the values there, which are integers.
 
     NumPy sorts 64-bit integers several times faster than it finds the order of them, so each value carries its place
     in its low bits where there is room.
     """
     if places is not None:
-        return places[_stable_order(values[places])]
+        return places[stable_order(values[places])]
     if len(values) == 0:
         return np.arange(0)
     low, high = int(values.min()), int(values.max())
@@ -131,7 +132,7 @@ def _break_ties(
         if descending:
             value = ~value
         side = (null != nulls_first).astype(np.uint8)
-        step = _stable_order(run, _stable_order(side, _stable_order(value)))
+        step = stable_order(run, stable_order(side, stable_order(value)))
         places[at] = places[at][step]
         side, value = side[step], value[step]
         at, run = _runs(at, (run[1:] == run[:-1]) & (side[1:] == side[:-1]) & (value[1:] == value[:-1]))

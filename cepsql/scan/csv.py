@@ -17,6 +17,9 @@ from cepsql.scan.layout import FileLayout
 from cepsql.scan.texts import at_zone, text_values
 
 _BLANK = bytes(range(33))
+_QUOTE, _LINE_FEED = ord('"'), ord("\n")
+_SMALL = 0x20
+"""What a small letter of ASCII has beside a capital one."""
 
 
 def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
@@ -66,17 +69,18 @@ def _splits_alike(block: bytes, layout: FileLayout) -> bool:
     if b"\\" in block:
         return False
     octets = np.frombuffer(block, np.uint8)
-    quotes = np.flatnonzero(octets == ord('"'))
-    if len(quotes) % 2:
+    places = np.flatnonzero((octets == _QUOTE) | (octets == _LINE_FEED))
+    quoted = octets[places] == _QUOTE
+    # Of a number of quotes the parity tells, which survives that eight bits are too few for it.
+    opened = np.cumsum(quoted, dtype=np.uint8) & 1
+    if opened[~quoted].any():
+        # A value goes on in the next line, or has an odd number of quotes.
         return False
-    opening, closing = quotes[::2], quotes[1::2]
-    before = octets[opening - 1]
-    before[opening == 0] = ord("\n")
-    outside = (ord("\n"), ord(layout.separator))
-    if not (np.isin(before, outside).all() and np.isin(octets[closing + 1], outside).all()):
-        return False
-    lines = np.flatnonzero(octets == ord("\n"))
-    return bool((np.searchsorted(lines, opening) == np.searchsorted(lines, closing)).all())
+    quotes = places[quoted]
+    outside = _among("\n", layout.separator)
+    before = octets[quotes[::2] - 1]
+    before[quotes[::2] == 0] = _LINE_FEED
+    return bool(outside[before].all() and outside[octets[quotes[1::2] + 1]].all())
 
 
 def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
@@ -87,20 +91,29 @@ def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
     kinds = {type for _, type in layout.columns}
     if kinds <= {STRING}:
         return False
-    if kinds & set(INTEGERS) and (b"x" in block or b"X" in block) and (b"0x" in block or b"0X" in block):
-        return True
-    spaces = [space for space in " \t" if space != layout.separator and space.encode() in block]
-    if not spaces:
-        return False
     octets = np.frombuffer(block, np.uint8)
-    edge = np.zeros(256, bool)
-    edge[[ord("\n"), ord('"'), ord(layout.separator)]] = True
-    for space in spaces:
+    if kinds & set(INTEGERS) and (b"x" in block or b"X" in block):
+        # Searching for a few bytes takes ten times as long as comparing all.
+        hexadecimal = (octets[1:] | _SMALL) == ord("x")
+        hexadecimal &= octets[:-1] == ord("0")
+        if hexadecimal.any():
+            return True
+    edge = _among("\n", '"', layout.separator)
+    for space in " \t":
+        if space == layout.separator or space.encode() not in block:
+            continue
         places = np.flatnonzero(octets == ord(space))
         # Each block ends with a line feed.
         if places[0] == 0 or edge[octets[places - 1]].any() or edge[octets[places + 1]].any():
             return True
     return False
+
+
+def _among(*characters: str) -> np.ndarray:
+    """Return for each byte whether it is one of these characters."""
+    found = np.zeros(256, bool)
+    found[[ord(character) for character in characters]] = True
+    return found
 
 
 def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:

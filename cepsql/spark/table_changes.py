@@ -197,9 +197,12 @@ def _labelled(rows: pa.Table, owner: np.ndarray) -> Iterator[pa.RecordBatch]:
     if rows.num_rows == 0:
         return
     rows = rows.combine_chunks()
-    shown = rows.drop_columns([IDENTITY, CHANGE])
+    shown, weights = rows.drop_columns([IDENTITY, CHANGE]), signs(rows[CHANGE].chunk(0))
+    if (weights > 0).all():
+        yield from shown.append_column(OPERATION, pa.repeat(_SPOKEN[int(Change.INSERT)], shown.num_rows)).to_batches()
+        return
     columns = [column.chunk(0) for column in shown.columns]
-    first, total = net_changes(owner - owner[0], columns, signs(rows[CHANGE].chunk(0)))
+    first, total = net_changes(owner - owner[0], columns, weights)
     places, changes = labelled(owner[first], total)
     made = shown.take(pa.array(first[places])).append_column(OPERATION, _SPOKEN.take(changes))
     yield from made.combine_chunks().to_batches()
