@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.null_keys import null_keys
+from cepsql.operators.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pair_rows import LEFT, alone, in_order, pairs
 from cepsql.operators.time_ranges import TimeRanges
 from cepsql.ordered.columns import count_flags, integers, one_chunk, take_rows
@@ -31,6 +32,7 @@ class AsOfJoin:
     outer:       a row of the left without a partner comes out, too, with NULL for the right.
     columns:     those of the right beside the keys.
     deletion:    a BOOLEAN column of the right that is true where a row says that from its time on there is none.
+    filter:      pairs for which this does not hold meet, and do not come out; not with `outer`. None: all do.
     """
 
     left: RowLayout
@@ -40,6 +42,7 @@ class AsOfJoin:
     outer: bool
     columns: pa.Schema
     deletion: str | None = None
+    filter: PairCondition | None = None
 
     sections: ClassVar[dict[str, int]] = {}
     marks: ClassVar[tuple[dict[str, pa.DataType], ...]] = ({}, {})
@@ -70,9 +73,10 @@ class AsOfJoin:
         met, lonely = np.flatnonzero(found >= 0), np.flatnonzero((found < 0) & ~waits)
         tables = []
         if len(met) and right is not None:
+            one, other = chosen_pairs(self.filter, left.rows, met, right.rows, found[met])
             # Wide rows are laid in order as they are put together, and not once more.
-            ordered = met[stable_order(integers(left.rows["t"])[met])]
-            tables.append(pairs(self.sides, left.rows, ordered, right.rows, found[ordered]))
+            order = stable_order(integers(left.rows["t"])[one])
+            tables.append(pairs(self.sides, left.rows, one[order], right.rows, other[order]))
         if len(lonely) and self.outer:
             tables.append(alone(self.left, take_rows(left.rows, lonely), LEFT, self.columns))
         output = in_order(tables, LEFT + "t")

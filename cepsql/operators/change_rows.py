@@ -113,4 +113,3 @@ def _part(column: pa.Array) -> pa.Array:
         text = column.cast(pa.string())
     size = pc.utf8_length(text).cast(pa.string())
     return pc.binary_join_element_wise(size, text, ":").fill_null("-")
-

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.operators.null_keys import null_keys
-from cepsql.operators.pair_condition import PairCondition
+from cepsql.operators.pair_condition import PairCondition, chosen_pairs
 from cepsql.operators.pair_rows import LEFT, RIGHT, alone, in_order, pairs
 from cepsql.operators.time_ranges import TimeRanges
 from cepsql.ordered.columns import count_flags, integers, one_chunk, take_rows
@@ -21,7 +21,6 @@ UNBOUNDED = 2**58
 """The `high`, or less it the `low`, of a join whose rows say themselves how long they can be met; microseconds."""
 
 _MATCHED = "matched"
-_PIECE = 2**18
 
 
 class JoinKind(StrEnum):
@@ -52,6 +51,7 @@ class IntervalJoin:
     condition:   what must hold of a pair beside; None for nothing.
     limits:      for each side the BIGINT column with the time up to which rows of the other side meet a row, beside
                  `low` and `high`; NULL: none do. None for a side whose rows say no such time.
+    filter:      pairs for which this does not hold meet, and do not come out; INNER only. None: all do.
     """
 
     left: RowLayout
@@ -62,6 +62,7 @@ class IntervalJoin:
     columns: tuple[pa.Schema | None, pa.Schema | None] = (None, None)
     condition: PairCondition | None = None
     limits: tuple[str | None, str | None] = (None, None)
+    filter: PairCondition | None = None
 
     sections: ClassVar[dict[str, int]] = {}
     counters = ("pairs", "unmatched")
@@ -98,10 +99,10 @@ class IntervalJoin:
         if self.kind not in (JoinKind.SEMI, JoinKind.ANTI) and len(met[0]):
             left, right = rows
             assert left is not None and right is not None
-            later = np.maximum(integers(left.rows["t"])[met[0]], integers(right.rows["t"])[met[1]])
+            one, other = chosen_pairs(self.filter, left.rows, met[0], right.rows, met[1])
             # Wide rows are laid in order as they are put together, and not once more.
-            order = stable_order(later)
-            tables.append(pairs(self.sides, left.rows, met[0][order], right.rows, met[1][order]))
+            order = stable_order(np.maximum(integers(left.rows["t"])[one], integers(right.rows["t"])[other]))
+            tables.append(pairs(self.sides, left.rows, one[order], right.rows, other[order]))
         for side, ordered in enumerate(rows):
             kept, single = self._settled(ordered, side, null, met[side], new)
             keep.append(kept)
@@ -147,12 +148,7 @@ class IntervalJoin:
             one, other = one[meets], other[meets]
         if self.condition is None or not len(one):
             return one, other
-        holds = np.concatenate(
-            [
-                self.condition.holds(left.rows, one[begin : begin + _PIECE], right.rows, other[begin : begin + _PIECE])
-                for begin in range(0, len(one), _PIECE)
-            ]
-        )
+        holds = self.condition.holds(left.rows, one, right.rows, other)
         return one[holds], other[holds]
 
     def _settled(

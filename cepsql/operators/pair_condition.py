@@ -13,6 +13,9 @@ from cepsql.scalar.columns import arrow_type, plain_values
 from cepsql.scalar.python import compile_rows
 from cepsql.scalar.tree import Input, Leaf, Node, Session, nodes
 
+_PIECE = 2**18
+"""Of so many pairs at a time the values are laid side by side."""
+
 
 @dataclass(frozen=True)
 class PairColumn:
@@ -39,6 +42,11 @@ class PairCondition:
         one, other: the places of the rows of each pair in `left` and in `right`, which have one chunk a column.
         Raises DataError where Spark fails, too.
         """
+        pieces = [slice(begin, begin + _PIECE) for begin in range(0, len(one), _PIECE)]
+        found = [self._holds(left, one[piece], right, other[piece]) for piece in pieces]
+        return np.concatenate(found) if found else np.zeros(0, bool)
+
+    def _holds(self, left: pa.Table, one: np.ndarray, right: pa.Table, other: np.ndarray) -> np.ndarray:
         sides = []
         for number, (table, places) in enumerate(((left, one), (right, other))):
             names = sorted({leaf.name for leaf in self._leaves if leaf.side == number})
@@ -63,3 +71,13 @@ class PairCondition:
     def _arrow_columns(self, sides: Sequence[pa.Table]) -> dict[Leaf, pa.Array]:
         inputs = {part.leaf: part.type for part in nodes(self.node) if isinstance(part, Input)}
         return {leaf: sides[leaf.side][leaf.name].chunk(0).cast(arrow_type(type)) for leaf, type in inputs.items()}
+
+
+def chosen_pairs(
+    condition: PairCondition | None, left: pa.Table, one: np.ndarray, right: pa.Table, other: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return those pairs for which a condition holds, all if there is none; arguments as of `PairCondition.holds`."""
+    if condition is None:
+        return one, other
+    holds = condition.holds(left, one, right, other)
+    return one[holds], other[holds]

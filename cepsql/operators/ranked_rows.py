@@ -194,7 +194,7 @@ class _Ranked:
 
 
 def _net_places(place: np.ndarray, rank: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the weights of equal places with equal ranks; return those that do not come to nothing, with their weights."""
+    """Add the weights of equal places with equal ranks; return those that come to something, with their weights."""
     width = int(rank.max(initial=0)) + 1
     size = (int(place.max(initial=0)) + 1) * width
     if size <= _DENSE * len(place):

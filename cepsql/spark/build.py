@@ -69,6 +69,7 @@ from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, w
 from cepsql.spark.match import match_stage, match_table
 from cepsql.spark.neighbours import Sharing, neighbour
 from cepsql.spark.over import over_stage
+from cepsql.spark.pair_filter import with_filter
 from cepsql.spark.plain_scan import scan_plain
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.ranked_rows import ranked_rows_stage
@@ -279,9 +280,13 @@ class _Builder:
         # With the frame, so that no other one gets its identity.
         self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
 
-    def frame(self, node: Node, reader: str | None = None) -> DataFrame:
-        """Build a node; `reader`: the label of the input of an ordered operator over a stream that reads the rows, and
-        counts them, "" if inputs are not told apart; None: none does."""
+    def frame(self, node: Node, reader: str | None = None, over: exp.Query | None = None) -> DataFrame:
+        """Build a node.
+
+        reader: the label of the input of an ordered operator over a stream that reads the rows, and counts them, "" if
+                inputs are not told apart; None: none does.
+        over:   the query that alone reads the rows of the node, whose WHERE an operator may know; None: another node.
+        """
         match node:
             case Read():
                 return self._relation(node, reader)
@@ -296,9 +301,10 @@ class _Builder:
             case ChangingGroups(changing):
                 return self._staged_rows(group_changes_stage(self.feeds(node, self.inputs(node)), changing))
             case IntervalJoin():
-                return self._staged_rows(join_stage(node, self.feeds(node, self._rows(node))), node.markers)
+                return self._staged_rows(join_stage(node, self.feeds(node, self._rows(node))), node.markers, over)
             case AsOfJoin():
-                return self._staged_rows(as_of_join_stage(node, self.feeds(node, self._rows(node))), node.markers)
+                staged = as_of_join_stage(node, self.feeds(node, self._rows(node)))
+                return self._staged_rows(staged, node.markers, over)
             case Upserts():
                 keyed = with_keys_known(node, self._read(node.stream))
                 return self._staged_rows(upserts_stage(node, self.feeds(node, [keyed])[0]))
@@ -313,7 +319,9 @@ class _Builder:
             case SparkWatermark(below):
                 return with_match_watermark(self.frame(below), below.properties.event_time)
 
-    def _staged_rows(self, staged: Staged, markers: bool = False) -> DataFrame:
+    def _staged_rows(self, staged: Staged, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
+        if over is not None:
+            staged = with_filter(staged, over)
         rows = run_staged(staged, self._observation(), self.buckets)
         found = staged_rows(staged, rows.stage, markers)
         return found if staged.gathered is not None else self._known(found, rows)
@@ -466,7 +474,7 @@ class _Builder:
         punctuated = False
         for table in catalog_tables(query):
             name = table_name(table)
-            frame = self.frame(node.inputs[name], reader)
+            frame = self.frame(node.inputs[name], reader, query)
             if REACHED in frame.columns:
                 query, frame = (
                     carry_markers(query, {name}, "over a stream WITH PUNCTUATION"),

@@ -137,6 +137,46 @@ def test_rows_and_counts_are_the_same(spark, folder, name, monkeypatch):
     assert (packets["times"], finished["times"]) == (between, above)
 
 
+NEAREST = "a ASOF %s JOIN b MATCH_CONDITION (a.at >= b.at) ON a.k = b.key"
+FILTERED = {
+    "pairs of a join": (1, f"SELECT a.k, a.at, b.n FROM {PAIRS} WHERE a.n + b.n > 7 AND a.text LIKE 'o%'"),
+    "unmatched rows, too": (0, f"""
+      SELECT a.k, b.n FROM {PAIRS.replace('JOIN', 'LEFT JOIN')} WHERE a.n > coalesce(b.n, 5)"""),
+    "nearest rows": (1, f"SELECT a.k, a.text, b.n FROM {NEAREST % ''} WHERE b.n < 5 AND (a.n > b.n OR a.k = 'x')"),
+    "nearest rows or none": (0, f"SELECT a.k, b.n FROM {NEAREST % 'LEFT'} WHERE b.n < 5 OR b.n IS NULL"),
+    "what only Spark computes": (0, f"SELECT a.k, b.n FROM {NEAREST % ''} WHERE hash(b.n) % 2 = 0"),
+    "keys, and times": (1, f"""
+      SELECT b.key, b.n FROM {NEAREST % ''} WHERE b.key <> 'x' AND unix_micros(a.at) < unix_micros(b.at) + 7000000"""),
+    "below a pattern": (1, f"""SELECT * FROM (SELECT a.k, a.at, b.n FROM {NEAREST % ''} WHERE b.n > 1) MATCH_RECOGNIZE (
+      PARTITION BY k ORDER BY at MEASURES FIRST(n) AS first, LAST(n) AS last PATTERN (A B) DEFINE B AS B.n > A.n)"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILTERED)
+def test_rows_of_joins_that_nobody_selects_are_left_out_at_once(spark, folder, name, monkeypatch):
+    known, text = FILTERED[name]
+    asked, given, found = cepsql.spark.build.with_filter, Counter(), []
+
+    def count(staged, query):
+        filtered = asked(staged, query)
+        given["times"] += filtered is not staged
+        return filtered
+
+    for filtered in (count, lambda staged, query: staged):
+        monkeypatch.setattr(cepsql.spark.build, "with_filter", filtered)
+        with engine_of(spark, folder) as engine:
+            tables: list[pa.Table] = []
+            standing = engine.sql(text).start(lambda rows, _, to=tables: to.append(rows), drain=True)
+            standing.await_(120)
+            progress = standing.progress
+            rows = [str(row) for table in tables for row in table.to_pylist()]
+            found.append((sorted(rows), progress))
+    (rows, progress), (others, other) = found
+    assert rows == others and rows
+    assert (progress.rows_read, progress.rows_used, progress.rows_out) == (other.rows_read, other.rows_used, len(rows))
+    assert min(given["times"], 1) == known
+
+
 @pytest.mark.parametrize("name", ["computed over a pattern", "first ranks"])
 def test_tasks_write_what_spark_would(spark, folder, name, monkeypatch):
     counted, by_tasks, written = cepsql.sinks.files.written_rows, [], []
