@@ -109,7 +109,7 @@ def test_read_by_arrow(asked):
         ({"keys": "cost"}, "PARTITION BY a DECIMAL(8,2)"),
         ({"define": "backwards = 'X'"}, "reverse(sym)"),
         ({"define": "sym LIKE 'a\\\\_%'"}, "(sym LIKE 'a\\\\_%')"),
-        ({"define": "sym RLIKE '(?s)a'"}, "sym RLIKE '(?s)a'"),
+        ({"define": "sym RLIKE '(?s)a'"}, "RLIKE by the pattern '(?s)a'"),
         ({"define": "sym = 1"}, "CAST(sym AS int)"),
         ({"define": "cost > price"}, "CAST(cost AS double)"),
         ({"define": "at > TIMESTAMP 'noon'"}, "'noon' as TIMESTAMP"),
