@@ -146,10 +146,7 @@ class IntervalJoin:
         if self.limits[1] is not None:
             meets = times[one] <= self._ends(right.rows, 1)[other]
             one, other = one[meets], other[meets]
-        if self.condition is None or not len(one):
-            return one, other
-        holds = self.condition.holds(left.rows, one, right.rows, other)
-        return one[holds], other[holds]
+        return chosen_pairs(self.condition, left.rows, one, right.rows, other)
 
     def _settled(
         self, ordered: OrderedRows | None, side: int, null: np.ndarray, met: np.ndarray, bound: int

@@ -20,7 +20,7 @@ RANK = "rank"
 """The INT column with the rank of an output row, counted from 1."""
 
 _DENSE = 16
-"""How many numbers there may be for each one that occurs, for that they are counted in a table of all."""
+"""Numbers are counted in a table of all that there may be, if it is at most so much longer than what is counted."""
 
 _ROWS = "rows"
 _GROUP, _WAS, _CHANGE = "group", "was", "change"

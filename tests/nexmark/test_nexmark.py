@@ -1,14 +1,17 @@
 """The queries of Nexmark over streams give the rows that the same SQL gives over tables."""
 
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import auction_house
 import pytest
 
 from cepsql.engine import connect
+from cepsql.errors import NotSupportedError
 
 QUERIES = sorted(Path(__file__).parent.glob("queries/*.sql"))
+OTHERS = Path(__file__).parent / "others"
 MARK = "WATERMARK FOR dateTime AS dateTime - INTERVAL '1' SECOND"
 
 
@@ -43,6 +46,25 @@ def test_streams_give_what_tables_give(file, engines, request):
     wanted = Counter(map(repr, expected.to_pylist()))
     assert contents(found) == wanted
     assert wanted
+
+
+def test_windows_of_the_clock_count_every_bid(engines, events):
+    streams, tables = engines
+    columns = f"{auction_house.COLUMNS['bid']}, seen TIMESTAMP AS PROCTIME(), WATERMARK FOR seen AS seen"
+    streams.sql(f"CREATE STREAM bid_by_clock ({columns}) USING csv OPTIONS (path '{events / 'bid'}')")
+    with streams.query((OTHERS / "q12.sql").read_text("utf-8")).start(drain=True) as standing:
+        found: Counter = Counter()
+        for table in standing.rows():
+            for row in table.to_pylist():
+                assert row["window_end"] - row["window_start"] == timedelta(seconds=10)
+                found[row["bidder"]] += row["bids"]
+    assert found == dict(tables.query("SELECT bidder, COUNT(*) FROM bid GROUP BY bidder").collect())
+
+
+def test_frames_over_a_table_that_changes_are_refused(engines):
+    refused = r"the window function AVG\(price\) over a table that changes is not supported"
+    with pytest.raises(NotSupportedError, match=refused):
+        engines[0].query((OTHERS / "q06.sql").read_text("utf-8"))
 
 
 def contents(rows: list[dict]) -> Counter:

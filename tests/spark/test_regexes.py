@@ -14,10 +14,10 @@ from cepsql.scalar.tree import STANDARD_SESSION, Apply, Call, Constant, Literal
 from cepsql.scalar.types import STRING
 from cepsql.scalar.typing import typed
 
-SIGNS = ["a", "b", "A", "B", "K", "\u212a", "\u017f", "É", "1", "_", "&", " ", "-", "é", "\u2028", "\U0001d4b3", "\n", "\r", "\x85"]
+SIGNS = [*"aAbBK1_& -\u212a\u017fÉé\u2028\U0001d4b3\n\r\x85"]
 ATOMS = [
-    *"aabBks1_&.é\U0001d4b3", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", r"\.", r"\$", r"\n", r"\r", "[ab]", "[^a]", "[^&]",
-    "[a-c1]", r"[\d_]", r"[^\s]", "[-a]", "[a-]", "[&]", "^",
+    *"aabBks1_&.é\U0001d4b3", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", r"\.", r"\$", r"\n", r"\r", "[ab]", "[^a]",
+    "[^&]", "[a-c1]", r"[\d_]", r"[^\s]", "[-a]", "[a-]", "[&]", "^",
 ]  # fmt: skip
 COUNTS = [*[""] * 5, "*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{1,}", "{0,2}?", "{0}"]
 LEFT_TO_SPARK = [
