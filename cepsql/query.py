@@ -346,7 +346,6 @@ class Query:
                 filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
             late_files=late,
-            large_rows=scan == ARROW_SCAN,
             file_age=_file_age(origins),
             refresh=refresh,
             late_shares={

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from cepsql.spark.arrow import arrow_columns, in_zone
-from cepsql.spark.settings import SMALL_ROWS, lent_settings, tasks_share_files
+from cepsql.spark.settings import tasks_share_files
 from cepsql.spark.worker import settle
 
 PIECE_BYTES = 4 * 2**20
@@ -60,8 +60,7 @@ def collect_pieces(frame: DataFrame) -> Pieces:
         ddl = "rows BIGINT, data BINARY, file STRING"
         # PySpark takes a point in a name for one between names.
         numbered = arrow_columns(frame).toDF(*(f"c{i}" for i in range(len(frame.columns))))
-        with lent_settings(frame.sparkSession, SMALL_ROWS):
-            return Pieces(frame, numbered.mapInArrow(hand, ddl).toArrow(), folder)
+        return Pieces(frame, numbered.mapInArrow(hand, ddl).toArrow(), folder)
     except BaseException:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -33,7 +33,7 @@ from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
-from cepsql.spark.settings import LARGE_ROWS, is_chain, local_checkpoint_settings, setting, stage_settings
+from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import BatchSink
 from cepsql.spark.source_log import forget_old_files
 from cepsql.spark.spark_plan import drops_rows, has_windows
@@ -71,7 +71,6 @@ class StartOptions:
     file_age: after how many seconds Spark forgets a file that it has read, None: never.
     refresh:  keeps the tables that are read again while the query runs.
     late_shares: above which share of late rows there is an alert, by the names of streams.
-    large_rows: Python gets no rows of a source from Spark, but few that hold many.
     """
 
     drain: bool = False
@@ -86,7 +85,6 @@ class StartOptions:
     file_age: float | None = None
     refresh: TableRefresh | None = None
     late_shares: Mapping[str, float] = field(default_factory=dict)
-    large_rows: bool = False
 
 
 def start(
@@ -354,9 +352,8 @@ class StandingQuery:
         spark = self._frame.sparkSession
         folder = self._checkpoint.folder
         settings = local_checkpoint_settings(spark) if isinstance(folder, Path) else {}
-        sizes = LARGE_ROWS if self._options.large_rows else {}
         needed = object_store_settings(spark) if on_object_store(folder) else {}
-        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings | sizes, needed):
+        with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
             self._query = writer.trigger(**timing).start()
             self._started.set()
             if settings or needed:

@@ -51,12 +51,18 @@ def session(
     # pyspark prints every error as JSON with its Java trace, and py4j a Python trace when Java ends; ours are raised.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j.clientserver", "py4j.java_gateway"):
         logging.getLogger(name).disabled = True
+    logging.getLogger().addFilter(_is_not_of_py4j)
     handler = signal.getsignal(signal.SIGINT)
     try:
         return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log", fetched)
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Tell whether py4j has not written a record; of some it makes no logger of its own."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def active_session() -> SparkSession | None:

@@ -11,21 +11,13 @@ from cepsql.spark.spark_plan import jvm
 STAGE_SETTINGS = {
     # Packing works column-wise and likes few large batches.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    # Any lower limit makes Spark add up the size of the batch anew for every row: a third of the time of a scan.
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    # Without a limit that many rows of some kilobytes, or outputs of operators, would take more memory than Java has.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 * 2**20),
     # Only Spark itself reads the log of files that were read, and needs its last files.
     "spark.sql.streaming.fileSource.log.cleanupDelay": "1min",
     # Where more than 32 files have come Spark lists them in a job of as many tasks, which takes longer than they do.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
 }
-
-
-LARGE_ROWS = {"spark.sql.execution.arrow.maxBytesPerBatch": str(64 * 2**20)}
-"""Where rows for Python hold those of operators, or packets of them: without a limit, Java would take more memory for a
-batch of them than it may have, and end."""
-
-SMALL_ROWS = {key: STAGE_SETTINGS[key] for key in LARGE_ROWS}
-"""Where they are rows of Spark's."""
 
 
 UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}

@@ -10,9 +10,11 @@ from cepsql.errors import OperationalError
 from cepsql.spark import java
 
 START = """
+import logging
 import os
 import signal
 import sys
+import py4j.java_gateway
 from cepsql.spark.session import session
 spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1"})
 jvm = spark._jvm.java.lang.ProcessHandle.current().pid()
@@ -25,6 +27,8 @@ os.waitpid(child, 0)
 print("rows", spark.range(10).repartition(2).selectExpr("sum(id)").first()[0])
 print("home", os.environ["JAVA_HOME"])
 print("files", os.listdir("."))
+# As py4j does when Java ends within a call.
+exec(compile("logging.exception('Exception while sending command.')", py4j.java_gateway.__file__, "exec"))
 spark.stop()
 """
 
