@@ -1,6 +1,7 @@
 """Whether a column's type is one of Spark's: every name in it, however deep, and every size."""
 
 import difflib
+import re
 from itertools import accumulate
 
 from cepsql.errors import ProgrammingError
@@ -14,7 +15,11 @@ _PLAIN = {
 _DECIMALS = {"DECIMAL", "DEC", "NUMERIC"}
 _TEXTS = {"CHAR", "CHARACTER", "VARCHAR"}
 _NESTED = {"ARRAY", "MAP", "STRUCT"}
+_INSIDE = {"TIME"}
+"""What only Spark reads and shows: no column of its own, but a part of one."""
 _UNITS = (("YEAR", "MONTH"), ("DAY", "HOUR", "MINUTE", "SECOND"))
+
+_ZONE = ("WITHOUT", "TIME", "ZONE")
 
 TYPES = _PLAIN | _DECIMALS | _TEXTS | _NESTED | {"INTERVAL"}
 """The words that a type begins with."""
@@ -28,6 +33,7 @@ _ELSEWHERE = {
 }  # fmt: skip
 _COMMON = "STRING, INT, BIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIMESTAMP, BINARY, ARRAY, MAP, STRUCT"
 _MAX_PRECISION = 38
+_FIELD = re.compile(r"\w+|`(?:[^`]|``)+`", re.ASCII)
 _WRITTEN = "a column is written: name type [AS expression]"
 
 
@@ -47,15 +53,11 @@ def check_type(text: Text, begin: int, end: int, lengths: bool) -> None:
 
 
 class _Reader:
-    """The pieces of a type: its tokens, with every angle bracket for itself."""
+    """The pieces of a type: its tokens, with every angle bracket for itself; `depth`: how many are open."""
 
     def __init__(self, text: Text, begin: int, end: int, lengths: bool):
-        self.text, self.end, self.lengths = text, end, lengths
-        self.pieces = [
-            (piece, i)
-            for i in range(begin, end)
-            for piece in (text.raw(i) if set(text.raw(i)) <= {"<", ">"} else [text.raw(i)])
-        ]
+        self.text, self.end, self.lengths, self.depth = text, end, lengths, 0
+        self.pieces = [(piece, i) for i in range(begin, end) for piece in text.angles(i) or [text.raw(i)]]
 
     def piece(self, at: int) -> str:
         return self.pieces[at][0] if at < len(self.pieces) else ""
@@ -83,28 +85,54 @@ class _Reader:
             return self.decimal_at(at)
         if word in _TEXTS:
             return self.text_at(at, word)
+        if word in _INSIDE:
+            return self.inside_at(at, word)
         if word not in _PLAIN:
             raise self.error(f"there is no type {self.piece(at)}" if word else "a type is missing", at, _hint(word))
         if self.piece(at + 1) == "(":
             hint = "it has microseconds" if word.startswith("TIMESTAMP") else None
             raise self.error(f"{word} takes no size or precision", at + 1, hint)
+        if word == "TIMESTAMP" and tuple(self.word(at + i) for i in (1, 2, 3)) == _ZONE:
+            return at + 4
+        if word == "STRING" and self.word(at + 1) == "COLLATE":
+            return self.inside_at(at + 1, "COLLATE") + 1
+        return at + 1
+
+    def inside_at(self, at: int, word: str) -> int:
+        """Pass over a word that only stands within ARRAY, MAP and STRUCT."""
+        if self.depth == 0:
+            raise self.error(f"{word} is not supported for a column by itself", at, "STRING, or STRUCT<name: ...>")
         return at + 1
 
     def nested_at(self, at: int, word: str) -> int:
-        at = self.expect("<", at + 1)
+        at, self.depth = self.expect("<", at + 1), self.depth + 1
         if word == "STRUCT":
-            while self.piece(at) != ">":
-                at = self.field_at(at)
-                at += self.piece(at) == ","
-            return at + 1
-        at = self.type_at(at)
-        if word == "MAP":
-            at = self.type_at(self.expect(",", at))
+            at = self.fields_at(at)
+        else:
+            at = self.type_at(at)
+            if word == "MAP":
+                at = self.type_at(self.expect(",", at))
+        self.depth -= 1
         return self.expect(">", at)
 
+    def fields_at(self, at: int) -> int:
+        """Read the fields of a STRUCT, which may have none; return where the piece after them is."""
+        names: set[str] = set()
+        while names or self.piece(at) != ">":
+            name = self.piece(at).strip("`").lower()
+            if name in names:
+                raise self.error(f"two fields are named {name}", at, "names of fields are not case-sensitive")
+            names.add(name)
+            at = self.field_at(at)
+            if self.piece(at) != ",":
+                break
+            at += 1
+        return at
+
     def field_at(self, at: int) -> int:
-        if not self.piece(at) or self.piece(at) in "<>(),:":
-            raise self.error("syntax error: the name of a field is missing", at, "STRUCT<name: type, ...>")
+        if not _FIELD.fullmatch(self.piece(at)):
+            hint = "STRUCT<name: type, ...>; other names than of letters, digits and _ stand in backquotes"
+            raise self.error("syntax error: the name of a field is missing", at, hint)
         at = self.type_at(at + 1 + (self.piece(at + 1) == ":"))
         if (self.word(at), self.word(at + 1)) == ("NOT", "NULL"):
             at += 2

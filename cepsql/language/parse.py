@@ -318,7 +318,7 @@ def _type_end(text: Text, at: int) -> int:
     depth, i = 0, at
     while i < len(text) and text.raw(i) not in (")", ";") and (depth > 0 or not _ends_type(text, i)):
         # Angle brackets nest: ARRAY<STRUCT<a: INT, b: STRING>>.
-        depth += text.raw(i).count("<") - text.raw(i).count(">")
+        depth += text.angles(i).count("<") - text.angles(i).count(">")
         i = text.closing.get(i, i) + 1
     return i
 

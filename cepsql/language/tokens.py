@@ -43,6 +43,11 @@ class Text:
         raw = self.raw(i)
         return " ".join(raw.upper().split()) if _WORD.match(raw) else ""
 
+    def angles(self, i: int) -> str:
+        """Return token i if it is made of angle brackets, which are one token where they adjoin, else ''."""
+        raw = self.raw(i)
+        return raw if set(raw) <= {"<", ">"} else ""
+
     def adjoins(self, i: int) -> bool:
         """Tell whether token i follows the one before it without space."""
         return 0 < i < len(self.tokens) and self.tokens[i].start == self.tokens[i - 1].end + 1
