@@ -162,8 +162,12 @@ def mean(total: Decimal | None, count: int, precision: int, scale: int) -> Decim
 def in_range(value: int, limit: int) -> int:
     """Return an integer; raise DataError if it does not lie from -limit to limit - 1."""
     if not -limit <= value < limit:
-        raise DataError(f"{value} is beyond the range of its type")
+        kind = _OF_LIMITS.get(limit, "its type")
+        raise DataError(f"{value} is beyond the range of {kind}", hint="cast what it is computed from to a wider type")
     return value
+
+
+_OF_LIMITS = {2**7: "TINYINT", 2**15: "SMALLINT", 2**31: "INT", 2**63: "BIGINT"}
 
 
 def same_nan(value: object) -> object:
