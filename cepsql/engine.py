@@ -18,6 +18,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.refresh import defined_refresh
 from cepsql.analysis.resolve import table_name
+from cepsql.analysis.source_options import mistaken_option
 from cepsql.analysis.stream_key import defined_key
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.answer import Answer
@@ -515,6 +516,8 @@ class Engine:
         replacing = create.replace and self.catalog.names.find(relation.name) is not None
         self.catalog.add(kept(self, relation), create.replace, create.name.span, late_span)
         note = replaced_note(self, relation) if replacing else ""
+        if isinstance(relation, Source) and (mistaken := mistaken_option(relation.format, dict(relation.options))):
+            note += f"; {relation.format} passes over the option {mistaken[0]}: did you mean {mistaken[1]}?"
         return Answer(message=f"{kind_of(relation)} {relation.name} {'replaced' if replacing else 'created'}{note}")
 
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from cepsql.analysis.source_options import COMMON_FILE_OPTIONS, COMMON_OPTIONS, FILE_FORMATS
 from cepsql.catalog import ColumnDefinition, Relation
 from cepsql.shell.clauses import begins_expression, fitting_words
 from cepsql.shell.language import language
@@ -36,16 +37,9 @@ _NAVIGATION = {
 }
 _TYPES = ("STRING", "INT", "BIGINT", "DOUBLE", "DECIMAL(", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "BINARY",
           "FLOAT", "SMALLINT", "TINYINT", "ARRAY<", "MAP<", "STRUCT<")  # fmt: skip
-_FILE_OPTIONS = ("path", "maxFilesPerTrigger", "pathGlobFilter", "recursiveFileLookup")
 _OPTIONS = {
-    "csv": (*_FILE_OPTIONS, "header", "sep", "quote", "escape", "nullValue", "timestampFormat", "dateFormat", "mode"),
-    "json": (*_FILE_OPTIONS, "multiLine", "timestampFormat", "dateFormat", "mode", "primitivesAsString"),
-    "parquet": (*_FILE_OPTIONS, "mergeSchema"),
-    "orc": _FILE_OPTIONS,
-    "text": (*_FILE_OPTIONS, "wholetext", "lineSep"),
-    "rate": ("rowsPerSecond", "numPartitions", "rampUpTime"),
-    "kafka": ("kafka.bootstrap.servers", "subscribe", "subscribePattern", "startingOffsets", "maxOffsetsPerTrigger"),
-    "jdbc": ("url", "dbtable", "user", "password", "driver"),
+    format: (*COMMON_FILE_OPTIONS, *names) if format in FILE_FORMATS else names
+    for format, names in COMMON_OPTIONS.items()
 }
 
 

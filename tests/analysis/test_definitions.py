@@ -3,6 +3,7 @@
 import pytest
 from catalog import engine
 
+from cepsql.engine import connect
 from cepsql.errors import ProgrammingError
 from cepsql.plan.identity import describe_plan
 
@@ -140,3 +141,18 @@ def test_a_name_that_a_table_function_may_have_is_no_error():
     fresh = engine()
     for text in ("CAST(id AS INT) AS id", "id + 1 AS id", "id AS n, n + 1 AS m"):
         assert not fresh.query(f"SELECT {text} FROM range(3) WHERE id > 0").streaming
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("csv OPTIONS (path 'x', heeder 'true')", "; csv passes over the option heeder: did you mean header?"),
+        ("json OPTIONS (pth 'x')", "; json passes over the option pth: did you mean path?"),
+        ("parquet OPTIONS (path 'x', maxFilePerTrigger '1')", "did you mean maxFilesPerTrigger?"),
+        ("csv OPTIONS (PATH 'x', SEP ';', cleanSource 'delete', somethingElse '1')", "stream s created"),
+        ("rate OPTIONS (rowPerSecond '1')", "stream s created"),
+    ],
+)
+def test_options_that_spark_passes_over_are_told(source, said):
+    answer = connect().sql(f"CREATE STREAM s (a INT, at TIMESTAMP) USING {source}")
+    assert answer.message.endswith(said)

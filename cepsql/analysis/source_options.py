@@ -1,0 +1,63 @@
+"""The options of sources that Spark knows, and those that look like one of them by mistake: Spark passes over these."""
+
+import difflib
+from collections.abc import Iterable
+
+COMMON_OPTIONS: dict[str, tuple[str, ...]] = {
+    "csv": ("header", "sep", "quote", "escape", "nullValue", "timestampFormat", "dateFormat", "mode"),
+    "json": ("multiLine", "timestampFormat", "dateFormat", "mode", "primitivesAsString"),
+    "parquet": ("mergeSchema",),
+    "orc": (),
+    "text": ("wholetext", "lineSep"),
+    "rate": ("rowsPerSecond", "numPartitions", "rampUpTime"),
+    "kafka": ("kafka.bootstrap.servers", "subscribe", "subscribePattern", "startingOffsets", "maxOffsetsPerTrigger"),
+    "jdbc": ("url", "dbtable", "user", "password", "driver"),
+}
+"""Those that are used most, by the format's name."""
+
+COMMON_FILE_OPTIONS = ("path", "maxFilesPerTrigger", "pathGlobFilter", "recursiveFileLookup")
+"""Those of every format of files that are used most."""
+
+FILE_FORMATS = ("csv", "json", "parquet", "orc", "text")
+
+_FILES = (
+    "maxBytesPerTrigger", "latestFirst", "fileNameOnly", "maxFileAge", "cleanSource", "sourceArchiveDir",
+    "maxCachedFiles", "discardCachedInputRatio", "modifiedBefore", "modifiedAfter", "ignoreCorruptFiles",
+    "ignoreMissingFiles", "basePath", "compression",
+)  # fmt: skip
+_TEXTS = (
+    "encoding", "charset", "lineSep", "locale", "timeZone", "timestampNTZFormat", "samplingRatio", "inferSchema",
+    "enableDateTimeParsingFallback", "columnNameOfCorruptRecord", "singleVariantColumn", "multiLine",
+)  # fmt: skip
+_OTHERS: dict[str, tuple[str, ...]] = {
+    "csv": (
+        *_TEXTS, "delimiter", "comment", "preferDate", "enforceSchema", "ignoreLeadingWhiteSpace",
+        "ignoreTrailingWhiteSpace", "nanValue", "positiveInf", "negativeInf", "emptyValue", "maxColumns",
+        "maxCharsPerColumn", "charToEscapeQuoteEscaping", "unescapedQuoteHandling", "columnPruning", "inputBufferSize",
+    ),
+    "json": (
+        *_TEXTS, "prefersDecimal", "allowComments", "allowUnquotedFieldNames", "allowSingleQuotes",
+        "allowNumericLeadingZeros", "allowBackslashEscapingAnyCharacter", "allowUnquotedControlChars",
+        "allowNonNumericNumbers", "dropFieldIfAllNull", "ignoreNullFields",
+    ),
+    "parquet": ("datetimeRebaseMode", "int96RebaseMode"),
+}  # fmt: skip
+
+
+def mistaken_option(format: str, options: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first option of a source over files that Spark has not, and the one that it looks like.
+
+    None if all are known, or look like none: Spark may have options that are not listed here.
+
+    >>> mistaken_option("csv", ["path", "Header", "maxFilePerTrigger"])
+    ('maxFilePerTrigger', 'maxFilesPerTrigger')
+    """
+    if format not in FILE_FORMATS:
+        return None
+    names = (*COMMON_FILE_OPTIONS, *_FILES, *COMMON_OPTIONS[format], *_OTHERS.get(format, ()))
+    known = {name.lower(): name for name in names}
+    for option in options:
+        near = [] if option.lower() in known else difflib.get_close_matches(option.lower(), known, 1, 0.75)
+        if near:
+            return option, known[near[0]]
+    return None
