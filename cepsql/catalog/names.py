@@ -48,7 +48,7 @@ class Names:
 
         Raises ProgrammingError if that is gone.
         """
-        found = self.query(known.name) if isinstance(known, RegisteredQuery) else self.find(known.name)
+        found = self._namesake(known)
         if found is None or kind(found) != kind(known):
             raise ProgrammingError(f"{kind(known)} {known.name} was dropped in the meantime", span)
         return found
@@ -61,7 +61,7 @@ class Names:
         Raises ProgrammingError if a name is taken and `replacing` is false or other things of that name would be
         replaced, if the table of late rows of another stream has it, or if two columns have one name.
         """
-        before = self.query(added.name) if isinstance(added, RegisteredQuery) else self.find(added.name)
+        before = self._namesake(added)
         if not isinstance(added, RegisteredQuery):
             _check_columns(added, span)
         if before is not None and (not replacing or isinstance(before, Sink) != isinstance(added, Sink)):
@@ -102,6 +102,9 @@ class Names:
         for frame in frames:
             shown._data[frame.name.lower()] = frame
         return shown
+
+    def _namesake(self, definition: Definition) -> Definition | None:
+        return self.query(definition.name) if isinstance(definition, RegisteredQuery) else self.find(definition.name)
 
     def _enter(self, added: Definition) -> None:
         if isinstance(added, RegisteredQuery):

@@ -14,6 +14,7 @@ from cepsql.ordered.columns import integers, take_rows
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.per_key import NUMBER, read_numbers, write_numbers
 from cepsql.ordered.row_layout import BEGINNING, RowLayout
+from cepsql.ordered.sort import stable_order
 
 _KEPT = "kept"
 
@@ -48,7 +49,7 @@ class Deduplicate(OneRelation):
         count, times = len(ordered.pending), integers(ordered.rows["t"])
         last = read_numbers(stored, names, keys, count, BEGINNING)
         chosen = self._chosen(ordered, last)
-        chosen = chosen[np.argsort(times[chosen], kind="stable")]
+        chosen = chosen[stable_order(times[chosen])]
         partition = np.searchsorted(ordered.starts, chosen, "right") - 1
         last[partition] = times[chosen]
         stored = write_numbers(stored, names, keys, last, np.ones(count, bool))

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from cepsql.ordered.columns import integers, take_rows
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.ordered.sort import is_ascending, stable_order
+from cepsql.ordered.sort import by_time
 
 LEFT, RIGHT = "l_", "r_"
 """What the names of the columns of either side begin with in the output."""
@@ -31,11 +31,7 @@ def pairs(
 
 def in_order(tables: list[pa.Table], time: str) -> pa.Table:
     """Lay output rows one after another in the order of a time; those of each table that are in order stay so."""
-    if not tables:
-        return pa.table({})
-    output = pa.concat_tables(tables)
-    times = integers(output[time])
-    return output if is_ascending(times) else output.take(pa.array(stable_order(times)))
+    return by_time(pa.concat_tables(tables), time) if tables else pa.table({})
 
 
 def alone(layout: RowLayout, rows: pa.Table, prefix: str, missing: pa.Schema | None) -> pa.Table:

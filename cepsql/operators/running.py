@@ -17,6 +17,7 @@ from cepsql.ordered.keys import find_keys, key_codes
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.sort import by_time
 
 RUNNING_FUNCTIONS = ("row_number", "rank", "dense_rank", "count", "sum", "avg", "min", "max", "first", "last")
 """What a `RunningCall` may compute."""
@@ -74,7 +75,7 @@ class Running(OneRelation):
         output = ordered.rows
         for name, column in given.items():
             output = output.append_column(name, column)
-        output = output.take(pa.array(np.argsort(integers(output["t"]), kind="stable")))
+        output = by_time(output, "t")
         kept = pa.table({**dict(zip(self.layout.key_names, keys, strict=True)), **kept})
         return Step(output, [None], {_KEPT: before.replaced_by(kept)})
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.scalar.columns import Value, all_rows, one_for_all
-from cepsql.scalar.regexes import Regex, re2_regex
+from cepsql.scalar.regexes import known_regex
 from cepsql.scalar.strings import STRING_FUNCTIONS
 from cepsql.scalar.tree import Apply, Constant, Session
 from cepsql.scalar.types import STRING
@@ -95,22 +95,16 @@ def split(node: Apply, session: Session, text: Value, delimiter: Value, number: 
 
 def matched(node: Apply, session: Session, text: Value, pattern: Value) -> Value:
     """RLIKE."""
-    return pc.match_substring_regex(text, _regex(pattern).source)
+    return pc.match_substring_regex(text, known_regex(pattern.as_py()).source)
 
 
 def extracted(node: Apply, session: Session, text: Value, pattern: Value, group: Value) -> Value:
     """REGEXP_EXTRACT."""
     column = all_rows(text, 1)
-    found = pc.struct_field(pc.extract_regex(column, _regex(pattern).source), f"g{group.as_py()}")
+    found = pc.struct_field(pc.extract_regex(column, known_regex(pattern.as_py()).source), f"g{group.as_py()}")
     return one_for_all(pc.if_else(column.is_valid(), pc.fill_null(found, ""), None), text)
 
 
 def replaced_matches(node: Apply, session: Session, text: Value, pattern: Value, replacement: Value) -> Value:
     """REGEXP_REPLACE."""
-    return pc.replace_substring_regex(text, _regex(pattern).source, replacement.as_py())
-
-
-def _regex(pattern: Value) -> Regex:
-    regex = re2_regex(pattern.as_py())
-    assert regex is not None
-    return regex
+    return pc.replace_substring_regex(text, known_regex(pattern.as_py()).source, replacement.as_py())

@@ -62,6 +62,13 @@ def re2_regex(pattern: str) -> Regex | None:
     return regex
 
 
+def known_regex(pattern: str) -> Regex:
+    """Return the `re2_regex` of a pattern that has one."""
+    regex = re2_regex(pattern)
+    assert regex is not None
+    return regex
+
+
 def rlike(text: str, pattern: str) -> bool:
     """Tell whether a part of a text matches a pattern for which there is a `re2_regex`."""
     return _found(text, pattern) is not None
@@ -75,9 +82,7 @@ def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
 
 def regexp_replace(text: str, pattern: str, replacement: str) -> str:
     """Replace all matches, none of which is empty, by a text that means itself."""
-    regex = re2_regex(pattern)
-    assert regex is not None
-    return _compiled(regex.source).sub(lambda found: replacement, text)
+    return _compiled(known_regex(pattern).source).sub(lambda found: replacement, text)
 
 
 REGEX_FUNCTIONS: dict[str, Callable] = {
@@ -87,9 +92,7 @@ REGEX_FUNCTIONS: dict[str, Callable] = {
 
 
 def _found(text: str, pattern: str):
-    regex = re2_regex(pattern)
-    assert regex is not None
-    return _compiled(regex.source).search(text)
+    return _compiled(known_regex(pattern).source).search(text)
 
 
 @lru_cache(maxsize=1024)

@@ -142,16 +142,17 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
     query, plan = _defined_query(host, create)
     if create.savepoint is not None:
         return _create_from(host, create, query, plan, create.savepoint)
+    new = None
     if not create.replace:
         host.catalog.add(query, False, create.name.span)
-        return Answer(message=f"query {name} created; START QUERY {name} runs it")
-    if before is None:
-        if not host.catalog.exchange(None, query, create.name.span):
+    else:
+        if before is not None:
+            new = replaced_query(host.home, before, query, plan, create.new_checkpoint, create.name.span)
+        if not host.catalog.exchange(before, query if new is None else new.query, create.name.span):
+            # Somebody else was faster.
             return _create_query(host, create)
+    if new is None:
         return Answer(message=f"query {name} created; START QUERY {name} runs it")
-    new = replaced_query(host.home, before, query, plan, create.new_checkpoint, create.name.span)
-    if not host.catalog.exchange(before, new.query, create.name.span):
-        return _create_query(host, create)
     running = host.queries[name].state.desired == RUNNING
     note = f"; it still runs as it was: RESTART QUERY {name}" if running else ""
     return Answer(message=f"query {name} replaced: {new.effect}{note}")
