@@ -32,6 +32,11 @@ def examples(everyday: int) -> int:
     return int(os.environ.get("CEPSQL_EXAMPLES", everyday * (_MORE_BY_NIGHT if _nightly else 1)))
 
 
+def is_night() -> bool:
+    """Tell whether what takes long is to be run."""
+    return _nightly
+
+
 def everyday(cases: Iterable[_Case]) -> list[_Case]:
     """Return which of some cases this run tries: every other one, or by night all."""
     found = list(cases)

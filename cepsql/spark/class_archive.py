@@ -1,4 +1,8 @@
-"""An archive of the classes that Spark loads when it starts, with which Java needs half the time (Java's AppCDS)."""
+"""An archive of the classes that Spark loads when it starts, with which Java needs half the time.
+
+It is an AOT cache (JEP 514) from Java 25 on, which needs nothing else. Before, it is a dynamic AppCDS archive, for
+which Java must have come with one of its own classes.
+"""
 
 import hashlib
 import importlib.util
@@ -12,20 +16,21 @@ from importlib.metadata import version
 from pathlib import Path
 
 from cepsql.errors import SessionError
-from cepsql.spark.java import cache_folder, ensure_java, java_executable
+from cepsql.spark.java import cache_folder, ensure_java, java_executable, java_version
 
 _ROOM_BYTES = 2 * 2**30
-_MAKING_SECONDS = 600
+_AGAIN_SECONDS = 24 * 3600
+_FIRST_WITH_CACHE = 25
+_IS_GIVEN = ("ArchiveClassesAtExit", "SharedArchiveFile", "AOTCache", "AOTMode")
+"""What options of Java have in their names that are about an archive."""
 
 _LATER = """
 import os, pathlib, sys
 from cepsql.spark.class_archive import make_archive
 
 os.nice(19)
-try:
-    make_archive()
-finally:
-    pathlib.Path(sys.argv[1]).unlink(missing_ok=True)
+make_archive()
+pathlib.Path(sys.argv[1]).unlink(missing_ok=True)
 """
 
 _WARM = """
@@ -34,7 +39,7 @@ from cepsql.engine import connect
 from cepsql.testing import play
 from pyspark import SparkContext
 
-engine = connect(master="local[2]", conf={"spark.driver.extraJavaOptions": "-XX:ArchiveClassesAtExit=" + sys.argv[1]})
+engine = connect(master="local[2]", conf={"spark.driver.extraJavaOptions": sys.argv[1]})
 engine.query("SELECT count(*) AS n, sum(id) FROM range(10) GROUP BY id % 2 ORDER BY n").arrow()
 list(engine.query("SELECT id FROM range(20000)").pieces())
 play(
@@ -54,7 +59,12 @@ def archive_file() -> Path:
     java, jars = Path(os.path.realpath(java_executable())), _jars()
     place = hashlib.sha256(f"{java} {jars}".encode()).hexdigest()[:8]
     made = hashlib.sha256(f"{_changed(java)} {_changed(jars)}".encode()).hexdigest()[:8]
-    return cache_folder() / f"classes-spark-{version('pyspark')}-{place}-{made}.jsa"
+    ending = "aot" if _has_cache() else "jsa"
+    return cache_folder() / f"classes-spark-{version('pyspark')}-{place}-{made}.{ending}"
+
+
+def _has_cache() -> bool:
+    return (java_version(java_executable()) or 0) >= _FIRST_WITH_CACHE
 
 
 def _jars() -> Path:
@@ -70,7 +80,16 @@ def _changed(path: Path) -> int:
 def archive_options() -> str:
     """Return the options of Java that use the archive, "" if there is none. Java ignores one that does not fit."""
     path = archive_file()
-    return f"-XX:SharedArchiveFile={path} -Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off" if path.exists() else ""
+    if not path.exists():
+        return ""
+    if path.suffix == ".aot":
+        return f"-XX:AOTCache={path} -XX:AOTMode=auto -Xlog:aot=off -Xlog:cds=off"
+    return f"-XX:SharedArchiveFile={path} -Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
+
+
+def has_archive_option(options: str) -> bool:
+    """Tell whether options of Java say what archive to use or to make."""
+    return any(name in options for name in _IS_GIVEN)
 
 
 def make_archive() -> Path:
@@ -81,13 +100,18 @@ def make_archive() -> Path:
     ensure_java()
     path = archive_file()
     path.parent.mkdir(parents=True, exist_ok=True)
-    for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.jsa"):
+    for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*{path.suffix}"):
         old.unlink()
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as folder:
-        made = Path(folder) / "classes.jsa"
-        run = subprocess.run([sys.executable, "-c", _WARM, str(made)], capture_output=True, text=True, check=False)
+        made = Path(folder) / path.name
+        option = f"-XX:{'AOTCacheOutput' if _has_cache() else 'ArchiveClassesAtExit'}={made}"
+        run = subprocess.run([sys.executable, "-c", _WARM, option], capture_output=True, text=True, check=False)
         if run.returncode or not made.exists():
-            raise SessionError("the archive of classes could not be made", detail=run.stderr)
+            raise SessionError(
+                f"{java_executable()} made no archive of classes",
+                hint="Spark works as well without one, only that it starts later",
+                detail=run.stderr,
+            )
         os.replace(made, path)
     return path
 
@@ -95,7 +119,7 @@ def make_archive() -> Path:
 def make_archive_later() -> None:
     """Let a process of its own, which outlives this one and gives way to others, make the archive if there is none.
 
-    Nothing is done where there is little room, and while another process makes it.
+    Nothing is done where there is little room, and for a day after a process has begun it that did not come to its end.
     """
     path = archive_file()
     try:
@@ -103,7 +127,7 @@ def make_archive_later() -> None:
         if path.exists() or shutil.disk_usage(path.parent).free < _ROOM_BYTES:
             return
         marker = path.with_suffix(".making")
-        if marker.exists() and time.time() - marker.stat().st_mtime < _MAKING_SECONDS:
+        if marker.exists() and time.time() - marker.stat().st_mtime < _AGAIN_SECONDS:
             return
         marker.touch()
         subprocess.Popen(

