@@ -59,11 +59,9 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
     spec = call.args.get("spec")
     if spec is None:
         return Reach(before=None)
-    kind = str(spec.args.get("kind") or "").upper()
+    kind, start, end = bounds_of(call)
     if kind not in ("ROWS", "RANGE"):
         raise NotSupportedError(f"{kind} frames are not supported", place, "ROWS and RANGE are")
-    start = _bound(spec.args.get("start"), spec.args.get("start_side"), place)
-    end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), place)
     if end is None and _side(spec.args.get("end_side")) == "FOLLOWING":
         raise NotSupportedError(
             "a frame up to UNBOUNDED FOLLOWING over a stream is not supported",
@@ -82,15 +80,23 @@ def call_name(call: exp.Window) -> str:
     return function.sql_name()
 
 
-_Bound = tuple[int, exp.Expr]
+Bound = tuple[int, exp.Expr]
 """-1 or 1 for the direction, and how far; 0 for CURRENT ROW."""
+
+
+def bounds_of(call: exp.Window) -> tuple[str, Bound | None, Bound | None]:
+    """Return the kind of a call's frame, and where it begins and ends; None for UNBOUNDED."""
+    spec = call.args["spec"]
+    start = _bound(spec.args.get("start"), spec.args.get("start_side"))
+    end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
+    return str(spec.args.get("kind") or "").upper(), start, end
 
 
 def _side(side: object) -> str:
     return str(side or "").upper()
 
 
-def _bound(value: object, side: object, place: Span) -> _Bound | None:
+def _bound(value: object, side: object) -> Bound | None:
     """Return a bound of a frame, None for UNBOUNDED."""
     if isinstance(value, str):
         if value.upper() == "UNBOUNDED":
@@ -100,7 +106,7 @@ def _bound(value: object, side: object, place: Span) -> _Bound | None:
     return (-1 if _side(side) == "PRECEDING" else 1), value
 
 
-def _between(kind: str, start: _Bound | None, end: _Bound | None, time_type: str, place: Span) -> Reach:
+def _between(kind: str, start: Bound | None, end: Bound | None, time_type: str, place: Span) -> Reach:
     if kind == "ROWS":
         first, last = (None if bound is None else bound[0] * _rows(bound[1], place) for bound in (start, end))
         return Reach(None if first is None else max(-first, 0), max(last or 0, 0))
@@ -136,7 +142,7 @@ def _rows(value: exp.Expr, place: Span) -> int:
     )
 
 
-def _micros(bound: _Bound, time_type: str, place: Span) -> int:
+def _micros(bound: Bound, time_type: str, place: Span) -> int:
     """Return how far a bound of RANGE lies from the row, in any calendar, microseconds."""
     direction, value = bound
     if direction == 0:

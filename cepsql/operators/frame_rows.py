@@ -18,7 +18,8 @@ FRESH = "fresh"
 PLACE = "place"
 """The BIGINT column with the place of a row among those of its partition that come out together."""
 
-_GIVEN = "given"
+GIVEN = "given"
+"""The BOOLEAN mark of rows that were given out."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class FrameRows:
 
     @property
     def marks(self) -> tuple[Mapping[str, pa.DataType], ...]:
-        return ({_GIVEN: pa.bool_()},)
+        return ({GIVEN: pa.bool_()},)
 
     @property
     def hold(self) -> int | None:
@@ -84,11 +85,11 @@ class FrameRows:
         following = np.where(decided < ends, np.append(ranges.times, 0)[decided], new + 1)
         keep = self._from(ranges, partitions, begins, decided, following)
         given = np.arange(ordered.rows.num_rows) < np.repeat(decided, np.diff(ordered.starts))
-        return Step(output, [Keep(keep, marks={_GIVEN: pa.array(given)})])
+        return Step(output, [Keep(keep, marks={GIVEN: pa.array(given)})])
 
     def _given(self, ordered: OrderedRows) -> np.ndarray:
         """Return how many rows of each partition were given out before: its first ones."""
-        given = ordered.rows[_GIVEN].fill_null(False).to_numpy()
+        given = ordered.rows[GIVEN].fill_null(False).to_numpy()
         total = np.concatenate([[0], np.cumsum(given)])
         return total[ordered.starts[1:]] - total[ordered.starts[:-1]]
 
@@ -112,5 +113,5 @@ class FrameRows:
         place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rows = place + np.repeat(begin, sizes)
         fresh = (rows >= np.repeat(first, sizes)) & (rows < np.repeat(decided, sizes))
-        output = take_rows(ordered.rows.drop_columns([_GIVEN]), rows)
+        output = take_rows(ordered.rows.drop_columns([GIVEN]), rows)
         return output.append_column(FRESH, pa.array(fresh)).append_column(PLACE, pa.array(place))

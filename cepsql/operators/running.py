@@ -218,7 +218,7 @@ class RunningBatch:
                 if max(abs(exact.min() + 1), exact.max()) >= 2**63:
                     raise _overflow(call, "BIGINT")
             return pa.array(total)
-        numbers = column.fill_null(0).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        numbers = nearest_doubles(column)
         before = self.before.column(f"{name}_sum", pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
         return pa.array(self._sums(numbers, before))
 
@@ -284,6 +284,14 @@ def unscaled(column: pa.Array) -> np.ndarray:
     """Return decimals as Python integers, in units of their last digit; 0 for NULL."""
     low, high = decimal_halves(column)
     return high.astype(object) * 2**64 + low.astype(object)
+
+
+def nearest_doubles(column: pa.Array) -> np.ndarray:
+    """Return numbers as DOUBLE; 0 for NULL."""
+    if pa.types.is_decimal(column.type):
+        # Of integers Python divides to the nearest number.
+        return (unscaled(column) / 10**column.type.scale).astype(np.float64)
+    return column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
 
 
 def as_decimals(numbers: np.ndarray, kind: pa.DataType) -> pa.Array:

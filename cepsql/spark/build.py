@@ -81,6 +81,7 @@ from cepsql.spark.source import (
     PRODUCER,
     REACHED,
     WHOLE,
+    columns_of,
     observe_source,
     read_source,
     single_changes,
@@ -106,6 +107,9 @@ MATCH_OBSERVATION = "cepsql_match"
 
 SOURCE_OBSERVATION = "cepsql_source"
 """What the observations of plain streams begin with."""
+
+ARROW = "\0arrow"
+"""The reader of rows that no frame of Spark's reads."""
 
 _numbers = itertools.count()
 
@@ -279,17 +283,19 @@ class _Builder:
         self._labels: dict[tuple[int, int], str] = {}
         # With the frame, so that no other one gets its identity.
         self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
+        self._choices: dict[int, list[Choice[ArrowScan] | None]] = {}
 
     def frame(self, node: Node, reader: str | None = None, over: exp.Query | None = None) -> DataFrame:
         """Build a node.
 
         reader: the label of the input of an ordered operator over a stream that reads the rows, and counts them, "" if
-                inputs are not told apart; None: none does.
+                inputs are not told apart; None: none does; ARROW: it reads them without Spark, and only the names and
+                types of the columns count.
         over:   the query that alone reads the rows of the node, whose WHERE an operator may know; None: another node.
         """
         match node:
-            case Read():
-                return self._relation(node, reader)
+            case Read(relation):
+                return self._typed(relation) if reader == ARROW else self._relation(node, reader)
             case Sql():
                 return self._sql(node, reader)
             case Match() if not node.properties.streaming:
@@ -349,7 +355,9 @@ class _Builder:
         """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
         frames = []
         for number, below in enumerate(node.inputs):
-            if isinstance(below, Read):
+            if node.properties.streaming and self._arrow_scan(node, number) is not None:
+                frames.append(self.frame(below, ARROW))
+            elif isinstance(below, Read):
                 frames.append(self._events(below.relation))
             else:
                 frames.append(self.frame(below, self._label(node, number) if node.properties.streaming else None))
@@ -447,9 +455,11 @@ class _Builder:
 
     def _arrow_scan(self, node: Ordered, number: int) -> tuple[Source, ArrowScan] | None:
         """Return what Arrow reads for an input, and how, None if Spark is to read it."""
-        if self.scan == SPARK_SCAN:
+        if self.scan == SPARK_SCAN or node.inputs[number].properties.ordered:
             return None
-        choice = choose_scans(node, scan_session(self.spark))[number]
+        if id(node) not in self._choices:
+            self._choices[id(node)] = choose_scans(node, scan_session(self.spark))
+        choice = self._choices[id(node)][number]
         assert choice is not None
         return _chosen(choice)
 
@@ -527,6 +537,11 @@ class _Builder:
             self.untimed.append(relation)
             return frame
         return with_watermark(frame, relation.watermark, self.control)
+
+    def _typed(self, relation: Source | Registered) -> DataFrame:
+        """Return a frame with the columns of a source that Arrow reads; it has no rows."""
+        assert isinstance(relation, Source)
+        return columns_of(self.spark, relation)
 
     def _events(self, relation: Source | Registered) -> DataFrame:
         """Return the rows of a relation, each by itself."""

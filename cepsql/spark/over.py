@@ -1,7 +1,7 @@
-"""Window functions over a stream: an ordered stage hands out the rows of frames, Spark computes.
+"""Window functions over a stream, computed in an ordered stage, or by Spark over the rows of frames that one hands out.
 
-Spark refuses window functions over streams because a frame might span micro-batches. The stage gives out every row
-together with the rows of its frame, so that here each frame lies in one micro-batch.
+Spark refuses window functions over streams because a frame might span micro-batches. For functions that only Spark
+knows the stage gives out every row together with the rows of its frame, so that each frame lies in one micro-batch.
 """
 
 from collections.abc import Sequence
@@ -9,25 +9,40 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, NumericType, StructField, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    NumericType,
+    StructField,
+    StructType,
+)
 from sqlglot import exp
 
 from cepsql.analysis.canonical import digest
+from cepsql.analysis.framed_calls import framed_calls
 from cepsql.analysis.over import Frames
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.operators.frame_rows import FRESH, PLACE, FrameRows
+from cepsql.operators.framed import Framed
 from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.columns import plain_schema
 from cepsql.plan.identity import describe_frames
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.rows import incomparable, layout_columns
+from cepsql.spark.settings import setting
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
 
 STATE_VERSION = 1
 """Of the rows that are kept for frames; to be raised when the columns that travel change."""
+
+_SUMMED_DIGITS = 28
+"""Of more digits Spark's sums have no room for ten further ones, and may be NULL."""
 
 _FRESH, _PLACE = "__fresh", "__place"
 
@@ -39,6 +54,9 @@ def over_stage(feeds: Sequence[Feed], frames: Frames) -> Staged:
     """
     if frames.running:
         return _running(feeds, frames)
+    framed = _framed(feeds, frames)
+    if framed is not None:
+        return framed
     reach = frames.reach
     assert reach.before is not None
     operator = FrameRows(frames.layout, reach.before, reach.after, reach.micros_before, reach.micros_after)
@@ -59,10 +77,45 @@ def _running(feeds: Sequence[Feed], frames: Frames) -> Staged:
     frame, calls = feeds[0].frame, frames.running_calls
     rows = frame.selectExpr(*layout_columns(frame, frames.layout))
     given, types = running_fields(calls, rows)
-    operator = Running(frames.layout, calls, types)
+    return _computed_in_stage(Running(frames.layout, calls, types), feeds, frames, rows, given)
+
+
+def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
+    """Return the rows with what an operator computes of those around them; None where Spark is to compute it."""
+    calls, frame, reach = framed_calls(frames), feeds[0].frame, frames.reach
+    if calls is None:
+        return None
+    assert reach.before is not None
+    rows = frame.selectExpr(*layout_columns(frame, frames.layout))
+    kinds = {field.name: field.dataType for field in rows.schema.fields}
+    if not all(call.column is None or _is_framed(call.function, kinds[call.column]) for call in calls):
+        return None
+    # Of one row, all these functions of Spark's give its own value.
+    spoken = [f"{'first' if c.function == 'row' else c.function}({c.column or 1}) AS x{i}" for i, c in enumerate(calls)]
+    found = rows.selectExpr(*spoken).schema.fields
+    given = [StructField(call.name, field.dataType) for call, field in zip(calls, found, strict=True)]
+    types = tuple(plain_schema(arrow_schema(StructType(given))).types)
+    wraps = setting(frame.sparkSession, "spark.sql.ansi.enabled").lower() != "true"
+    bounds = reach.before, reach.after, reach.micros_before, reach.micros_after
+    return _computed_in_stage(Framed(frames.layout, *bounds, calls, types, wraps), feeds, frames, rows, given)
+
+
+def _is_framed(function: str, kind: DataType) -> bool:
+    """Tell whether an operator computes a function of values of a type over frames as Spark does."""
+    if function in ("count", "row", "first", "last"):
+        return True
+    if function in ("min", "max"):
+        return is_compared(kind)
+    return isinstance(kind, NumericType) and not (isinstance(kind, DecimalType) and kind.precision > _SUMMED_DIGITS)
+
+
+def _computed_in_stage(
+    operator: Running | Framed, feeds: Sequence[Feed], frames: Frames, rows: DataFrame, given: Sequence[StructField]
+) -> Staged:
+    """Return an operator that gives out its rows, which are like `rows`, with the columns `given` of the calls."""
     plain = [StructField(field.name, field.dataType) for field in rows.schema.fields]
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
-    output = (*values, *(quoted(call.name) for call in calls))
+    output = (*values, *(quoted(field.name) for field in given))
     return Staged(operator, feeds, _identity(frames), StructType([*plain, *given]), output, operator.hold)
 
 
@@ -85,8 +138,7 @@ def running_type(call: RunningCall, rows: DataFrame) -> DataType:
         return LongType() if call.function == "count" else IntegerType()
     kind = rows.schema[call.column].dataType
     arithmetic = call.function in ("sum", "avg")
-    compares = incomparable(kind) is None and "collate" not in kind.simpleString().lower()
-    fits = isinstance(kind, NumericType) if arithmetic else compares
+    fits = isinstance(kind, NumericType) if arithmetic else is_compared(kind)
     if not fits and call.function != "count":
         raise NotSupportedError(
             f"{call.function.upper()} of {kind.simpleString().upper()} over all rows before, on a stream, is not "
@@ -94,6 +146,11 @@ def running_type(call: RunningCall, rows: DataFrame) -> DataType:
             hint="ROWS BETWEEN 10 PRECEDING AND CURRENT ROW takes it, and so does GROUP BY with a window",
         )
     return rows.selectExpr(f"{call.function}({call.column}) AS x").schema["x"].dataType
+
+
+def is_compared(kind: DataType) -> bool:
+    """Tell whether an operator compares values of a type as Spark does."""
+    return incomparable(kind) is None and "collate" not in kind.simpleString().lower()
 
 
 def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:

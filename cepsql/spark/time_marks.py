@@ -19,7 +19,8 @@ def with_time_marks(frame: DataFrame, mark: Watermark) -> DataFrame:
               time that leads to the watermark of which it speaks, so that rows of its very time may come.
     The reference is by default the time of the micro-batch, which Spark records, so that a restart decides the same.
     """
-    time = event_time(frame, quoted(mark.column))
+    if mark.ahead is not None or mark.punctuation is not None:
+        time = event_time(frame, quoted(mark.column))
     well = f"NOT {MALFORMED}" if MALFORMED in frame.columns else "true"
     if mark.ahead is not None:
         reference = _reference(frame, mark)

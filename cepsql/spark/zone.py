@@ -1,11 +1,14 @@
 """The clocks of the session's time zone, as the JVM knows them."""
 
 import datetime
+import functools
 import re
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from cepsql.scalar.zone import Zone
+from cepsql.spark.settings import setting
 from cepsql.spark.spark_plan import jvm
 
 _DAY, _SECOND = 86_400, 1_000_000
@@ -15,10 +18,15 @@ _TRANSITION = re.compile(r" at (\d+-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)(Z|[+-][\d:]
 
 def session_zone(spark: SparkSession) -> Zone:
     """Return the session's time zone, with the transitions of Java's own table."""
-    zones = jvm(spark).java.time.ZoneId
-    rules = zones.of(spark.conf.get("spark.sql.session.timeZone"), zones.SHORT_IDS).getRules()
+    return _zone(jvm(spark), setting(spark, "spark.sql.session.timeZone"))
+
+
+@functools.cache
+def _zone(java: Any, name: str) -> Zone:
+    zones = java.java.time.ZoneId
+    rules = zones.of(name, zones.SHORT_IDS).getRules()
     if rules.isFixedOffset():
-        return Zone((), (rules.getOffset(jvm(spark).java.time.Instant.EPOCH).getTotalSeconds() * _SECOND,))
+        return Zone((), (rules.getOffset(java.java.time.Instant.EPOCH).getTotalSeconds() * _SECOND,))
     # One text instead of a call to the JVM for every part of hundreds of transitions.
     known = [_transition(*found.groups()) for found in _TRANSITION.finditer(rules.getTransitions().toString())]
     recurring = [_Rule(rule) for rule in rules.getTransitionRules()]

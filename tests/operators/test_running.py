@@ -180,3 +180,11 @@ def test_a_sum_that_outgrows_its_type_is_an_error(column, values, kind):
     operator = Running(layout, (RunningCall("w", "sum", column),), (kind,))
     with pytest.raises(OperationalError, match="outgrows"):
         advance(Stage(operator, (Input(0),), ""), None, blobs)
+
+
+def test_an_average_takes_integers_that_no_double_holds():
+    layout = RowLayout((), Column("t", ""), values=(Column("v0", ""),))
+    rows = pa.RecordBatch.from_pylist([{"t": i, "v0": 2**53 + 1, "bucket": 0} for i in range(2)])
+    blobs = [blob for batch in pack([rows], 1) for blob in batch["packet"].to_pylist()]
+    operator = Running(layout, (RunningCall("w", "avg", "v0"),), (pa.float64(),))
+    assert advance(Stage(operator, (Input(0),), ""), None, blobs).output["w"].to_pylist() == [2.0**53, 2.0**53]
