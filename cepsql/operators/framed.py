@@ -47,7 +47,8 @@ class FramedCall:
 
 @dataclass(frozen=True)
 class Framed(FrameRows):
-    """Gives out each row once, when all rows of its frames are there, with the values of functions over them.
+    """Gives out each row once, when all rows of its frames are there, with the values of functions over them and
+    without its key.
 
     What it keeps is what `FrameRows` keeps. Values are Spark's to the last bit: sums of floats are added in the order
     of the rows, anew for each frame.
@@ -66,7 +67,7 @@ class Framed(FrameRows):
         if not sizes.any():
             return pa.table({})
         fresh = np.arange(sizes.sum()) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-        output = take_rows(ordered.rows.drop_columns([GIVEN]), fresh)
+        output = take_rows(ordered.rows.drop_columns([GIVEN, *self.layout.key_names]), fresh)
         frames: dict[tuple[int, int, bool], _Spans] = {}
         for call, kind in zip(self.calls, self.types, strict=True):
             reach = call.first, call.last, call.times
@@ -223,7 +224,9 @@ def _bounds(
     starts, ends = ordered.starts[partition], ordered.starts[partition + 1]
     if call.times:
         times = ranges.times[rows]
-        return ranges.first_from(partition, times + call.first), ranges.first_after(partition, times + call.last)
+        begins = ranges.first_from(partition, times + call.first) if call.first else ranges.first_alike[rows]
+        ends = ranges.first_after(partition, times + call.last) if call.last else ranges.end_alike[rows]
+        return begins, ends
     return np.clip(rows + call.first, starts, ends), np.clip(rows + call.last + 1, starts, ends)
 
 

@@ -113,7 +113,8 @@ def _computed_in_stage(
     operator: Running | Framed, feeds: Sequence[Feed], frames: Frames, rows: DataFrame, given: Sequence[StructField]
 ) -> Staged:
     """Return an operator that gives out its rows, which are like `rows`, with the columns `given` of the calls."""
-    plain = [StructField(field.name, field.dataType) for field in rows.schema.fields]
+    left_out = frames.layout.key_names if isinstance(operator, Framed) else []
+    plain = [StructField(field.name, field.dataType) for field in rows.schema.fields if field.name not in left_out]
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
     output = (*values, *(quoted(field.name) for field in given))
     return Staged(operator, feeds, _identity(frames), StructType([*plain, *given]), output, operator.hold)
