@@ -18,7 +18,7 @@ from cepsql.scan.layout import LISTING_OPTIONS, FileLayout
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.projection import ArrowScan
 from cepsql.scan.read import CONTROL, chunk_rows, read_files
-from cepsql.spark.control import control_times
+from cepsql.spark.control import control_time
 from cepsql.spark.kafka import Records, record_packets
 from cepsql.spark.settings import setting
 from cepsql.spark.source import is_kafka, located_options
@@ -74,7 +74,8 @@ def file_paths(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _control_paths(spark: SparkSession, control: str) -> DataFrame:
-    return control_times(spark, control).selectExpr(f"concat('{CONTROL}', t) AS path")
+    files = spark.readStream.format("binaryFile").schema(_PATHS).load(control)
+    return files.selectExpr(f"concat('{CONTROL}', path) AS path")
 
 
 def scan_session(spark: SparkSession) -> Session:
@@ -121,8 +122,13 @@ def _packed(
     scan: ArrowScan, buckets: int, number: int, reduction: Reduction | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     settle()
-    paths = (path for batch in batches for path in batch["path"].to_pylist())
+    paths = (_told(path) for batch in batches for path in batch["path"].to_pylist())
     return pack(read_files(scan, buckets, paths), buckets, number, reduction)
+
+
+def _told(path: str) -> str:
+    """Return a path as `read_files` takes it."""
+    return f"{CONTROL}{control_time(path)}" if path.startswith(CONTROL) else path
 
 
 def _packed_records(

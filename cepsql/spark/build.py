@@ -1,7 +1,7 @@
 """A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from sqlglot import exp
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
-from cepsql.catalog import Registered, Source, Watermark
+from cepsql.catalog import Registered, Relation, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
 from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
@@ -81,7 +81,7 @@ from cepsql.spark.source import (
     PRODUCER,
     REACHED,
     WHOLE,
-    columns_of,
+    columns_sql,
     observe_source,
     read_source,
     single_changes,
@@ -294,8 +294,10 @@ class _Builder:
         over:   the query that alone reads the rows of the node, whose WHERE an operator may know; None: another node.
         """
         match node:
-            case Read(relation):
-                return self._typed(relation) if reader == ARROW else self._relation(node, reader)
+            case Read(relation) if reader == ARROW:
+                return self._typed("SELECT * FROM source", {"source": relation})
+            case Read():
+                return self._relation(node, reader)
             case Sql():
                 return self._sql(node, reader)
             case Match() if not node.properties.streaming:
@@ -481,9 +483,14 @@ class _Builder:
         query = inline_ctes(node.query) if self.streaming and node.query.find(exp.With) else node.query
         views: dict[str, list[str]] = {}
         frames: dict[str, DataFrame] = {}
+        sources: dict[str, Relation] = {}
         punctuated = False
         for table in catalog_tables(query):
             name = table_name(table)
+            views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
+            if reader == ARROW:
+                (sources[views[name][-1]],) = reads(node.inputs[name])
+                continue
             frame = self.frame(node.inputs[name], reader, query)
             if REACHED in frame.columns:
                 query, frame = (
@@ -494,7 +501,6 @@ class _Builder:
             for hidden in (WHOLE, PRODUCER):
                 if hidden in frame.columns:
                     query = carry_column(query, name, hidden)
-            views.setdefault(name, []).append(f"__cepsql_{next(_numbers)}")
             frames[views[name][-1]] = frame
         unused = {name: iter(names) for name, names in views.items()}
         if node.written is not None and query is node.query:
@@ -503,12 +509,12 @@ class _Builder:
             refuse_misread(query, self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
         try:
-            found = frame_sql(self.spark, sql, frames)
+            found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
         except Exception as failure:
             raise translate_failure(failure) from failure
         if punctuated:
             return found.withColumnRenamed(BOUND, REACHED)
-        rows = self.stage_rows(next(iter(frames.values()))) if len(frames) == 1 else None
+        rows = self.stage_rows(*frames.values()) if len(frames) == 1 else None
         selected = None if rows is None else rows.under(query)
         return found if selected is None else self._known(found, selected)
 
@@ -538,10 +544,10 @@ class _Builder:
             return frame
         return with_watermark(frame, relation.watermark, self.control)
 
-    def _typed(self, relation: Source | Registered) -> DataFrame:
-        """Return a frame with the columns of a source that Arrow reads; it has no rows."""
-        assert isinstance(relation, Source)
-        return columns_of(self.spark, relation)
+    def _typed(self, text: str, relations: Mapping[str, Relation]) -> DataFrame:
+        """Return a frame with the columns that a statement gives of sources of these names; it has no rows."""
+        given = [f"{name} AS ({columns_sql(one)})" for name, one in relations.items() if isinstance(one, Source)]
+        return self.spark.sql(f"WITH {', '.join(given)} SELECT * FROM ({text})")
 
     def _events(self, relation: Source | Registered) -> DataFrame:
         """Return the rows of a relation, each by itself."""

@@ -56,12 +56,22 @@ def control_times(spark: SparkSession, control: str) -> DataFrame:
     return spark.readStream.text(control).selectExpr(f"if({_SAYS_END}, {END_OF_TIME}L, {clock}) AS t")
 
 
+def control_time(path: str) -> int:
+    """Return the t of the row that stands for a file of the folder, as `cepsql.ordered.packet.pack` understands it."""
+    name = path.rpartition("/")[2]
+    return END_OF_TIME if name == _END else heartbeat_time(_number(name))
+
+
 def _write(folder: CheckpointPath, name: str, text: str) -> None:
     write_whole(folder / name, f"{text}\n")
 
 
 def _clock(path: CheckpointPath) -> int:
-    return int(re.sub(r"\D", "", path.name))
+    return _number(path.name)
+
+
+def _number(name: str) -> int:
+    return int(re.sub(r"\D", "", name))
 
 
 def is_ended(control: CheckpointPath) -> bool:

@@ -75,16 +75,11 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
         raise error if error is exception else _explained(source, error) from exception
 
 
-def columns_of(spark: SparkSession, source: Source) -> DataFrame:
-    """Return a frame without rows that has the declared columns of a source; one that is computed as `read_source`
-    computes it. Raises what Spark says of them."""
+def columns_sql(source: Source) -> str:
+    """Return Spark SQL that gives the declared columns of a source, and no rows; one that is computed as `read_source`
+    computes it."""
     own = ", ".join(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in source.columns if c.expression is None)
-    try:
-        return spark.sql(
-            f"SELECT {', '.join(_selected(c, True) for c in source.columns)} FROM (SELECT {own}) WHERE false"
-        )
-    except PySparkException as exception:
-        raise _explained(source, translate_failure(exception, secret_values(source.options))) from exception
+    return f"SELECT {', '.join(_selected(column, True) for column in source.columns)} FROM (SELECT {own}) WHERE false"
 
 
 def malformed_known(source: Source) -> bool:
