@@ -153,10 +153,12 @@ class _Planner:
             query = grouped
         matches: dict[str, Node] = {}
         for clause in query.operators:
+            as_read = clause.input
             if isinstance(clause, MatchClause):
                 clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
             given = used_ctes(_with_ctes(clause, query))
-            below = self._over(given, matches, written_input(query, clause, given))
+            text = written_input(query, clause, given) if clause.input is as_read else None
+            below = self._over(given, matches, text)
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
             self._name(clause.name, matches[clause.name], self._spoken(below))
         given = used_ctes(query.expression)

@@ -7,6 +7,7 @@ from sqlglot import exp
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
+from cepsql.analysis.window_calls import is_window_call
 from cepsql.errors import NotSupportedError, Span, in_text
 from cepsql.plan.join_order import relations
 from cepsql.plan.markers import inline_ctes, join_kind
@@ -56,6 +57,7 @@ def refuse_on_streams(root: Sql) -> None:
     for query in root.query.find_all(exp.Query):
         if _reads(query, streams):
             _refuse_order(query, outermost=query is root.query)
+            _refuse_sets_without_window(query)
     _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
     _refuse_whole_tables(inline_ctes(root.query), streams, None)
     _refuse_second_use(root)
@@ -92,6 +94,40 @@ def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], spoken: s
             span_of(found, clause.span),
             "filters, computed columns, joins with tables and UNION ALL of streams are",
         )
+
+
+def _refuse_sets_without_window(query: exp.Query) -> None:
+    """Refuse GROUPING SETS, CUBE and ROLLUP in which a set leaves out the window: no watermark ever passes its groups,
+    so that Spark never gives them out."""
+    group = query.args.get("group")
+    if not isinstance(query, exp.Select) or group is None or not _is_windowed(group, query):
+        return
+    # After WITH ROLLUP, and before sets of their own, plain keys are in some sets only.
+    rolled = group.args.get("rollup") or group.args.get("cube")
+    keys = [] if rolled else group.args.get("grouping_sets") or group.expressions
+    if not any(_in_every_set(key, query) for key in keys):
+        raise NotSupportedError(
+            "groups without the window beside those with it are not supported over a stream: they are never over",
+            span_of(group),
+            "GROUP BY ROLLUP (...), window(...) has the window in all of them",
+        )
+
+
+def _in_every_set(key: exp.Expr, select: exp.Select) -> bool:
+    """Tell whether a part of GROUP BY puts the window into every set of keys that it stands for."""
+    match key:
+        case exp.Rollup() | exp.Cube():
+            return False
+        case exp.GroupingSets():
+            return all(_in_every_set(each, select) for each in key.expressions)
+    return _is_windowed(key, select)
+
+
+def _is_windowed(key: exp.Expr, select: exp.Select) -> bool:
+    """Tell whether a key of GROUP BY has a window, or the name of a column of the SELECT that has one."""
+    names = {column.name.lower() for column in key.find_all(exp.Column)}
+    items = [item for item in select.expressions if item.alias.lower() in names]
+    return any(is_window_call(part) for one in (key, *items) for part in one.walk())
 
 
 def _refuse_in_conditions(streams: list[exp.Table], place: Span | None) -> None:

@@ -12,6 +12,8 @@ CREATE VIEW nothing AS SELECT * FROM limits WHERE FALSE;
 """
 SAME = {
     "x > (SELECT max(y) FROM limits)": "x > 6",
+    "x > (SELECT 4)": "x > 4",
+    "x IN (SELECT * FROM VALUES (5), (3)) AND EXISTS (SELECT 1)": "x IN (5, 3)",
     "s IN (SELECT s FROM limits)": "s IN ('a', 'b')",
     "s NOT IN (SELECT s FROM limits)": "s NOT IN ('a', 'b')",
     "x IN (SELECT y + 3 FROM limits)": "x IN (7, 9)",
