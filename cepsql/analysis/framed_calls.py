@@ -4,16 +4,17 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from cepsql.analysis.frames import bounds_of
+from cepsql.analysis.frames import bounds_of, row_count
 from cepsql.analysis.intervals import interval_micros
-from cepsql.analysis.over import Frames
+from cepsql.analysis.over import Frames, is_whole
+from cepsql.analysis.positions import span_of
+from cepsql.analysis.running_calls import OF_COLUMNS
 from cepsql.errors import Error
 from cepsql.operators.framed import FramedCall
 
 _DAY = 86_400_000_000
 _OF_VALUES = {
-    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
-    exp.First: "first", exp.FirstValue: "first", exp.AnyValue: "first", exp.Last: "last", exp.LastValue: "last",
+    **OF_COLUMNS,
     exp.Stddev: "stddev_samp", exp.StddevSamp: "stddev_samp", exp.StddevPop: "stddev_pop",
     exp.Variance: "var_samp", exp.VariancePop: "var_pop",
 }  # fmt: skip
@@ -23,7 +24,7 @@ def framed_calls(frames: Frames) -> tuple[FramedCall, ...] | None:
     """Return what an operator computes for calls whose frames do not hold all rows so far; None where it cannot for
     each of them: where only Spark knows the function, what it reads is no column, or the calendar says where its frame
     begins."""
-    if frames.time.lower() in (key.lower() for key in frames.keys):
+    if is_whole(frames.time, frames.keys):
         return None
     found = []
     for call in frames.calls:
@@ -57,9 +58,9 @@ def _framed(frames: Frames, name: str, call: exp.Window) -> FramedCall | None:
 
 def _neighbour(name: str, function: exp.Lag | exp.Lead, known: Callable[[str], str | None]) -> FramedCall | None:
     column, offset = _column(function.this, known), function.args.get("offset") or exp.Literal.number(1)
-    if column is None or function.args.get("default") is not None or not offset.is_int:
+    if column is None or function.args.get("default") is not None:
         return None
-    ahead = int(offset.to_py()) * (1 if isinstance(function, exp.Lead) else -1)
+    ahead = row_count(offset, span_of(function)) * (1 if isinstance(function, exp.Lead) else -1)
     return FramedCall(name, "row", column, ahead, ahead)
 
 
@@ -73,7 +74,7 @@ def _bounds(frames: Frames, call: exp.Window) -> tuple[int, int, bool] | None:
     if start is None or end is None:
         return None
     if kind == "ROWS":
-        first, last = (direction * int(value.to_py()) for direction, value in (start, end))
+        first, last = (direction * row_count(value, span_of(call)) for direction, value in (start, end))
         return first, last, False
     if kind != "RANGE" or len(frames.order) > 1:
         return None

@@ -108,7 +108,7 @@ def _bound(value: object, side: object) -> Bound | None:
 
 def _between(kind: str, start: Bound | None, end: Bound | None, time_type: str, place: Span) -> Reach:
     if kind == "ROWS":
-        first, last = (None if bound is None else bound[0] * _rows(bound[1], place) for bound in (start, end))
+        first, last = (None if bound is None else bound[0] * row_count(bound[1], place) for bound in (start, end))
         _check_order(start, end, first, last, place)
         return Reach(None if first is None else max(-first, 0), max(last or 0, 0))
     early, late = (None if bound is None else _micros(bound, time_type, place) for bound in (start, end))
@@ -126,7 +126,7 @@ def _check_order(start: Bound | None, end: Bound | None, first: int | None, last
 
 def _offset(function: exp.Lag | exp.Lead, call: exp.Window, place: Span) -> Reach:
     offset = function.args.get("offset")
-    count = 1 if offset is None else _rows(offset, place)
+    count = 1 if offset is None else row_count(offset, place)
     if call.find(exp.IgnoreNulls) or function.find(exp.IgnoreNulls):
         # Any number of rows may be passed over.
         if isinstance(function, exp.Lead) == (count > 0):
@@ -138,7 +138,7 @@ def _offset(function: exp.Lag | exp.Lead, call: exp.Window, place: Span) -> Reac
     return Reach(before=max(-ahead, 0), after=max(ahead, 0))
 
 
-def _rows(value: exp.Expr, place: Span) -> int:
+def row_count(value: exp.Expr, place: Span | None) -> int:
     """Return a constant number of rows; raises ProgrammingError for others."""
     plain, sign = value.unnest(), 1
     if isinstance(plain, exp.Neg):
@@ -157,7 +157,7 @@ def _micros(bound: Bound, time_type: str, place: Span) -> int:
         return 0
     plain = value.unnest()
     if (not time_type or time_type.startswith("date")) and not isinstance(plain, exp.Interval):
-        return direction * min(_rows(plain, place) * _DAY, _LONGEST)
+        return direction * min(row_count(plain, place) * _DAY, _LONGEST)
     months = _months(plain)
     if months is not None:
         return direction * min((months * 31 + 1) * _DAY, _LONGEST)

@@ -88,7 +88,7 @@ def plan_over(
     first = calls[0][2]
     keys = tuple(key.name for key in first.args.get("partition_by") or [])
     order = tuple(first.args["order"].expressions) if first.args.get("order") else ()
-    if watermark is not None and is_whole(watermark, keys):
+    if watermark is not None and is_whole(watermark.column, keys):
         time, later = watermark.column, order
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, Reach()) for n, t, call in calls)
     else:
@@ -108,9 +108,9 @@ def plan_over(
     return Frames(name, columns, keys, time, order, frames, layout)
 
 
-def is_whole(time: Watermark, keys: Sequence[str]) -> bool:
+def is_whole(time: str, keys: Sequence[str]) -> bool:
     """Tell whether partitions with these keys are whole as soon as their rows come out: if the event time is a key."""
-    return time.column.lower() in (key.lower() for key in keys)
+    return time.lower() in (key.lower() for key in keys)
 
 
 def _check_order(order: Sequence[exp.Ordered], watermark: Watermark | None, place: Span, ranks: bool) -> str:

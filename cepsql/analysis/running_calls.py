@@ -11,10 +11,13 @@ from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.operators.running import RunningCall
 
 _OF_ROWS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
-_OF_VALUES = {
-    exp.Count: "count", exp.CountIf: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
+OF_COLUMNS = {
+    exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
     exp.First: "first", exp.FirstValue: "first", exp.AnyValue: "first", exp.Last: "last", exp.LastValue: "last",
 }  # fmt: skip
+"""What operators compute of a column, by what calls it."""
+
+_OF_VALUES = {**OF_COLUMNS, exp.CountIf: "count"}
 
 Take = Callable[[exp.Expr], exp.Column]
 """Returns the column of the operator's rows that stands for an expression."""

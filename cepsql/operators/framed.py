@@ -81,14 +81,15 @@ class Framed(FrameRows):
         if column is None:
             return pa.array(frames.sizes).cast(kind)
         valid = column.is_valid().to_numpy(zero_copy_only=False)
+        place = None
         match call.function:
             case "row" | "first" | "last":
                 place = frames.end(valid if call.ignore_nulls else None, last=call.function == "last")
-                return column.take(pa.array(np.maximum(place, 0), mask=place < 0)).cast(kind)
             case "min" | "max":
                 order = ordinals(column, equal_zeros=True)
                 place = frames.least(~order if call.function == "max" else order, valid)
-                return column.take(pa.array(np.maximum(place, 0), mask=place < 0)).cast(kind)
+        if place is not None:
+            return column.take(pa.array(np.maximum(place, 0), mask=place < 0)).cast(kind)
         count = frames.counts(valid)
         match call.function:
             case "count":

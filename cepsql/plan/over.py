@@ -103,7 +103,7 @@ def _hoisted(checked: Checked, select: exp.Select, nodes: dict[str, Node], place
 def _planned(call: _Call, rows: Sql) -> exp.Window:
     """Return a call as it is computed over its rows; raises why it cannot be."""
     time = rows.properties.watermark
-    whole = time is not None and is_whole(time, [key.name for key in call.keys])
+    whole = time is not None and is_whole(time.column, [key.name for key in call.keys])
     if call.refusal is not None and not whole:
         raise call.refusal
     return call.call

@@ -167,4 +167,4 @@ def _changes(call: exp.Window, select: exp.Select, nodes: Mapping[str, Node]) ->
     if time is None:
         return True
     by_time = first is not None and first.lower() == time.column.lower() and not order[0].args.get("desc")
-    return not by_time and not is_whole(time, keys)
+    return not by_time and not is_whole(time.column, keys)

@@ -59,12 +59,8 @@ def archive_file() -> Path:
     java, jars = Path(os.path.realpath(java_executable())), _jars()
     place = hashlib.sha256(f"{java} {jars}".encode()).hexdigest()[:8]
     made = hashlib.sha256(f"{_changed(java)} {_changed(jars)}".encode()).hexdigest()[:8]
-    ending = "aot" if _has_cache() else "jsa"
+    ending = "aot" if (java_version(java_executable()) or 0) >= _FIRST_WITH_CACHE else "jsa"
     return cache_folder() / f"classes-spark-{version('pyspark')}-{place}-{made}.{ending}"
-
-
-def _has_cache() -> bool:
-    return (java_version(java_executable()) or 0) >= _FIRST_WITH_CACHE
 
 
 def _jars() -> Path:
@@ -104,7 +100,7 @@ def make_archive() -> Path:
         old.unlink()
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as folder:
         made = Path(folder) / path.name
-        option = f"-XX:{'AOTCacheOutput' if _has_cache() else 'ArchiveClassesAtExit'}={made}"
+        option = f"-XX:{'AOTCacheOutput' if path.suffix == '.aot' else 'ArchiveClassesAtExit'}={made}"
         run = subprocess.run([sys.executable, "-c", _WARM, option], capture_output=True, text=True, check=False)
         if run.returncode or not made.exists():
             raise SessionError(

@@ -77,7 +77,7 @@ def _running(feeds: Sequence[Feed], frames: Frames) -> Staged:
     frame, calls = feeds[0].frame, frames.running_calls
     rows = frame.selectExpr(*layout_columns(frame, frames.layout))
     given, types = running_fields(calls, rows)
-    return _computed_in_stage(Running(frames.layout, calls, types), feeds, frames, rows, given)
+    return _computed_in_stage(Running(frames.layout, calls, types), feeds, frames, rows.schema.fields, given)
 
 
 def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
@@ -97,7 +97,8 @@ def _framed(feeds: Sequence[Feed], frames: Frames) -> Staged | None:
     types = tuple(plain_schema(arrow_schema(StructType(given))).types)
     wraps = setting(frame.sparkSession, "spark.sql.ansi.enabled").lower() != "true"
     bounds = reach.before, reach.after, reach.micros_before, reach.micros_after
-    return _computed_in_stage(Framed(frames.layout, *bounds, calls, types, wraps), feeds, frames, rows, given)
+    left = [field for field in rows.schema.fields if field.name not in frames.layout.key_names]
+    return _computed_in_stage(Framed(frames.layout, *bounds, calls, types, wraps), feeds, frames, left, given)
 
 
 def _is_framed(function: str, kind: DataType) -> bool:
@@ -110,11 +111,14 @@ def _is_framed(function: str, kind: DataType) -> bool:
 
 
 def _computed_in_stage(
-    operator: Running | Framed, feeds: Sequence[Feed], frames: Frames, rows: DataFrame, given: Sequence[StructField]
+    operator: Running | Framed,
+    feeds: Sequence[Feed],
+    frames: Frames,
+    rows: Sequence[StructField],
+    given: Sequence[StructField],
 ) -> Staged:
-    """Return an operator that gives out its rows, which are like `rows`, with the columns `given` of the calls."""
-    left_out = frames.layout.key_names if isinstance(operator, Framed) else []
-    plain = [StructField(field.name, field.dataType) for field in rows.schema.fields if field.name not in left_out]
+    """Return an operator that gives out its rows, with these columns, and the columns `given` of the calls."""
+    plain = [StructField(field.name, field.dataType) for field in rows]
     values = [f"v{i} AS {quoted(column.name)}" for i, column in enumerate(frames.columns)]
     output = (*values, *(quoted(field.name) for field in given))
     return Staged(operator, feeds, _identity(frames), StructType([*plain, *given]), output, operator.hold)

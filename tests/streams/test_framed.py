@@ -63,7 +63,7 @@ def spoken(bound: int, time: bool = False) -> str:
     """Say where a frame begins or ends."""
     if bound == 0:
         return "CURRENT ROW"
-    far = f"INTERVAL '{abs(bound)}' SECONDS" if time else abs(bound)
+    far = f"INTERVAL '{abs(bound)}' SECONDS" if time else f"({abs(bound)})"
     return f"{far} {'PRECEDING' if bound < 0 else 'FOLLOWING'}"
 
 
