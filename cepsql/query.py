@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Sink, Source, Watermark
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.checkpoint_path import CheckpointPath
+    from cepsql.spark.host_files import HostFiles
     from cepsql.spark.late_rows import LateFiles
     from cepsql.spark.neighbours import Sharing
     from cepsql.spark.query import StandingQuery
@@ -141,7 +141,7 @@ class Query:
         replaced: "dict[str, DataFrame] | None" = None,
         scan: str = "spark",
         buckets: "Buckets | None" = None,
-        checkpoint: Path | None = None,
+        files: "HostFiles | None" = None,
         sharing: "Sharing | None" = None,
         writer: str | None = None,
     ) -> "DataFrame":
@@ -160,7 +160,7 @@ class Query:
                 replaced,
                 self._engine.search_limits,
                 scan,
-                checkpoint,
+                files,
                 sharing,
                 writer,
             )
@@ -291,6 +291,7 @@ class Query:
         from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
+        from cepsql.spark.host_files import check_on_host, host_files
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.neighbours import Sharing
         from cepsql.spark.query import StartOptions, start
@@ -299,8 +300,9 @@ class Query:
         path = None if checkpoint is None else self._checkpoint_path(checkpoint)
         if path is not None:
             _check_replayable(self.origins)
-        if not isinstance(path, Path | None):
-            _check_no_local_files(self.origins, path)
+        keeping = _kept_of_tables(self.origins)
+        if keeping is not None and path is not None:
+            check_on_host(path, self._engine.spark, keeping)
         scan = SPARK_SCAN if self.scan_obstacle(self._engine.spark) else ARROW_SCAN
         # Without operators either scan goes on from where the other was.
         plain = not self.plan.stages
@@ -309,13 +311,15 @@ class Query:
         try:
             origins = self._valued.origins
             tables = [one for one in origins if isinstance(one, Source) and not one.streaming]
-            kept = folder.folder if isinstance(folder.folder, Path) else None
-            refresh = TableRefresh(self._engine.spark, kept, tables)
+            if keeping is not None:
+                with used(folder.folder, "read"):
+                    folder = replace(folder, files=host_files(folder.folder))
+            refresh = TableRefresh(self._engine.spark, folder.files, tables)
             refresh.begin()
             sharing = Sharing(folder.shared)
             scan = scan if plain else folder.scan
             writer = uuid.uuid4().hex
-            frame = self.build(folder.control, None, scan, folder.buckets, kept, sharing, writer)
+            frame = self.build(folder.control, None, scan, folder.buckets, folder.files, sharing, writer)
             folder = keep_shared(folder, sharing.found)
             if drain:
                 check_ended(frame, len(self.plan.stages))
@@ -560,16 +564,13 @@ def _file_age(origins: list[Source | Registered]) -> float | None:
     return longest_file_age(one.options for one in origins if isinstance(one, Source) and one.streaming)
 
 
-def _check_no_local_files(origins: Iterable[Source | Registered], checkpoint: "CheckpointPath") -> None:
-    """Refuse what a checkpoint keeps in files that tasks open themselves; raises NotSupportedError."""
+def _kept_of_tables(origins: Iterable[Source | Registered]) -> str | None:
+    """Return what a query reads for which its checkpoint keeps rows of a table; None: nothing."""
     for origin in origins:
         if isinstance(origin, Source) and (origin.refresh is not None or origin.backfill is not None):
             what = "table with REFRESH EVERY" if origin.refresh is not None else "stream with BACKFILL FROM"
-            raise NotSupportedError(
-                f"{origin.name} is a {what}, whose rows a query keeps in its checkpoint, and that is not supported in "
-                f"{checkpoint}",
-                hint="a checkpoint on a local file system, or on one that all hosts mount",
-            )
+            return f"{origin.name} is a {what}"
+    return None
 
 
 def _check_replayable(origins: list[Source | Registered]) -> None:

@@ -131,13 +131,14 @@ def _play(
 ) -> "list[list[Row]]":
     from cepsql.spark.checkpoint import open_checkpoint
     from cepsql.spark.failures import translated_failures
+    from cepsql.spark.host_files import host_files
     from cepsql.spark.replay import Replay, write_batch
 
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
     kept = folder / "checkpoint"
     checkpoint = open_checkpoint(kept, query.identity())
-    frame = query.build(checkpoint.control, frames, checkpoint=kept)
+    frame = query.build(checkpoint.control, frames, files=host_files(kept))
     seen, by_name = [], {source.name: source for source in sources}
     with Replay(frame, checkpoint, query.patterns) as replay:
         for number, batch in enumerate(batches):

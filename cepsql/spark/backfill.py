@@ -11,15 +11,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.catalog import Backfill, Source
 from cepsql.language.tokens import quoted
-from cepsql.spark.checkpoint_files import last_committed
+from cepsql.spark.checkpoint_files import SPARK, last_committed
+from cepsql.spark.checkpoint_path import write_whole
+from cepsql.spark.host_files import HISTORY, HostFiles
 from cepsql.spark.kept_rows import keep_rows, kept_rows
 from cepsql.spark.names import DELETED
 from cepsql.spark.source import MALFORMED, WHOLE, read_source, whole_row
 from cepsql.spark.worker import settle
 
 
-def with_history(spark: SparkSession, live: DataFrame, stream: Source, checkpoint: str | Path) -> DataFrame:
-    """Return the rows of a stream as a query reads them that has this folder of a checkpoint: first its history.
+def with_history(spark: SparkSession, live: DataFrame, stream: Source, files: HostFiles) -> DataFrame:
+    """Return the rows of a stream as a query reads them with these files of its checkpoint: first its history.
 
     live: its rows without history, as `cepsql.spark.source.read_source` gives them.
     The history is read once, before the first micro-batch, and kept until that is committed: so a first micro-batch
@@ -30,16 +32,17 @@ def with_history(spark: SparkSession, live: DataFrame, stream: Source, checkpoin
     given, time = stream.backfill, quoted(stream.watermark.column)
     if MALFORMED not in live.columns:
         live = live.selectExpr("*", f"false AS {MALFORMED}")
-    folder = Path(checkpoint) / "history" / re.sub(r"\W", "_", stream.name.lower())
-    kept, sign = folder / "rows.arrow", folder / "sign" / "begin.txt"
-    if last_committed(Path(checkpoint) / "spark") is not None:
-        kept.unlink(missing_ok=True)
+    name = re.sub(r"\W", "_", stream.name.lower())
+    kept, sign = files.folder / HISTORY / name / "rows.arrow", files.checkpoint / HISTORY / name / "sign" / "begin.txt"
+    if last_committed(files.checkpoint / SPARK) is not None:
+        files.remove(kept)
     elif not kept.exists():
-        keep_rows(_history(spark, stream, given, live).where(_on_side(time, "<", given)), kept)
+        written = kept.with_name(f".{kept.name}")
+        keep_rows(_history(spark, stream, given, live).where(_on_side(time, "<", given)), written)
+        files.put(written, kept)
     if not sign.exists():
         sign.parent.mkdir(parents=True, exist_ok=True)
-        sign.with_name(".begin.txt").write_text("begin\n")
-        sign.with_name(".begin.txt").rename(sign)
+        write_whole(sign, "begin\n")
     signs = spark.readStream.text(str(sign.parent))
     history = signs.mapInArrow(partial(_read, kept), live.schema)
     return live.where(_on_side(time, ">=", given)).unionByName(history)

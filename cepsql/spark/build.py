@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -64,6 +63,7 @@ from cepsql.spark.finished_rows import finished_rows
 from cepsql.spark.frame_sql import frame_sql
 from cepsql.spark.frames import alike
 from cepsql.spark.group_changes import group_changes_stage
+from cepsql.spark.host_files import HostFiles
 from cepsql.spark.late_rows import LateFiles, divert, late_files
 from cepsql.spark.list_aggregates import check_streaming, has_list_aggregates, with_aggregates, without_lists
 from cepsql.spark.match import match_stage, match_table
@@ -122,7 +122,7 @@ def build(
     replaced: dict[str, DataFrame] | None = None,
     limits: Callable[[MatchProgram], MatchProgram] = lambda program: program,
     scan: str = SPARK_SCAN,
-    checkpoint: Path | None = None,
+    files: HostFiles | None = None,
     sharing: Sharing | None = None,
     writer: str | None = None,
 ) -> DataFrame:
@@ -133,8 +133,8 @@ def build(
     replaced:  DataFrames that stand in for sources of these names (tests feed streams so).
     limits:    gives a program the limits of its search.
     scan:      who reads the files below a match over a stream: ARROW_SCAN or SPARK_SCAN.
-    checkpoint: folder of the query's checkpoint, for what is kept there of tables. None: tables with REFRESH EVERY are
-               read as they are now, and streams without their history.
+    files:     those that the query's checkpoint keeps of tables. None: tables with REFRESH EVERY are read as they are
+               now, and streams without their history.
     sharing:    which operators share a stage; default: those that can. It is told which do.
     writer:    whose tasks may write the rows; see `cepsql.spark.task_files`.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
@@ -148,7 +148,7 @@ def build(
         limits,
         scan,
         text=plan.query.sql,
-        checkpoint=checkpoint,
+        files=files,
         sharing=sharing,
         several=_reads_several(plan.root),
     )
@@ -264,7 +264,7 @@ class _Builder:
         scan: str = SPARK_SCAN,
         write_late: bool = True,
         text: str = "",
-        checkpoint: Path | None = None,
+        files: HostFiles | None = None,
         sharing: Sharing | None = None,
         several: bool = False,
     ):
@@ -277,7 +277,7 @@ class _Builder:
         self.aggregate = with_aggregates
         self.untimed: list[Source | Registered] = []
         self.clocked: list[Source | Registered] = []
-        self.text, self.checkpoint = text, checkpoint
+        self.text, self.files = text, files
         self._readings = itertools.count()
         self._several = several
         self._labels: dict[tuple[int, int], str] = {}
@@ -569,12 +569,12 @@ class _Builder:
         replaced = self.replaced.get(relation.name.lower())
         if isinstance(relation, Registered):
             return relation.frame if replaced is None else replaced
-        if self.checkpoint is not None and relation.refresh is not None:
-            return snapshot_rows(self.spark, self.checkpoint, relation)
+        if self.files is not None and relation.refresh is not None:
+            return snapshot_rows(self.spark, self.files, relation)
         rows = read_source(self.spark, relation) if replaced is None else replaced
-        if self.checkpoint is None or relation.backfill is None:
+        if self.files is None or relation.backfill is None:
             return rows
-        return with_history(self.spark, rows, relation, self.checkpoint)
+        return with_history(self.spark, rows, relation, self.files)
 
 
 def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:

@@ -16,6 +16,7 @@ from cepsql.spark.checkpoint_files import SPARK, check_files, forget_unbegun, la
 from cepsql.spark.checkpoint_lock import CheckpointLock, lock_checkpoint
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_tree, used, write_whole
 from cepsql.spark.control import is_ended
+from cepsql.spark.host_files import HostFiles
 from cepsql.spark.planned_files import forget_unplanned
 from cepsql.spark.rebuilding import begin_rebuilding, put_in_place
 
@@ -45,6 +46,7 @@ class Checkpoint:
     rebuilds: whether its first batch was read before, under another text of the query, and makes the state anew.
     part:     the name of the folder that is Spark's own.
     shared:   which operators share a stage, and a state (`cepsql.spark.neighbours.Sharing`); None: it is not known yet.
+    files:    what it keeps of tables; None: nothing.
     """
 
     folder: CheckpointPath
@@ -58,6 +60,7 @@ class Checkpoint:
     rebuilds: bool = False
     part: str = SPARK
     shared: frozenset[int] | None = None
+    files: HostFiles | None = None
 
     @property
     def spark(self) -> str:
@@ -187,6 +190,8 @@ def discard(checkpoint: Checkpoint) -> None:
     """Remove a temporary checkpoint; others stay, and are free for the next start."""
     if checkpoint.lock is not None:
         checkpoint.lock.release()
+    if checkpoint.files is not None:
+        checkpoint.files.discard()
     if checkpoint.temporary:
         remove_tree(checkpoint.folder)
 

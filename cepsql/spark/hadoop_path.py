@@ -10,6 +10,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
@@ -137,15 +138,15 @@ class HadoopPath:
         """Return the text in a file."""
         return self.read_bytes().decode(encoding)
 
-    def write_bytes(self, data: bytes) -> None:
-        """Write a file, in place of one that is there; its folder must be there."""
+    def write_bytes(self, data: bytes | Path) -> None:
+        """Write a file, in place of one that is there; its folder must be there. A path: as that file of this host."""
         if self.files.is_object_store:
             self._put(data)
             return
         with self.files.calling() as (system, java):
             stream = system.createFile(java(self.uri)).overwrite(True).build()
             try:
-                stream.write(data)
+                self._fill(stream, data)
                 stream.hsync()
             finally:
                 stream.close()
@@ -154,9 +155,10 @@ class HadoopPath:
         """Write a text as `write_bytes` does."""
         self.write_bytes(text.encode(encoding))
 
-    def write_whole(self, data: bytes) -> None:
+    def write_whole(self, data: bytes | Path) -> None:
         """Write a file that appears whole or not at all, in place of one that is there.
 
+        data: what it holds; a path: as that file of this host does.
         Raises FileNotFoundError if the staging folder is gone, what the fence raises, and on an object store
         FileExistsError if another process writes the file at the same time.
         """
@@ -172,7 +174,7 @@ class HadoopPath:
         new.write_bytes(data)
         new.replace(self)
 
-    def put_over(self, tag: str | None, data: bytes) -> None:
+    def put_over(self, tag: str | None, data: bytes | Path) -> None:
         """Put an object in place of the one with that tag, or of none; raises FileExistsError if it is another one."""
         try:
             self._put(data, *((_IF_NONE, "true") if tag is None else (_IF_SAME, tag)))
@@ -180,7 +182,7 @@ class HadoopPath:
             raise FileExistsError(f"{self} was removed by another process") from error
         except FileExistsError:
             # An answer may be lost, and what was sent again then meets itself.
-            if self.read_bytes() != data:
+            if self.read_bytes() != (data.read_bytes() if isinstance(data, Path) else data):
                 raise
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
@@ -196,16 +198,26 @@ class HadoopPath:
             return str(system.getFileStatus(java(self.uri)).getEtag())
         return None
 
-    def _put(self, data: bytes, *condition: str) -> None:
+    def _put(self, data: bytes | Path, *condition: str) -> None:
         with self.files.calling() as (system, java):
             builder = system.createFile(java(self.uri)).overwrite(True).recursive()
             stream = (builder.must(*condition) if condition else builder).build()
             try:
-                stream.write(data)
+                self._fill(stream, data)
             except BaseException:
                 stream.abort()
                 raise
             stream.close()
+
+    def _fill(self, stream, data: bytes | Path) -> None:
+        if isinstance(data, bytes):
+            stream.write(data)
+            return
+        file = self.files.jvm.java.io.FileInputStream(str(data))
+        try:
+            self.files.jvm.org.apache.commons.io.IOUtils.copyLarge(file, stream)
+        finally:
+            file.close()
 
     def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
         """Make a folder, and those above it."""

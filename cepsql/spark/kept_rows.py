@@ -1,6 +1,5 @@
 """Rows of a DataFrame as a file of Arrow rows, which tasks of later queries read."""
 
-import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,14 +11,13 @@ from cepsql.spark.worker import settle
 
 
 def keep_rows(frame: DataFrame, path: Path) -> None:
-    """Write the rows of a bounded frame; the file is there whole or not at all. Raises what Spark raises."""
+    """Write the rows of a bounded frame to a file; there is none if that fails. Raises what Spark raises."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    hidden = path.with_name(f".{path.name}")
     try:
-        frame.coalesce(1).mapInArrow(partial(_write, hidden), "rows BIGINT").collect()
-        os.replace(hidden, path)
-    finally:
-        hidden.unlink(missing_ok=True)
+        frame.coalesce(1).mapInArrow(partial(_write, path), "rows BIGINT").collect()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def kept_rows(path: Path) -> Iterator[pa.RecordBatch]:

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
+from cepsql.spark.host_files import TABLES, HostFiles
 from cepsql.spark.kept_rows import keep_rows, kept_rows
 from cepsql.spark.source import read_source, without_marks
 from cepsql.spark.table_files import FileState, local_files
@@ -28,14 +29,14 @@ _BROADCAST_BYTES = 64 * 2**20
 """A larger table is not sent to every task whole; Spark does not know how large a snapshot is."""
 
 
-def snapshot_folder(checkpoint: str | Path, source: Source) -> Path:
-    """Return where the snapshots of a table are, in the folder of a query's checkpoint."""
-    return Path(checkpoint) / "tables" / re.sub(r"\W", "_", source.name.lower())
+def snapshot_folder(files: HostFiles, source: Source) -> Path:
+    """Return where tasks find the snapshots of a table."""
+    return files.folder / TABLES / re.sub(r"\W", "_", source.name.lower())
 
 
-def snapshot_rows(spark: SparkSession, checkpoint: str | Path, source: Source) -> DataFrame:
+def snapshot_rows(spark: SparkSession, files: HostFiles, source: Source) -> DataFrame:
     """Return the rows of a table as a query reads them that runs: in each micro-batch those of a snapshot."""
-    folder = snapshot_folder(checkpoint, source)
+    folder = snapshot_folder(files, source)
     clock = spark.range(0, 1, 1, 1).selectExpr("unix_millis(current_timestamp()) AS clock")
     rows = clock.mapInArrow(partial(_read, folder), _schema(source))
     last = max(snapshots(folder), default=None)
@@ -43,28 +44,28 @@ def snapshot_rows(spark: SparkSession, checkpoint: str | Path, source: Source) -
     return rows.hint("merge") if large else rows
 
 
-def take_snapshot(spark: SparkSession, checkpoint: str | Path, source: Source, clock: int) -> None:
+def take_snapshot(spark: SparkSession, files: HostFiles, source: Source, clock: int) -> None:
     """Read a table now, and keep its rows as the snapshot of `clock`, milliseconds since the epoch.
 
     Spark reads a file that is replaced meanwhile to the length that the earlier one had: then the table is read again.
-    Raises what reading the source raises, OperationalError if its files never rest.
+    Raises what reading the source raises, OperationalError if its files never rest, OSError.
     """
     types = StructType.fromDDL(_schema(source))
     assert isinstance(types, StructType)
-    folder = snapshot_folder(checkpoint, source)
+    folder = snapshot_folder(files, source)
     begun = folder / f".reading{_SUFFIX}"
     for _ in range(_READINGS):
-        files = local_files(source)
+        before = local_files(source)
         keep_rows(without_marks(read_source(spark, source)).to(types), begun)
         now = local_files(source)
-        if all(now.get(file) == state for file, state in files.items()):
+        if all(now.get(file) == state for file, state in before.items()):
             break
         time.sleep(_REST_SECONDS)
     else:
-        if not all(file in now and _is_longer(state, now[file]) for file, state in files.items()):
+        if not all(file in now and _is_longer(state, now[file]) for file, state in before.items()):
             begun.unlink()
             raise OperationalError(f"the files of the table {source.name} change all the time while they are read")
-    begun.replace(_file(folder, clock))
+    files.put(begun, _file(folder, clock))
 
 
 def snapshots(folder: Path) -> list[int]:
@@ -72,11 +73,12 @@ def snapshots(folder: Path) -> list[int]:
     return sorted(int(path.stem) for path in folder.glob(f"[0-9]*{_SUFFIX}"))
 
 
-def drop_snapshots(folder: Path, clock: int) -> None:
-    """Remove the snapshots that no micro-batch planned at `clock` or later reads."""
+def drop_snapshots(files: HostFiles, source: Source, clock: int) -> None:
+    """Remove the snapshots of a table that no micro-batch planned at `clock` or later reads. Raises OSError."""
+    folder = snapshot_folder(files, source)
     before = [taken for taken in snapshots(folder) if taken <= clock]
     for taken in before[:-1]:
-        _file(folder, taken).unlink(missing_ok=True)
+        files.remove(_file(folder, taken))
 
 
 def _is_longer(before: FileState, after: FileState) -> bool:

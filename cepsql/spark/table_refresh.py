@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -12,6 +11,7 @@ from cepsql.catalog import Source
 from cepsql.errors import Error
 from cepsql.secrets import secret_values
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.host_files import HostFiles
 from cepsql.spark.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
 from cepsql.spark.table_files import TableFiles
 
@@ -22,24 +22,24 @@ _END_SECONDS = 5.0
 class TableRefresh:
     """Keeps the snapshots of the tables with REFRESH EVERY that a query reads; `failures` counts readings that failed.
 
-    checkpoint: the folder of the query's checkpoint, which holds the snapshots; None if no table is read again.
-    tables:     all tables that it reads.
+    files:  where the snapshots are; None if no table is read again.
+    tables: all tables that it reads.
     """
 
-    def __init__(self, spark: SparkSession, checkpoint: Path | None, tables: Iterable[Source]):
+    def __init__(self, spark: SparkSession, files: HostFiles | None, tables: Iterable[Source]):
         tables = tuple(tables)
         self.failures = 0
-        self._spark, self._folder = spark, checkpoint
+        self._spark, self._given = spark, files
         self._tables = [table for table in tables if table.refresh is not None]
-        self._files = TableFiles(tables)
+        self._table_files = TableFiles(tables)
         self._failing: set[str] = set()
         self._planned = [0, 0]
         self._ended, self._threads = threading.Event(), list[threading.Thread]()
 
     @property
-    def _checkpoint(self) -> Path:
-        assert self._folder is not None
-        return self._folder
+    def _files(self) -> HostFiles:
+        assert self._given is not None
+        return self._given
 
     def begin(self) -> None:
         """Read every table before the query starts.
@@ -47,7 +47,7 @@ class TableRefresh:
         A table that cannot be read now, but was by an earlier run, is taken as it was then. Raises the error otherwise.
         """
         for table in self._tables:
-            self._refresh(table, needed=not snapshots(snapshot_folder(self._checkpoint, table)))
+            self._refresh(table, needed=not snapshots(snapshot_folder(self._files, table)))
 
     def follow(self) -> None:
         """Read each table whenever its time has come, in threads of their own, until `end` is called."""
@@ -65,7 +65,7 @@ class TableRefresh:
     def batch_done(self) -> None:
         """Note that a micro-batch is about to be committed: the one before it will not come again."""
         self._planned = [self._planned[1], _now()]
-        self._files.check()
+        self._table_files.check()
 
     def _follow(self, table: Source) -> None:
         assert table.refresh is not None
@@ -73,9 +73,9 @@ class TableRefresh:
             self._refresh(table, needed=False)
 
     def _refresh(self, table: Source, needed: bool) -> None:
-        folder = snapshot_folder(self._checkpoint, table)
         try:
-            take_snapshot(self._spark, self._checkpoint, table, _now())
+            take_snapshot(self._spark, self._files, table, _now())
+            drop_snapshots(self._files, table, self._planned[0])
         except Exception as exception:
             error = translate_failure(exception, secret_values(table.options))
             if needed:
@@ -83,7 +83,6 @@ class TableRefresh:
             if not self._ended.is_set():
                 self._told(table, error)
             return
-        drop_snapshots(folder, self._planned[0])
         if table.name in self._failing:
             self._failing.remove(table.name)
             LOGGER.warning("the table %s is read again", table.name)
@@ -92,7 +91,7 @@ class TableRefresh:
         self.failures += 1
         if table.name not in self._failing:
             self._failing.add(table.name)
-            last = max(snapshots(snapshot_folder(self._checkpoint, table)))
+            last = max(snapshots(snapshot_folder(self._files, table)))
             read = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last / 1000))
             LOGGER.warning(
                 "the table %s cannot be read again, so the query goes on with what it read at %s: %s",

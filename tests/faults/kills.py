@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,9 +47,10 @@ _CHANGING = {"groups": ("rows_out",), "tables": ("rows_out", "inputs")}
 _LONGEST_RUN_SECONDS = 240
 PARQUET = ("match", "calls", "history", "rated", "pairs", "frames")
 DATABASES = {"unions": "s.db", "keyed": "k.db", "groups": "g.db", "tables": "t.db"}
+FILES = (*(name for name in PARQUET if name != "calls"), "windows", "plain")
 QUERIES = (*PARQUET, *DATABASES, "windows", "plain", "chain", "topic")
-LOCAL = ("history", "rated")
-"""Queries that keep files in their checkpoint that tasks open themselves."""
+ONCE = ("end of the input", "finish", "start of a run", "a claim", "claim of a folder", "claim of a table")
+"""Places to which a query comes once in a run."""
 
 
 @dataclass
@@ -98,15 +99,44 @@ class Round:
         names = [name for name in self.queries if name != "topic" or self.broker is not None]
         while left := [name for name in names if not is_finished(self.folder, name)]:
             killing = len(self.kills) < kills and time.monotonic() < until
-            plan = _plan(chance) if chance is not None and killing else ()
-            # A start of all of them takes longer than one that is soon killed needs.
-            few = chance.sample(left, min(2, len(left))) if plan and chance is not None else left
+            plan, few = self._death(chance, left) if chance is not None and killing else ((), left)
             if not self._run_once(plan, few):
                 self.kills.append(" ".join(map(str, plan)))
         for handle in self._handles:
             _kill(handle)
             os.close(handle)
         self._handles.clear()
+
+    def _death(self, chance: random.Random, left: list[str]) -> tuple[tuple, list[str]]:
+        """Draw how to die, at a place or at a time, and two of the queries to die with, of which one comes there.
+
+        A start of all of them takes longer than one that is soon killed needs.
+        """
+        who = chance.choice(["both", "both", "jvm", "python"])
+        met = {place: [name for name in left if name in self._there(place)] for place in PLACES}
+        if chance.random() < 0.4:
+            names = {"both": ("jvm", "python")}.get(who, (who,))
+            return ("at random", round(chance.uniform(0, 8), 2), names), chance.sample(left, min(2, len(left)))
+        place = chance.choice([place for place in PLACES if met[place]])
+        count = chance.choice([1, 1, 2] if place in ONCE else [1, 1, 2, 3, 5])
+        one = chance.choice(met[place])
+        others = [name for name in (met[place] if count > 1 else left) if name != one]
+        plan = (place, chance.choice(["before", "after"]), count, who)
+        return plan, [one, *chance.sample(others, min(1, len(others)))]
+
+    def _there(self, place: str) -> Collection[str]:
+        """Return the queries that come to a place."""
+        tables = {*DATABASES, "chain"}
+        return {
+            "files of a batch": FILES, "record of files": FILES, "names of files": FILES, "claim of a folder": FILES,
+            "transaction": tables, "claim of a table": tables,
+            "rows in a transaction of SQLite": tables if self.server is None else DATABASES,
+            "rows in a transaction of PostgreSQL": () if self.server is None else ("chain",),
+            "a file in a file system of Hadoop's": () if self.checkpoints is None else QUERIES,
+            "history before a stream": ("history",),
+            "table that is read again": ("rated",),
+            "function": ("calls",),
+        }.get(place, QUERIES)  # fmt: skip
 
     def outcome(self) -> Outcome:
         """Return what has come of it."""
@@ -182,15 +212,6 @@ class Round:
         with psycopg.connect(self.server.url) as connection:
             cursor = connection.execute(sql)
             return cursor.fetchall() if cursor.description else []
-
-
-def _plan(chance: random.Random) -> tuple:
-    """Draw how to die: at a place, or at a time."""
-    who = chance.choice(["both", "both", "jvm", "python"])
-    if chance.random() < 0.4:
-        names = {"both": ("jvm", "python")}.get(who, (who,))
-        return "at random", round(chance.uniform(0, 12), 2), names
-    return chance.choice(list(PLACES)), chance.choice(["before", "after"]), chance.choice([1, 1, 2, 3, 5, 8]), who
 
 
 def _kill(handle: int) -> None:
@@ -272,8 +293,6 @@ def main() -> int:
     parser.add_argument("--queries", nargs="+", choices=QUERIES, default=QUERIES, help="those that are run")
     parser.add_argument("--checkpoints", choices=["hdfs", "s3"], help="where they lie if not in a folder")
     options = parser.parse_args()
-    if options.checkpoints:
-        options.queries = [name for name in options.queries if name not in LOCAL]
     # Servers and children are ended, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     chance, done, wrong = random.Random(options.seed), 0, 0

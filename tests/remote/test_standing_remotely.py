@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from chance import everyday
 
 from cepsql.engine import connect
-from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.errors import DatabaseError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.spark.checkpoint_files import is_unbegun, keep_unbegun
 from cepsql.spark.savepoint import save_checkpoint
 
@@ -233,7 +234,61 @@ def test_totals_go_on_and_an_input_that_was_ended_stays_so(spark, folder, place)
             engine.sql(RISES).start(checkpoint=str(folder))
 
 
-def test_what_tasks_would_read_of_it_is_refused(spark, folder, place):
+@pytest.mark.parametrize("store", everyday(["s3", "hdfs"]))
+def test_rows_of_tables_are_kept(spark, folder, place, tmp_path, monkeypatch):
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(copies))
+    out = []
+
+    def run(rows, fails=False):
+        def keep(table, _batch):
+            out.extend(row["at"] for row in table.to_pylist())
+            if fails:
+                raise RuntimeError("it is cut short")
+
+        with contextlib.closing(connect(spark)) as engine:
+            for statement in (earlier, ticks, names):
+                engine.sql(statement)
+            query = engine.sql(rated).start(on_rows=keep, checkpoint=str(folder))
+            if fails:
+                with pytest.raises(DatabaseError, match="it is cut short"):
+                    query.await_()
+            else:
+                until(lambda: query.progress.rows_read == rows)
+                assert [path.name.startswith("cepsql-tables-") for path in copies.iterdir()] == [True]
+                query.stop()
+        assert not list(copies.iterdir())
+        assert len(list((folder / "tables" / "names").glob("*.arrow"))) >= 1
+        found, out[:] = sorted(out), []
+        return found
+
+    ticks = f"{DEFINITIONS.split(';')[0]} BACKFILL FROM earlier UNTIL TIMESTAMP '2026-01-01 00:00:00'"
+    earlier = "CREATE TABLE earlier (k STRING, ts TIMESTAMP, n INT) USING csv OPTIONS (path 'earlier.csv')"
+    names = "CREATE TABLE names (k STRING, name STRING) USING csv OPTIONS (path 'names.csv')"
+    names += " REFRESH EVERY INTERVAL '1' HOUR"
+    rated = "SELECT concat(name, n) AS at FROM ticks JOIN names USING (k)"
+    Path("earlier.csv").write_text("a,2025-12-31 23:00:00,7\na,2026-01-01 01:00:00,8\n")
+    Path("names.csv").write_text("a,x\n")
+    put(0, 1, 2)
+    assert run(4, fails=True) == ["x1", "x2", "x7"]
+    # The first micro-batch is done again: with the rows that it had.
+    Path("earlier.csv").write_text("a,2025-12-31 23:00:00,9\n")
+    assert (folder / "history" / "ticks" / "rows.arrow").exists()
+    assert run(3) == ["x1", "x2", "x7"]
+    Path("names.csv").write_text("a,y\n")
+    put(1, 3)
+    assert run(4) == ["y3"]
+    assert not (folder / "history" / "ticks" / "rows.arrow").exists()
+    # A table that cannot be read is taken as it was.
+    Path("names.csv").unlink()
+    Path("earlier.csv").unlink()
+    put(2, 4)
+    assert run(5) == ["y4"]
+
+
+def test_what_tasks_of_a_cluster_would_read_of_it_is_refused(spark, folder, place, monkeypatch):
+    monkeypatch.setattr("cepsql.spark.host_files.tasks_share_files", lambda _: False)
     with contextlib.closing(connect(spark)) as engine:
         engine.sql(DEFINITIONS.format(checkpoint=folder))
         engine.sql("CREATE TABLE names (k STRING) USING csv OPTIONS (path 'names') REFRESH EVERY INTERVAL '1' MINUTE")

@@ -13,6 +13,7 @@ from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import OperationalError
 from cepsql.spark import snapshots as snapshots_module
 from cepsql.spark import table_files
+from cepsql.spark.host_files import host_files
 from cepsql.spark.kept_rows import keep_rows, kept_rows
 from cepsql.spark.snapshots import drop_snapshots, snapshot_folder, snapshots, take_snapshot
 from cepsql.spark.table_files import TableFiles
@@ -160,20 +161,24 @@ def test_files_that_are_replaced_while_they_are_read(tmp_path, spark, monkeypatc
             put(tmp_path / "places", "1.csv", waiting.pop())
 
     monkeypatch.setattr(snapshots_module, "keep_rows", keep)
-    take_snapshot(spark, tmp_path, table, 10)
-    (rows,) = kept_rows(snapshot_folder(tmp_path, table) / "10.arrow")
+    files = host_files(tmp_path)
+    take_snapshot(spark, files, table, 10)
+    (rows,) = kept_rows(snapshot_folder(files, table) / "10.arrow")
     assert rows["place"].to_pylist() == ["a longer hall"]
     waiting += [f"hall {number}" for number in range(20)]
     with pytest.raises(OperationalError, match="the files of the table places change all the time"):
-        take_snapshot(spark, tmp_path, table, 20)
-    assert snapshots(snapshot_folder(tmp_path, table)) == [10]
+        take_snapshot(spark, files, table, 20)
+    assert snapshots(snapshot_folder(files, table)) == [10]
 
 
 def test_snapshots_that_a_batch_may_still_read_stay(tmp_path):
+    table, files = Source("places", (), "csv", (), False, refresh=1), host_files(tmp_path)
+    folder = snapshot_folder(files, table)
+    folder.mkdir(parents=True)
     for clock in (10, 20, 30, 40):
-        (tmp_path / f"{clock}.arrow").write_bytes(b"")
-    (tmp_path / ".50.arrow").write_bytes(b"")
-    drop_snapshots(tmp_path, 35)
-    assert snapshots(tmp_path) == [30, 40]
-    drop_snapshots(tmp_path, 5)
-    assert snapshots(tmp_path) == [30, 40]
+        (folder / f"{clock}.arrow").write_bytes(b"")
+    (folder / ".50.arrow").write_bytes(b"")
+    drop_snapshots(files, table, 35)
+    assert snapshots(folder) == [30, 40]
+    drop_snapshots(files, table, 5)
+    assert snapshots(folder) == [30, 40]
