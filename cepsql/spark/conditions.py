@@ -12,7 +12,7 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.scalar.tree import Apply, Node, Session, nodes
 from cepsql.scalar.types import INTERVAL, TIMESTAMP, UNKNOWN, Type, parse_type
 from cepsql.scalar.zone import Zone
-from cepsql.spark.rows import layout_columns
+from cepsql.spark.rows import layout_fields
 from cepsql.spark.settings import setting
 from cepsql.spark.zone import session_zone
 
@@ -53,7 +53,7 @@ def session_for(spark: SparkSession, conditions: Callable[[Session], Iterable[No
 
 def _column_types(frame: DataFrame, program: MatchProgram) -> dict[str, Type]:
     """Return the types that conditions see; `t` is the microseconds of a TIMESTAMP where a condition reads it."""
-    fields = frame.selectExpr(*layout_columns(frame, row_layout(program))).schema.fields
+    fields = layout_fields(frame, row_layout(program))
     return {field.name: value_type(field.dataType) for field in fields} | {"t": TIMESTAMP}
 
 

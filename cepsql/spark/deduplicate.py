@@ -13,7 +13,7 @@ from cepsql.language.tokens import quoted
 from cepsql.operators.deduplicate import Deduplicate
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.spark.match import sorted_rows
-from cepsql.spark.rows import layout_columns
+from cepsql.spark.rows import layout_fields
 from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
@@ -45,7 +45,7 @@ def deduplicate_table(frame: DataFrame, rows: FirstRows) -> DataFrame:
 
 
 def _schema(frame: DataFrame, rows: FirstRows) -> StructType:
-    fields = frame.selectExpr(*layout_columns(frame, rows.layout)).schema.fields
+    fields = layout_fields(frame, rows.layout)
     return StructType([StructField(field.name, field.dataType) for field in fields])
 
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     ArrayType,
+    AtomicType,
     DataType,
     LongType,
     MapType,
@@ -26,7 +27,7 @@ from cepsql.plan.join_layout import JoinLayout
 from cepsql.plan.nodes import LATER, StreamJoin
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.frames import alike
-from cepsql.spark.rows import column_type, incomparable, timestamp_of
+from cepsql.spark.rows import column_type, incomparable, timestamp_of, typed_columns
 from cepsql.spark.spark_plan import analyzed, items
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
@@ -49,11 +50,7 @@ class JoinRows:
     def staged(self, operator: Operator, feeds: Sequence[Feed], identity: str, single: bool = False) -> Staged:
         """Return the operator of the join, whose rows are the columns of the node; `single`: it gives the left side
         only."""
-        keys = (
-            self.frames[0]
-            .selectExpr(*(f"{key.sql} AS {key.name}" for key in self.layout.layouts[0].keys))
-            .schema.fields
-        )
+        keys = typed_columns(self.frames[0], ((key.sql, key.name) for key in self.layout.layouts[0].keys))
         given = [
             StructField(prefix + field.name, field.dataType)
             for side, prefix in enumerate((LEFT,) if single else (LEFT, RIGHT))
@@ -74,7 +71,7 @@ class JoinRows:
     def _fields(self, side: int) -> list[StructField]:
         layout = self.layout.layouts[side]
         columns = (*layout.order, *layout.values)
-        typed = self.frames[side].selectExpr(*(f"{column.sql} AS {column.name}" for column in columns)).schema.fields
+        typed = typed_columns(self.frames[side], ((column.sql, column.name) for column in columns))
         for column, found in zip(columns, typed, strict=True):
             if is_nested(found.dataType):
                 raise NotSupportedError(
@@ -117,33 +114,18 @@ def key_types(keys: Sequence[tuple[exp.Expr, exp.Expr]], frames: Sequence[DataFr
     """
     if not keys:
         return []
-    names = [[quoted(f"{side}.{sql_of(pair[i])}") for pair in keys] for i, side in enumerate(("left", "right"))]
-    sides = [
-        frame.selectExpr(*(f"({sql_of(pair[i])}) AS {name}" for pair, name in zip(keys, named, strict=True))).schema
-        for i, (frame, named) in enumerate(zip(frames, names, strict=True))
-    ]
-    for field in (*sides[0].fields, *sides[1].fields):
+    left, right = (
+        typed_columns(frame, ((sql_of(pair[i]), f"{side}.{sql_of(pair[i])}") for pair in keys))
+        for i, (side, frame) in enumerate(zip(("left", "right"), frames, strict=True))
+    )
+    for field in (*left, *right):
         if isinstance(field.dataType, ArrayType | StructType) or incomparable(field.dataType):
             kind = field.dataType.typeName().upper()
             raise NotSupportedError(
                 f"a join of streams by {field.name}, which is {kind}, is not supported",
                 hint="compare what is in it",
             )
-    # Repeated names would be ambiguous.
-    rows = frames[0].sparkSession.createDataFrame(
-        [], StructType([*{f.name: f for side in sides for f in side}.values()])
-    )
-    compared = rows.selectExpr(*(f"{one} = {other}" for one, other in zip(*names, strict=True)))
-    plan = analyzed(compared)
-    if plan is None:
-        if [field.dataType for field in sides[0]] != [field.dataType for field in sides[1]]:
-            raise NotSupportedError(
-                "over Spark Connect a join of streams needs keys of equal types",
-                hint="CAST one of them in ON",
-            )
-        kinds = [field.dataType.simpleString() for field in sides[0]]
-    else:
-        kinds = [expression.child().left().dataType().sql() for expression in items(plan.projectList())]
+    kinds = _compared_types(frames[0].sparkSession, left, right)
     for pair, kind in zip(keys, kinds, strict=True):
         if "COLLATE" in kind.upper():
             raise NotSupportedError(
@@ -151,3 +133,20 @@ def key_types(keys: Sequence[tuple[exp.Expr, exp.Expr]], frames: Sequence[DataFr
                 hint="compare lower(...) of both",
             )
     return kinds
+
+
+def _compared_types(spark: SparkSession, left: Sequence[StructField], right: Sequence[StructField]) -> list[str]:
+    """Return the types in which Spark compares each column with the other one of its place."""
+    kinds = [field.dataType for field in left]
+    if kinds == [field.dataType for field in right] and all(isinstance(kind, AtomicType) for kind in kinds):
+        return [kind.simpleString().upper() for kind in kinds]
+    # Repeated names would be ambiguous.
+    rows = spark.createDataFrame([], StructType([*{field.name: field for field in (*left, *right)}.values()]))
+    pairs = zip(left, right, strict=True)
+    plan = analyzed(rows.selectExpr(*(f"{quoted(one.name)} = {quoted(other.name)}" for one, other in pairs)))
+    if plan is None:
+        raise NotSupportedError(
+            "over Spark Connect a join of streams needs keys of equal types",
+            hint="CAST one of them in ON",
+        )
+    return [expression.child().left().dataType().sql() for expression in items(plan.projectList())]

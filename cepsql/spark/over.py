@@ -33,7 +33,7 @@ from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.columns import plain_schema
 from cepsql.plan.identity import describe_frames
 from cepsql.spark.arrow import arrow_schema
-from cepsql.spark.rows import incomparable, layout_columns
+from cepsql.spark.rows import incomparable, layout_columns, layout_fields
 from cepsql.spark.settings import setting
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
@@ -185,6 +185,6 @@ def _over_rows(call: exp.Window, marks: list[str]) -> exp.Window:
 
 
 def _schema(frame: DataFrame, frames: Frames) -> StructType:
-    fields = frame.selectExpr(*layout_columns(frame, frames.layout)).schema.fields
+    fields = layout_fields(frame, frames.layout)
     given = [StructField(field.name, field.dataType) for field in fields]
     return StructType([*given, StructField(FRESH, BooleanType()), StructField(PLACE, LongType())])

@@ -1,5 +1,8 @@
 """From an input relation to the columns that an operator reads, and the types that matches have."""
 
+import re
+from collections.abc import Iterable
+
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
     ArrayType,
@@ -37,6 +40,49 @@ from cepsql.spark.arrow import refuse_months
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 
 
+_IDENTIFIER = r"(?P<open>\(*)(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<name>(?!(?:null|true|false)\b)[a-z_]\w*))(?P<close>\)*)"
+_COLUMN = re.compile(rf"{_IDENTIFIER}|CAST\((?P<cast>.+) AS (?P<kind>[^()]+(?:\([\d, ]+\))?)\)", re.IGNORECASE)
+"""A column, or a CAST of what may be one."""
+
+
+def typed_columns(frame: DataFrame, columns: Iterable[tuple[str, str]]) -> list[StructField]:
+    """Return what Spark SQL gives over the rows of a frame, each with its name.
+
+    Of columns the frame knows the types: Spark is only asked, once, for what else there is. Raises what Spark raises.
+    """
+    given = list(columns)
+    kinds = [_known_type(frame, sql) for sql, _ in given]
+    asked = [_aliased(sql, f"x{i}") for i, (sql, _) in enumerate(given) if kinds[i] is None]
+    found = iter(frame.selectExpr(*asked).schema.fields if asked else ())
+    fields = (next(found) if known is None else known for known in kinds)
+    return [StructField(name, field.dataType, field.nullable) for (_, name), field in zip(given, fields, strict=True)]
+
+
+def _known_type(frame: DataFrame, sql: str) -> StructField | None:
+    """Return the column that an expression is, or the one that it casts to its own type."""
+    said = _COLUMN.fullmatch(sql)
+    if said is None:
+        return None
+    if said["cast"] is not None:
+        found = _known_type(frame, said["cast"])
+        return found if found and found.dataType.simpleString().upper() == said["kind"].upper() else None
+    if len(said["open"]) != len(said["close"]):
+        return None
+    name = (said["name"] or said["quoted"].replace("``", "`")).lower()
+    named = [field for field in frame.schema.fields if field.name.lower() == name]
+    return named[0] if len(named) == 1 else None
+
+
+def layout_fields(frame: DataFrame, layout: RowLayout) -> list[StructField]:
+    """Return the columns of `layout_columns` with their types."""
+    fields = typed_columns(frame, ((column.sql, column.name) for column in layout.keys))
+    if layout.time is not None:
+        event_time(frame, layout.time.sql)
+        fields.append(StructField("t", LongType()))
+    further = [(column.sql, column.name) for column in (*layout.order, *layout.values)]
+    return fields + typed_columns(frame, further + ([(_mask(layout.predicates), "m")] if layout.predicates else []))
+
+
 def layout_columns(frame: DataFrame, layout: RowLayout) -> list[str]:
     """Return the Spark SQL of the columns k*, t, o*, v*, m of a layout over `frame`."""
     selected = [_aliased(column.sql, column.name) for column in layout.keys]
@@ -54,7 +100,7 @@ def event_time(frame: DataFrame, sql: str) -> str:
     A TIMESTAMP_NTZ or DATE counts as UTC; an integer is taken as it is.
     Raises ProgrammingError for other types.
     """
-    kind = frame.selectExpr(_aliased(sql, "t")).schema["t"].dataType
+    (kind,) = (field.dataType for field in typed_columns(frame, [(sql, "t")]))
     if isinstance(kind, TimestampType):
         return f"unix_micros({sql})"
     if isinstance(kind, DateType):
@@ -85,7 +131,7 @@ def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
 
     Raises NotSupportedError for keys by which Spark cannot group, and for types that cannot reach Python.
     """
-    keys = frame.selectExpr(*(_aliased(column.sql, column.name) for column in program.keys)).schema.fields
+    keys = typed_columns(frame, ((column.sql, column.name) for column in program.keys))
     for column, field in zip(program.keys, keys, strict=True):
         if kind := incomparable(field.dataType):
             raise NotSupportedError(

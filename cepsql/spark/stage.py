@@ -27,7 +27,7 @@ from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.progress import INPUT_COUNTS, STANDING
-from cepsql.spark.rows import layout_columns
+from cepsql.spark.rows import layout_columns, typed_columns
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 from cepsql.spark.stage_rows import StageRows, packets_of
 from cepsql.spark.worker import settle
@@ -136,14 +136,12 @@ def run_stage(
     seen = [F.expr(f"{total}({quoted(name)}) AS {quoted(name)}") for name, total in totals.items()]
     if len(feeds) == 1 and feeds[0].name:
         observation = f"{observation} {feeds[0].name}"
-    # Without a projection of its own the operator's rows reach Python as a class that Spark cannot cast.
-    observed = batches.select("*").observe(observation, *seen)
-    return observed.select("bound", "output")
+    return batches.observe(observation, *seen).select("bound", "output")
 
 
 def stage_rows(stage: DataFrame, schema: StructType) -> DataFrame:
     """Return the rows in the `output` of a stage."""
-    return stage.where("output IS NOT NULL").select("output").mapInArrow(_unpack, schema)
+    return stage.mapInArrow(_unpack, schema)
 
 
 def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
@@ -194,10 +192,10 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
 def _check_keys(layout: RowLayout, feed: Feed) -> None:
     """Raise OperationalError if the keys of an input are read with other types than Spark gives them: they would meet
     nobody."""
-    keys = [f"{column.sql} AS {column.name}" for column in layout.keys]
-    if feed.keys is None or not keys:
+    if feed.keys is None or not layout.keys:
         return
-    expected = plain_schema(arrow_schema(feed.frame.selectExpr(*keys).schema)).types
+    keys = typed_columns(feed.frame, ((column.sql, column.name) for column in layout.keys))
+    expected = plain_schema(arrow_schema(StructType(keys))).types
     if list(feed.keys) != expected:
         raise OperationalError(
             f"Arrow reads keys as {', '.join(map(str, feed.keys))}, Spark as {', '.join(map(str, expected))}",
@@ -281,4 +279,5 @@ def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
     for batch in batches:
         for data in batch["output"]:
-            yield from pa.ipc.open_stream(data.as_buffer())
+            if data.is_valid:
+                yield from pa.ipc.open_stream(data.as_buffer())

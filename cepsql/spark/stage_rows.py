@@ -23,7 +23,7 @@ from cepsql.scan.murmur import HASHED, bucket_numbers
 from cepsql.scan.projection import Projection
 from cepsql.scan.select import Columns, both, plain_table, projected, projection
 from cepsql.spark.arrow_scan import scan_session, session_obstacle
-from cepsql.spark.rows import layout_columns
+from cepsql.spark.rows import layout_fields
 from cepsql.spark.worker import settle
 
 
@@ -120,7 +120,7 @@ def packets_of(rows: StageRows, layout: RowLayout, frame: DataFrame) -> "OutputP
 
 def has_types(rows: Projection, layout: RowLayout, frame: DataFrame) -> bool:
     """Tell whether the columns of a layout have the types that Spark gives them over a frame."""
-    fields = frame.selectExpr(*layout_columns(frame, layout)).schema.fields
+    fields = layout_fields(frame, layout)
     # The mask comes last.
     pairs = zip(fields, rows.values, strict=False)
     return all(parse_type(field.dataType.simpleString()) == node.type for field, (_, node) in pairs)

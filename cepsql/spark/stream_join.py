@@ -20,7 +20,7 @@ from cepsql.scalar.types import Type
 from cepsql.scalar.typing import typed
 from cepsql.spark.conditions import session_for, value_type
 from cepsql.spark.join_rows import JoinRows, alike_sides, key_types, side_frames
-from cepsql.spark.rows import column_type, event_time
+from cepsql.spark.rows import column_type, event_time, typed_columns
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
 
@@ -55,7 +55,7 @@ def _limit(node: IntervalJoin, side: int, frame: DataFrame) -> str | None:
     if said is None:
         return None
     sql, time = sql_of(said.time), column_type(frame, node.side(side).properties.event_time.column)
-    kind = frame.selectExpr(f"({sql}) AS x").schema["x"].dataType
+    (kind,) = (field.dataType for field in typed_columns(frame, [(sql, "x")]))
     if kind != time and not (isinstance(kind, DateType) and isinstance(time, TimestampType)):
         raise NotSupportedError(
             f"a join of streams up to {sql}, which is {kind.simpleString().upper()}, is not supported",
@@ -70,8 +70,8 @@ def _computed(condition: Expression, frames: Sequence[DataFrame], layouts: Seque
     types: dict[Hashable, Type] = {}
     for side, (frame, layout) in enumerate(zip(frames, layouts, strict=True)):
         assert layout.time is not None
-        schema = frame.selectExpr(f"{layout.time.sql} AS t", *(f"{c.sql} AS {c.name}" for c in layout.values)).schema
-        types |= {PairColumn(side, one.name): value_type(one.dataType) for one in schema}
+        fields = typed_columns(frame, [(layout.time.sql, "t"), *((c.sql, c.name) for c in layout.values)])
+        types |= {PairColumn(side, one.name): value_type(one.dataType) for one in fields}
 
     def with_types(session: Session) -> list:
         return [typed(condition, types.__getitem__, session)]

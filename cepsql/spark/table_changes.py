@@ -31,7 +31,7 @@ from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.join_rows import key_types
 from cepsql.spark.names import ARRIVAL, DELETED
 from cepsql.spark.over import running_type
-from cepsql.spark.rows import column_type, incomparable, layout_columns
+from cepsql.spark.rows import column_type, incomparable, layout_columns, typed_columns
 from cepsql.spark.source import MALFORMED, REACHED
 from cepsql.spark.stage import CHANGE as STAGE_CHANGE
 from cepsql.spark.stage import PLACE, Feed
@@ -109,8 +109,7 @@ def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:
         keys = tuple(Column(f"k{i}", f"CAST(({node.key_sql(i, side)}) AS {kind})") for i, kind in enumerate(kinds))
         values = tuple(Column(f"v{i}", quoted(name)) for i, name in enumerate(node.columns[side]))
         layouts.append(RowLayout(keys, AT_ONCE, values=(*values, *HIDDEN)))
-        typed = frame.selectExpr(*(f"{column.sql} AS {column.name}" for column in values)).schema if values else None
-        own = list(typed.fields) if typed is not None else []
+        own = typed_columns(frame, ((column.sql, column.name) for column in values))
         schemas.append(plain_schema(arrow_schema(StructType(own))))
         fields += (
             []

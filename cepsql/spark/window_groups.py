@@ -29,7 +29,7 @@ from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_window_groups
 from cepsql.spark.conditions import is_ansi
 from cepsql.spark.over import running_fields
-from cepsql.spark.rows import column_type, layout_columns, timestamp_of
+from cepsql.spark.rows import column_type, layout_columns, layout_fields, timestamp_of
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
 
@@ -196,7 +196,7 @@ def _without_distinct(call: exp.Expr, number: int) -> tuple[exp.Expr, dict[str, 
 
 
 def _schema(frame: DataFrame, groups: WindowGroups) -> StructType:
-    fields = frame.selectExpr(*layout_columns(frame, groups.layout)).schema.fields
+    fields = layout_fields(frame, groups.layout)
     given = [StructField(field.name, field.dataType) for field in fields]
     bounds = [StructField(START, LongType()), StructField(END, LongType())]
     changes = [StructField(CHANGE, ByteType())] if groups.emission != ON_CLOSE else []

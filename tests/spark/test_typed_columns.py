@@ -1,0 +1,50 @@
+"""The types of expressions over a frame are those that Spark gives them, whether or not it is asked."""
+
+import pytest
+
+from cepsql.spark.join_rows import key_types
+from cepsql.spark.rows import typed_columns
+
+KINDS = [
+    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(10,2)", "STRING", "BINARY", "DATE",
+    "TIMESTAMP", "TIMESTAMP_NTZ", "INTERVAL DAY TO SECOND", "INTERVAL HOUR", "INTERVAL YEAR TO MONTH",
+]  # fmt: skip
+EXPRESSIONS = [
+    "a", "A", "`a`", "(`odd``name`)", "((b))", "`a.b`", "CAST((`a`) AS INT)", "CAST(a AS BIGINT)",
+    "CAST(d AS DECIMAL(10,2))",
+    "CAST(d AS DECIMAL(12, 2))", "a + 1", "null", "true", "(a) + (a)", "coalesce(b, 'x')", "CAST(a AS INT) IN (1, 2)",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    return spark.sql(
+        "SELECT 1 AS a, 'x' AS b, 2 AS `odd``name`, 3L AS `a.b`, 1.50BD AS c, CAST(1 AS DECIMAL(10,2)) AS d"
+    )
+
+
+@pytest.mark.parametrize("sql", EXPRESSIONS)
+def test_fields_are_those_of_spark(frame, sql):
+    (found,) = typed_columns(frame, [(sql, "x")])
+    (expected,) = frame.selectExpr(f"({sql}) AS x").schema.fields
+    assert (found.name, found.dataType, found.nullable) == (expected.name, expected.dataType, expected.nullable)
+
+
+def test_fields_keep_their_order(frame):
+    found = typed_columns(frame, [("a + 1L", "x"), ("b", "y"), ("c * 2", "z"), ("a", "w")])
+    assert found == frame.selectExpr("a + 1L AS x", "b AS y", "c * 2 AS z", "a AS w").schema.fields
+
+
+def test_a_column_that_is_not_there_is_named(frame):
+    with pytest.raises(Exception, match="`missing`"):
+        typed_columns(frame, [("missing", "x")])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_of_equal_types_are_compared_in_it(spark, kind):
+    from sqlglot import parse_one
+
+    frame = spark.sql(f"SELECT CAST(NULL AS {kind}) AS k")
+    pair = (parse_one("k", read="spark"), parse_one("k", read="spark"))
+    spoken = frame.selectExpr("k = k")._jdf.queryExecution().analyzed().projectList().head().child().left().dataType()
+    assert key_types([pair], [frame, frame]) == [spoken.sql()]
