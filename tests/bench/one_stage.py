@@ -17,6 +17,7 @@ from measure import session
 
 import cepsql
 from cepsql.spark.checkpoint import open_checkpoint
+from cepsql.spark.host_files import host_files
 from cepsql.spark.neighbours import Sharing
 from cepsql.spark.replay import Replay, replay_source, write_batch
 
@@ -64,7 +65,7 @@ def batch_seconds(engine: cepsql.Engine, sql: str, fused: bool, options: argpars
     with tempfile.TemporaryDirectory() as folder:
         rows = replay_source(engine.spark, Path(folder, "in"), COLUMNS)
         checkpoint = open_checkpoint(Path(folder, "checkpoint"), query.identity())
-        frame = query.build(checkpoint.control, {"events": rows}, checkpoint=checkpoint.folder, sharing=sharing)
+        frame = query.build(checkpoint.control, {"events": rows}, files=host_files(checkpoint.folder), sharing=sharing)
         with Replay(frame, checkpoint) as replay:
             for number in range(_WARM_UP + options.batches):
                 write_batch(Path(folder, "in"), batch(number, options.rows))

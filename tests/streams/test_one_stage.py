@@ -10,6 +10,7 @@ from test_equals_batch import disordered, events
 
 import cepsql
 from cepsql.spark.checkpoint import open_checkpoint
+from cepsql.spark.host_files import host_files
 from cepsql.spark.neighbours import Sharing
 from cepsql.spark.replay import Replay, replay_source, write_batch
 from cepsql.spark.spark_plan import analyzed, is_match, nodes
@@ -88,7 +89,7 @@ def _played(engine, query, folder, batches, sharing):
     given = replay_source(engine.spark, folder / "in", columns)
     typed = given.selectExpr(*(f"CAST({column.name} AS {column.type}) AS {column.name}" for column in source.columns))
     checkpoint = open_checkpoint(folder / "checkpoint", query.identity())
-    frame = query.build(checkpoint.control, {"events": typed}, checkpoint=checkpoint.folder, sharing=sharing)
+    frame = query.build(checkpoint.control, {"events": typed}, files=host_files(checkpoint.folder), sharing=sharing)
     seen = []
     with Replay(frame, checkpoint) as replay:
         for number, batch in enumerate([*batches, None]):
