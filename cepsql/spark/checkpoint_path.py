@@ -67,17 +67,14 @@ def used(folder: CheckpointPath, how: str = "written") -> Iterator[None]:
         ) from error
 
 
-def write_whole(path: CheckpointPath, data: str | bytes | Path) -> None:
-    """Write a file that appears whole or not at all, in place of one that is there. Raises OSError.
-
-    data: what it holds; a path: as another file does, on this host.
-    """
+def write_whole(path: CheckpointPath, data: str | bytes) -> None:
+    """Write a file that appears whole or not at all, in place of one that is there. Raises OSError."""
     content = data.encode() if isinstance(data, str) else data
     if isinstance(path, HadoopPath):
         path.write_whole(content)
     else:
         hidden = path.with_name(f".{path.name}.new")
-        hidden.write_bytes(content.read_bytes() if isinstance(content, Path) else content)
+        hidden.write_bytes(content)
         os.replace(hidden, path)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from cepsql.errors import NotSupportedError
-from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, remove_tree, write_whole
+from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, remove_tree
+from cepsql.spark.hadoop_path import HadoopPath
 from cepsql.spark.settings import tasks_share_files
 
 TABLES, HISTORY = "tables", "history"
@@ -39,7 +40,7 @@ class HostFiles:
         if self.are_copies:
             kept = self._kept(file)
             kept.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(kept, written)
+            kept.write_whole(written)
         os.replace(written, file)
 
     def remove(self, file: Path) -> None:
@@ -53,8 +54,9 @@ class HostFiles:
         if self.are_copies:
             remove_tree(self.folder)
 
-    def _kept(self, file: Path) -> CheckpointPath:
+    def _kept(self, file: Path) -> HadoopPath:
         kept = self.checkpoint
+        assert isinstance(kept, HadoopPath)
         for part in file.relative_to(self.folder).parts:
             kept = kept / part
         return kept

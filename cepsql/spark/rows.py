@@ -1,7 +1,7 @@
 """From an input relation to the columns that an operator reads, and the types that matches have."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -50,27 +50,31 @@ def typed_columns(frame: DataFrame, columns: Iterable[tuple[str, str]]) -> list[
 
     Of columns the frame knows the types: Spark is only asked, once, for what else there is. Raises what Spark raises.
     """
-    given = list(columns)
-    kinds = [_known_type(frame, sql) for sql, _ in given]
+    given, named = list(columns), dict[str, StructField | None]()
+    for field in frame.schema.fields:
+        name = field.name.lower()
+        named[name] = None if name in named else field
+    kinds = [_known_type(named, sql) for sql, _ in given]
     asked = [_aliased(sql, f"x{i}") for i, (sql, _) in enumerate(given) if kinds[i] is None]
     found = iter(frame.selectExpr(*asked).schema.fields if asked else ())
     fields = (next(found) if known is None else known for known in kinds)
     return [StructField(name, field.dataType, field.nullable) for (_, name), field in zip(given, fields, strict=True)]
 
 
-def _known_type(frame: DataFrame, sql: str) -> StructField | None:
-    """Return the column that an expression is, or the one that it casts to its own type."""
+def _known_type(named: Mapping[str, StructField | None], sql: str) -> StructField | None:
+    """Return the column that an expression is, or the one that it casts to its own type.
+
+    named: the columns by their names in small letters; None where several have one.
+    """
     said = _COLUMN.fullmatch(sql)
     if said is None:
         return None
     if said["cast"] is not None:
-        found = _known_type(frame, said["cast"])
+        found = _known_type(named, said["cast"])
         return found if found and found.dataType.simpleString().upper() == said["kind"].upper() else None
     if len(said["open"]) != len(said["close"]):
         return None
-    name = (said["name"] or said["quoted"].replace("``", "`")).lower()
-    named = [field for field in frame.schema.fields if field.name.lower() == name]
-    return named[0] if len(named) == 1 else None
+    return named.get((said["name"] or said["quoted"].replace("``", "`")).lower())
 
 
 def layout_fields(frame: DataFrame, layout: RowLayout) -> list[StructField]:
@@ -100,7 +104,7 @@ def event_time(frame: DataFrame, sql: str) -> str:
     A TIMESTAMP_NTZ or DATE counts as UTC; an integer is taken as it is.
     Raises ProgrammingError for other types.
     """
-    (kind,) = (field.dataType for field in typed_columns(frame, [(sql, "t")]))
+    kind = typed_columns(frame, [(sql, "t")])[0].dataType
     if isinstance(kind, TimestampType):
         return f"unix_micros({sql})"
     if isinstance(kind, DateType):

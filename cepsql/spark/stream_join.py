@@ -55,7 +55,7 @@ def _limit(node: IntervalJoin, side: int, frame: DataFrame) -> str | None:
     if said is None:
         return None
     sql, time = sql_of(said.time), column_type(frame, node.side(side).properties.event_time.column)
-    (kind,) = (field.dataType for field in typed_columns(frame, [(sql, "x")]))
+    kind = typed_columns(frame, [(sql, "x")])[0].dataType
     if kind != time and not (isinstance(kind, DateType) and isinstance(time, TimestampType)):
         raise NotSupportedError(
             f"a join of streams up to {sql}, which is {kind.simpleString().upper()}, is not supported",

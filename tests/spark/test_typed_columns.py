@@ -1,6 +1,7 @@
 """The types of expressions over a frame are those that Spark gives them, whether or not it is asked."""
 
 import pytest
+from sqlglot import parse_one
 
 from cepsql.spark.join_rows import key_types
 from cepsql.spark.rows import typed_columns
@@ -42,8 +43,6 @@ def test_a_column_that_is_not_there_is_named(frame):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_keys_of_equal_types_are_compared_in_it(spark, kind):
-    from sqlglot import parse_one
-
     frame = spark.sql(f"SELECT CAST(NULL AS {kind}) AS k")
     pair = (parse_one("k", read="spark"), parse_one("k", read="spark"))
     spoken = frame.selectExpr("k = k")._jdf.queryExecution().analyzed().projectList().head().child().left().dataType()
