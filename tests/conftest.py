@@ -67,10 +67,11 @@ def spark():
         conf={
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "America/New_York",
-            # Tests are many short queries: compiling each as a whole (but see tests/spark), the JVM's second compiler
+            # Tests are many short queries: making code of each (but see tests/spark), the JVM's second compiler
             # and its parallel collector only cost time; for one compiler it has too little room for code by itself, and
             # compiles anew what it threw away.
             "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
         },
     )

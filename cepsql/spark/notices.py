@@ -1,25 +1,26 @@
 """What a standing query tells its user while it runs, through the logger `cepsql`."""
 
 import logging
-
-from pyspark.sql.streaming.listener import StreamingQueryProgress
+from collections.abc import Mapping
+from typing import Any
 
 LOGGER = logging.getLogger("cepsql")
 """Python prints its warnings to standard error unless the program gives it a handler."""
 
 
-def warn(event: StreamingQueryProgress, patterns: str) -> None:
+def warn(batch: int, observed: Mapping[str, Mapping[str, Any]], patterns: str) -> None:
     """Log what a micro-batch could not do as written, one line each.
 
+    observed: values by name, of each observation by name.
     patterns: the row patterns of the query, as text.
     """
-    observed = [row.asDict() for row in event.observedMetrics.values()]
-    given_up, misplaced = (sum(row.get(name) or 0 for row in observed) for name in ("given_up", "misplaced"))
+    rows = observed.values()
+    given_up, misplaced = (sum(row.get(name) or 0 for row in rows) for name in ("given_up", "misplaced"))
     if given_up:
         LOGGER.warning(
             "batch %s: the pattern %s took too many steps from %s %s, which count as not matched; see SET "
             "cepsql.step_budget",
-            event.batchId,
+            batch,
             patterns,
             given_up,
             "row" if given_up == 1 else "rows",
@@ -27,7 +28,7 @@ def warn(event: StreamingQueryProgress, patterns: str) -> None:
     if misplaced:
         LOGGER.warning(
             "batch %s: AFTER MATCH SKIP of the pattern %s led nowhere %s; matching went on",
-            event.batchId,
+            batch,
             patterns,
             "once" if misplaced == 1 else f"{misplaced} times",
         )

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.spark.late_counts import LEFT_OUT
+from cepsql.spark.progress import gathered
 from cepsql.spark.spark_plan import items, jvm, nodes
 
 _DROPPING = ("StreamingSymmetricHashJoin", "StreamingDeduplicate", "StreamingDeduplicateWithinWatermark")
@@ -31,7 +32,7 @@ def observed_in(query: StreamingQuery, dropping: bool) -> dict[str, dict[str, An
     """
     execution = query._jsq.streamingQuery().lastExecution()
     rows = items(execution.observedMetrics().toSeq())
-    found = {pair._1(): json.loads(pair._2().json()) for pair in rows}
+    found = {pair._1(): gathered(json.loads(pair._2().json())) for pair in rows}
     if dropping:
         operators = [node for node in nodes(execution.executedPlan()) if node.nodeName() in _DROPPING]
         for number, operator in enumerate(operators):

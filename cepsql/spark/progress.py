@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import add
 from typing import Any
 
 from pyspark import SparkContext
@@ -63,9 +64,14 @@ _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")
 Observed = Mapping[str, Mapping[str, Any]]
 """What was observed in a batch: values by name, of each observation by name."""
 
-STANDING = ("deadline", "rows", "waiting", "open", "bytes")
-"""What a stage observes of what it holds (`cepsql.ordered.standing.Standing`), and the bytes of its state."""
+SAID = "said"
+"""What a stage observes: for each bucket a text, its numbers by name as JSON. Of `bound` the greatest counts, of
+`deadline` the least, and all others are added."""
 
+STANDING = ("deadline", "rows", "waiting", "open", "bytes")
+"""What a bucket says of what it holds (`cepsql.ordered.standing.Standing`), and the bytes of its state."""
+
+_JOINED = {"bound": max, "deadline": min}
 _OFFSETS = ("startOffset", "endOffset", "latestOffset")
 _LAST_EVENTS_SECONDS = 10
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -211,7 +217,7 @@ class Watch:
             progress = self._uncounted(add_batch(self.progress, event), event.batchId)
             self._alerts.compare(progress.watermark, event.timestamp)
             self.progress = replace(progress, late_alerts=self._alerts.raised)
-            warn(event, self._patterns)
+            warn(event.batchId, observed_by(event), self._patterns)
 
     def _uncounted(self, progress: Progress, batch: int) -> Progress:
         """Return the totals after a batch, of which a known one changes only what is held."""
@@ -288,8 +294,20 @@ def observed_by(event: StreamingQueryProgress) -> Observed:
     dropped = [
         operator.numRowsDroppedByWatermark for operator in event.stateOperators if operator.operatorName in _DROPPING
     ]
-    found = {name: row.asDict() for name, row in event.observedMetrics.items()}
+    found = {name: gathered(row.asDict()) for name, row in event.observedMetrics.items()}
     return found | {f"{LEFT_OUT} {number}": {"late": late} for number, late in enumerate(dropped)}
+
+
+def gathered(values: dict[str, Any]) -> dict[str, Any]:
+    """Return what was observed under one name; what the buckets of a stage said in one, as SAID tells."""
+    if SAID not in values:
+        return values
+    totals: dict[str, int] = {}
+    for said in map(json.loads, values[SAID]):
+        for name, number in said.items():
+            if number is not None:
+                totals[name] = _JOINED.get(name, add)(totals[name], number) if name in totals else number
+    return totals
 
 
 def counted(progress: Progress, observed: Observed) -> Progress:

@@ -1,8 +1,10 @@
 """Any operator as a stage of a Spark query: its inputs are packed, and each bucket of keys is advanced on its own."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,7 +14,6 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
 
 from cepsql.errors import OperationalError
-from cepsql.language.tokens import quoted
 from cepsql.operators.windows import REPEATED
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.counts import COUNTS, Counts, Tally
@@ -26,7 +27,7 @@ from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
-from cepsql.spark.progress import INPUT_COUNTS, STANDING
+from cepsql.spark.progress import INPUT_COUNTS, SAID
 from cepsql.spark.rows import layout_columns, typed_columns
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 from cepsql.spark.stage_rows import StageRows, packets_of
@@ -42,6 +43,7 @@ gives out other rows than inserted ones."""
 PLACE = "place"
 """The name of a BIGINT column of a layout that gets the place of a row among those of its task."""
 
+_ADVANCED_DDL = "said STRING, bound BIGINT, output BINARY"
 _MAX_OUTPUT_BYTES = 32 * 2**20
 
 _MARKS = {
@@ -109,8 +111,9 @@ def run_stage(
     in microseconds up to which rows were released.
 
     identity:    of the query; a state that was written under another one is refused.
-    observation: name under which each batch's progress shows `observed_counts`, summed, the greatest `bound`, and what
-                 is held: `STANDING`. The name of a single input follows it.
+    observation: name under which each batch's progress shows what its buckets said, each in a text of its own, which
+                 `cepsql.spark.progress.gathered` puts together: `observed_counts`, the `bound`, and what is held:
+                 `STANDING`. The name of a single input follows it.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness:    as of `cepsql.ordered.stage.Stage`.
     """
@@ -125,18 +128,14 @@ def run_stage(
     inputs = tuple(feed.input for feed in feeds)
     stage = Stage(operator, inputs, identity, lateness)
     late = tuple(feed.late for feed in feeds)
-    names = observed_counts(stage, Tally((Counts(),) * len(feeds), dict.fromkeys(operator.counters, 0)))
-    ddl = ", ".join(f"{quoted(name)} BIGINT" for name in (*names, *STANDING)) + ", bound BIGINT, output BINARY"
     batches = united.groupBy("bucket").applyInPandasWithState(
-        partial(_advance, stage, late), ddl, "state BINARY", "append", GroupStateTimeout.NoTimeout
+        partial(_advance, stage, late), _ADVANCED_DDL, "state BINARY", "append", GroupStateTimeout.NoTimeout
     )
-    deadline, *held = STANDING
-    totals = dict.fromkeys((*names, *held), "sum") | {"bound": "max", deadline: "min"}
-    # As text each is one call of Java.
-    seen = [F.expr(f"{total}({quoted(name)}) AS {quoted(name)}") for name, total in totals.items()]
     if len(feeds) == 1 and feeds[0].name:
         observation = f"{observation} {feeds[0].name}"
-    return batches.observe(observation, *seen).select("bound", "output")
+    # Every task makes code of each aggregate function that is observed, so there is one.
+    said = F.expr(f"collect_list(said) AS {SAID}")
+    return batches.observe(observation, said).select("bound", "output")
 
 
 def stage_rows(stage: DataFrame, schema: StructType) -> DataFrame:
@@ -240,7 +239,7 @@ def _advance(
     frames: Iterator["pd.DataFrame"],
     state: GroupState,
 ) -> Iterator["pd.DataFrame"]:
-    """Take one batch of one bucket: a row of counts, then as many rows of output as its size needs."""
+    """Take one batch of one bucket: as many rows of output as its size needs, the first with what the bucket says."""
     import pandas as pd
 
     settle()
@@ -250,14 +249,19 @@ def _advance(
         if files is not None and rejected is not None:
             write_rejected(files, rejected, f"bucket-{key[0]}")
     state.update((advanced.state,))
+    said: str | None = _said(stage, advanced)
+    pieces = _serialized(advanced)
+    for piece in chain([next(pieces, None)], pieces):
+        yield pd.DataFrame({"said": [said], "bound": [advanced.bound], "output": [piece]})
+        said = None
+
+
+def _said(stage: Stage, advanced: Advanced) -> str:
+    """Return what a bucket says of a batch, as JSON: numbers by name."""
     counts = observed_counts(stage, advanced.counts)
-    for i, piece in enumerate(list(_serialized(advanced)) or [None]):
-        numbers = counts if i == 0 else dict.fromkeys(counts, 0)
-        held = asdict(advanced.standing) if i == 0 else {"rows": 0, "waiting": 0, "open": 0, "deadline": None}
-        size = len(advanced.state) if i == 0 else 0
-        row = {**numbers, **held, "bytes": size, "bound": advanced.bound, "output": piece}
-        columns = {name: [value] for name, value in row.items()}
-        yield pd.DataFrame(columns | {"deadline": pd.array([row["deadline"]], "Int64")})
+    held = asdict(advanced.standing) | {"bytes": len(advanced.state)}
+    numbers = counts | held | {"bound": advanced.bound}
+    return json.dumps({name: None if number is None else int(number) for name, number in numbers.items()})
 
 
 def _serialized(advanced: Advanced) -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 """Totals of a standing query from what Spark observes in its batches."""
 
 import datetime
+import json
 import threading
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from cepsql.ordered.counts import COUNTS, Counts
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import LEFT_OUT
-from cepsql.spark.progress import BELOW_MATCH, Progress, Watch
+from cepsql.spark.progress import BELOW_MATCH, SAID, Progress, Watch
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
@@ -111,6 +112,21 @@ def test_operators_of_one_input_each_are_told_apart_by_its_name():
         )
     assert watch.progress.inputs == {"s": Counts(14, 6, 2, 4, 2), "s 2": Counts(8, 8)}
     assert counted(watch) == (22, 14, 2, 4, 2)
+
+
+def test_what_buckets_say_is_put_together():
+    said = [
+        {"read": 3, "late": 1, "bound": 5, "deadline": 9, "rows": 2, "merged": 1},
+        {"read": 4, "late": 0, "bound": 7, "deadline": None, "rows": 3, "merged": 1},
+        {"read": 0, "late": 0, "bound": 6, "deadline": 8, "rows": 0, "merged": 0},
+    ]
+    watch = Watch()
+    watch.add(event(0, m={SAID: [json.dumps(one) for one in said]}))
+    progress = watch.progress
+    assert (progress.rows_read, progress.rows_late, progress.counters) == (7, 1, {"merged": 2})
+    assert (progress.bound, progress.next_deadline, progress.state_rows) == (7, 8, 5)
+    watch.add(event(1, m={SAID: []}))
+    assert (watch.progress.rows_read, watch.progress.bound, watch.progress.batches) == (7, 7, 2)
 
 
 def test_a_row_below_a_subquery_is_counted_once():
