@@ -1,11 +1,14 @@
 """What stands next to Spark is tested with plans compiled as users have them."""
 
 import pytest
+from sessions import COMPILED
 
 
 @pytest.fixture(scope="package", autouse=True)
 def compiled(spark):
-    key = "spark.sql.codegen.wholeStage"
-    spark.conf.set(key, "true")
+    before = {key: spark.conf.get(key) for key in COMPILED}
+    for key, value in COMPILED.items():
+        spark.conf.set(key, value)
     yield
-    spark.conf.set(key, "false")
+    for key, value in before.items():
+        spark.conf.set(key, value)
