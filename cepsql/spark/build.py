@@ -98,6 +98,7 @@ from cepsql.spark.table_changes import (
     table_join_stage,
     upserts_stage,
     with_keys_known,
+    with_moves,
 )
 from cepsql.spark.time_marks import with_time_marks
 from cepsql.spark.window_groups import window_stage
@@ -314,7 +315,7 @@ class _Builder:
                 staged = as_of_join_stage(node, self.feeds(node, self._rows(node)))
                 return self._staged_rows(staged, node.markers, over)
             case Upserts():
-                keyed = with_keys_known(node, self._read(node.stream))
+                keyed = with_moves(node.stream, with_keys_known(node, self._read(node.stream)))
                 return self._staged_rows(upserts_stage(node, self.feeds(node, [keyed])[0]))
             case RetractingGroups():
                 return self._staged_rows(retracting_groups_stage(node, self.feeds(node, self._rows(node))))
@@ -360,7 +361,7 @@ class _Builder:
             if node.properties.streaming and self._arrow_scan(node, number) is not None:
                 frames.append(self.frame(below, ARROW))
             elif isinstance(below, Read):
-                frames.append(self._events(below.relation))
+                frames.append(self._events(below.relation, _are_versions(node, number)))
             else:
                 frames.append(self.frame(below, self._label(node, number) if node.properties.streaming else None))
         return frames
@@ -549,10 +550,15 @@ class _Builder:
         given = [f"{name} AS ({columns_sql(one)})" for name, one in relations.items() if isinstance(one, Source)]
         return self.spark.sql(f"WITH {', '.join(given)} SELECT * FROM ({text})")
 
-    def _events(self, relation: Source | Registered) -> DataFrame:
-        """Return the rows of a relation, each by itself."""
+    def _events(self, relation: Source | Registered, versions: bool = False) -> DataFrame:
+        """Return the rows of a relation, each by itself.
+
+        versions: a change that gives a row another key is two of them, for the version under the former one ends.
+        """
         frame = self._read(relation)
-        return single_changes(relation, frame) if isinstance(relation, Source) and relation.key else frame
+        if not isinstance(relation, Source) or not relation.key:
+            return frame
+        return single_changes(relation, with_moves(relation, frame) if versions else frame)
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         frame = self._source_rows(relation)
@@ -584,6 +590,11 @@ def _chosen(choice: Choice[ScanT]) -> tuple[Source, ScanT]:
             hint="start with a new checkpoint and replay the input",
         )
     return choice.source, choice.scan
+
+
+def _are_versions(node: Ordered, number: int) -> bool:
+    """Tell whether the rows of an input are the versions of a table, some of which end others."""
+    return isinstance(node, AsOfJoin) and node.deletion is not None and node.sides[number] == 1
 
 
 def _reads_several(root: Node) -> bool:

@@ -1,6 +1,9 @@
 """The columns of rows out of records: values by FORMAT, metadata by name, and which records do not fit."""
 
 import json
+from collections.abc import Mapping
+from functools import reduce
+from operator import and_, or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -8,7 +11,7 @@ from pyspark.sql import functions as F
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.spark.names import ARRIVAL, DELETED
+from cepsql.spark.names import ARRIVAL, DELETED, FORMER
 
 RECORD_COLUMNS = {
     "key": "key",
@@ -34,7 +37,8 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
                are there. Those without a value are among them, but for FORMAT debezium, where they are no changes.
     text:      name of a STRING column with the value of such a record, as far as it is UTF-8.
     A stream with a PRIMARY KEY has ARRIVAL, where records have it, and DELETED: FORMAT debezium tells of deletions, and
-    elsewhere a record without a value deletes, if its key is the PRIMARY KEY.
+    elsewhere a record without a value deletes, if its key is the PRIMARY KEY. FORMAT debezium tells of the FORMER key,
+    too, unless that is computed.
     """
     value = source.value
     if value is None:
@@ -62,6 +66,8 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
     hidden = [F.col(ARRIVAL)] if ARRIVAL in records.columns else []
     if source.key and value.name == "debezium":
         hidden.append(F.coalesce(_change("op") == "d", F.lit(False)).alias(DELETED))
+        if read.keys() >= set(source.key):
+            hidden.append(F.when(~wrong, _former(source, read)).alias(FORMER))
     elif _keyed_by_record(source):
         gone = F.col("value").isNull()
         hidden.append(gone.alias(DELETED))
@@ -204,6 +210,15 @@ def _parsed_key(source: Source, options: dict[str, str]) -> Column:
 def _of_key(column: ColumnDefinition) -> Column:
     parsed = F.col(_KEY)
     return F.coalesce(parsed.getField("payload").getField(column.name), parsed.getField(column.name))
+
+
+def _former(source: Source, read: Mapping[str, Column]) -> Column:
+    """Return the key before a change that gave the row another one; NULL where it gave none, or nobody knows."""
+    before = {name: _change("before").getField(name) for name in source.key}
+    known = reduce(and_, (column.isNotNull() for column in before.values()))
+    moved = reduce(or_, (column != read[name] for name, column in before.items()))
+    former = F.struct(*(column.alias(name) for name, column in before.items()))
+    return F.when((_change("op") != "d") & known & moved, former)
 
 
 def _row() -> Column:

@@ -20,7 +20,7 @@ from cepsql.secrets import secret_values
 from cepsql.spark.column_types import frame_columns
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
-from cepsql.spark.names import ARRIVAL, DELETED
+from cepsql.spark.names import ARRIVAL, DELETED, FORMER
 from cepsql.spark.packages import AVRO, KAFKA
 from cepsql.spark.record_values import decoded
 
@@ -174,7 +174,7 @@ def _declared(source: Source, frame: DataFrame) -> DataFrame:
 
 def _changing(source: Source, frame: DataFrame) -> list[str]:
     """Return the SQL of the hidden columns of a stream with a PRIMARY KEY, as far as they are known."""
-    found = [name for name in (ARRIVAL, DELETED) if name in frame.columns]
+    found = [name for name in (ARRIVAL, DELETED, FORMER) if name in frame.columns]
     if ARRIVAL not in found and source.format.lower() in _SCHEMA_ACCEPTED | {"text"}:
         found.append(f"{_FILE_PLACE} AS {ARRIVAL}")
     return found
@@ -185,7 +185,7 @@ def single_changes(source: Source, frame: DataFrame) -> DataFrame:
     if DELETED in frame.columns and (source.value is None or source.value.name != "debezium"):
         others = [quoted(name) for name in frame.columns if name != MALFORMED]
         frame = frame.selectExpr(*others, f"({MALFORMED} OR {DELETED}) AS {MALFORMED}")
-    return frame.drop(ARRIVAL, DELETED)
+    return frame.drop(ARRIVAL, DELETED, FORMER)
 
 
 def whole_row(source: Source, record: str) -> str:

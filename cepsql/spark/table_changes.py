@@ -10,6 +10,7 @@ from pyspark.sql.types import ByteType, StringType, StructField, StructType
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import OPERATION, OPERATIONS
 from cepsql.analysis.properties import CHANGE, IDENTITY
+from cepsql.catalog import Source
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
 from cepsql.operators.change_rows import KIND, labelled, net_changes, signs
@@ -21,6 +22,7 @@ from cepsql.operators.running import RunningCall
 from cepsql.operators.table_join import TableJoin as JoinOperator
 from cepsql.operators.upserts import GONE
 from cepsql.operators.upserts import Upserts as UpsertsOperator
+from cepsql.operators.windows import REPEATED
 from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.operator import Change, Operator
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
@@ -29,7 +31,7 @@ from cepsql.plan.identity import describe_change_operator
 from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.join_rows import key_types
-from cepsql.spark.names import ARRIVAL, DELETED
+from cepsql.spark.names import ARRIVAL, DELETED, FORMER
 from cepsql.spark.over import running_type
 from cepsql.spark.rows import column_type, incomparable, layout_columns, typed_columns
 from cepsql.spark.source import MALFORMED, REACHED
@@ -77,6 +79,26 @@ def with_keys_known(node: Upserts, frame: DataFrame) -> DataFrame:
     already = f"{MALFORMED} OR " if MALFORMED in frame.columns else ""
     others = [quoted(name) for name in frame.columns if name != MALFORMED]
     return frame.selectExpr(*others, f"({already}{missing}) AS {MALFORMED}")
+
+
+def with_moves(source: Source, frame: DataFrame) -> DataFrame:
+    """Return the rows of a changelog, and before each that gives a row another key one that deletes the former.
+
+    That one is REPEATED, and has what the change says in all other columns but that of the kind of change.
+    """
+    if FORMER not in frame.columns:
+        return frame
+    given = {name.lower(): f"{FORMER}.{quoted(name)}" for name in source.key}
+    given |= {DELETED: "true"} | {c.name.lower(): "'d'" for c in source.columns if (c.metadata or "").lower() == "op"}
+    columns = [
+        f"if({REPEATED}, {given[name.lower()]}, {quoted(name)}) AS {quoted(name)}"
+        if name.lower() in given
+        else quoted(name)
+        for name in frame.columns
+        if name != FORMER
+    ]
+    both = f"explode(if({FORMER} IS NULL, array(false), array(true, false))) AS {REPEATED}"
+    return frame.selectExpr("*", both).selectExpr(*columns, REPEATED)
 
 
 def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> Staged:

@@ -97,6 +97,55 @@ def test_envelopes_of_debezium_in_files(engine, tmp_path, time):
     assert sorted(row.record for row in engine.sql("SELECT record FROM bad").collect()) == sorted(BROKEN)
 
 
+MOVES = [
+    envelope("c", after={"id": 1, "owner": "ann"}, ms=5),
+    envelope("c", after={"id": 2, "owner": "bob"}, ms=5),
+    envelope("u", before={"id": 1, "owner": "ann"}, after={"id": 3, "owner": "Ann"}, ms=6),
+    envelope("u", before={"id": 2, "owner": "bob"}, after={"id": 1, "owner": "bob"}, ms=7, schema=True),
+    envelope("u", before={"owner": "bob"}, after={"id": 1, "owner": "Bob"}, ms=8),
+    envelope("u", before={"id": 3, "owner": "Ann"}, after={"owner": "nobody"}, ms=9),
+]
+
+
+@pytest.mark.parametrize("limit", ["", ", maxFilesPerTrigger 1"])
+@pytest.mark.parametrize("time", ["", TIME, TIME + ", op STRING METADATA"])
+def test_an_update_may_give_a_row_another_key(engine, tmp_path, time, limit):
+    for number, line in enumerate(MOVES):
+        write(tmp_path / "in", f"{number}.json", [line], 1_000 + number)
+    engine.sql(f"""CREATE STREAM accounts (id BIGINT, owner STRING{time}, PRIMARY KEY (id))
+                   USING json OPTIONS (path '{tmp_path / "in"}'{limit}) FORMAT debezium
+                   LATE ROWS INTO bad USING json OPTIONS (path '{tmp_path / "bad"}')""")
+    table, counts = contents(engine.query("SELECT owner, id FROM accounts EMIT CHANGES"), tmp_path / "checkpoint")
+    assert table == {("Ann", 3), ("Bob", 1)}
+    assert counts == (6, 5, 1, 0)
+    assert [row.record for row in engine.sql("SELECT record FROM bad").collect()] == MOVES[5:]
+
+
+def test_a_version_ends_when_its_row_gets_another_key(engine, tmp_path):
+    write(tmp_path / "in", "1.json", MOVES, 1_000)
+    write(tmp_path / "asked", "1.csv", [f"{id},{ms}" for ms in (5, 6, 7, 8) for id in (1, 2)], 1_000)
+    engine.sql(f"""
+        CREATE STREAM accounts (id BIGINT, owner STRING, op STRING METADATA{TIME}, PRIMARY KEY (id))
+        USING json OPTIONS (path '{tmp_path / "in"}') FORMAT debezium;
+        CREATE STREAM asked (id BIGINT, ms BIGINT, ts TIMESTAMP AS timestamp_millis(ms), WATERMARK FOR ts AS ts)
+        USING csv OPTIONS (path '{tmp_path / "asked"}')
+    """)
+    found: list[dict] = []
+    query = engine.query("""SELECT a.ms, a.id, owner FROM asked AS a
+                            JOIN accounts FOR SYSTEM_TIME AS OF a.ts AS c ON a.id = c.id""")
+    with query.start(lambda rows, _: found.extend(rows.to_pylist()), drain=True) as standing:
+        standing.await_(120)
+        inputs = standing.progress.inputs
+    assert sorted(tuple(row.values()) for row in found) == [
+        (5, 1, "ann"),
+        (5, 2, "bob"),
+        (6, 2, "bob"),
+        (7, 1, "bob"),
+        (8, 1, "Bob"),
+    ]
+    assert (inputs["accounts"].read, inputs["accounts"].used, inputs["accounts"].malformed) == (6, 5, 1)
+
+
 def test_a_pattern_over_the_changes_as_events(engine, tmp_path):
     write(tmp_path / "in", "1.json", [*DEBEZIUM[:-1], *BROKEN], 1_000)
     engine.sql(f"""CREATE STREAM changes (id BIGINT, owner STRING, op STRING METADATA{TIME})
