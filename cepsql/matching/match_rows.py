@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -41,8 +42,17 @@ class Scanned:
 OrderedFunction = Callable[[MatchProgram, Partitions], Scanned]
 
 
-def match_rows(program: MatchProgram, partitions: Partitions) -> Scanned:
+SLICE_ROWS = 2**20
+"""So many rows are matched at a time: what is computed of each row is not there for all rows at once."""
+
+
+def match_rows(program: MatchProgram, partitions: Partitions, slice_rows: int = SLICE_ROWS) -> Scanned:
     """Find and measure the matches of the program's row pattern."""
+    begins = _slices(partitions.starts, slice_rows)
+    return _joined([_match(program, _slice(partitions, *pair)) for pair in pairwise(begins)], partitions.starts[begins])
+
+
+def _match(program: MatchProgram, partitions: Partitions) -> Scanned:
     found = hold_for_next(program, partitions, find_matches(program, partitions))
     covered = covered_rows(partitions, found.matches) if asks_for_unmatched(program) else None
     unmatched = None if covered is None else unmatched_rows(partitions, found, covered)
@@ -56,4 +66,43 @@ def match_rows(program: MatchProgram, partitions: Partitions) -> Scanned:
         misplaced=found.misplaced,
         given_up=found.given_up,
         covered=covered,
+    )
+
+
+def _slices(starts: np.ndarray, rows: int) -> list[int]:
+    """Return the partitions that begin slices of at least so many rows, and the number of partitions."""
+    last = len(starts) - 1
+    begins = [0]
+    while begins[-1] < last:
+        begins.append(min(int(np.searchsorted(starts, starts[begins[-1]] + rows)), last))
+    return begins if last else [0, 0]
+
+
+def _slice(partitions: Partitions, begin: int, end: int) -> Partitions:
+    """Return some of the partitions as if they were all."""
+    starts, bound = partitions.starts, partitions.bound
+    first, chosen = int(starts[begin]), slice(begin, end)
+    return Partitions(
+        rows=partitions.rows.slice(first, int(starts[end]) - first),
+        starts=starts[begin : end + 1] - first,
+        scan=partitions.scan[chosen] - first,
+        ends=partitions.ends[chosen] - first,
+        numbers=partitions.numbers[chosen],
+        bound=bound,
+    )
+
+
+def _joined(slices: list[Scanned], begins: np.ndarray) -> Scanned:
+    """Return what was made of slices that begin at these rows, as if it were of all rows at once."""
+    if len(slices) == 1:
+        return slices[0]
+    return Scanned(
+        output=pa.concat_tables([one.output for one in slices]),
+        scan=np.concatenate([one.scan + begin for one, begin in zip(slices, begins, strict=False)]),
+        numbers=np.concatenate([one.numbers for one in slices]),
+        matches=sum(one.matches for one in slices),
+        timeouts=sum(one.timeouts for one in slices),
+        misplaced=sum(one.misplaced for one in slices),
+        given_up=sum(one.given_up for one in slices),
+        covered=None if slices[0].covered is None else np.concatenate([one.covered for one in slices]),
     )

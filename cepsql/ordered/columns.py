@@ -6,6 +6,9 @@ import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
 
+MANY_ROWS = 2**20
+"""From so many rows on it is worth some milliseconds that memory is not taken twice."""
+
 
 def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the batch with plain types, so that rows of any task, batch and session can be laid together.
@@ -43,6 +46,24 @@ def stack(tables: list[pa.Table]) -> pa.Table:
     return compact(pa.concat_tables(tables))
 
 
+def stack_freely(tables: list[pa.Table]) -> pa.Table:
+    """Do as `stack` does, column by column, and empty the list, so that no more than one is there twice."""
+    schemas = [table.schema for table in tables]
+    if len(tables) < 2 or any(schema != schemas[0] for schema in schemas):
+        stacked = stack(tables)
+        tables.clear()
+        return stacked
+    columns = [table.columns for table in tables]
+    tables.clear()
+    arrays = []
+    for _ in schemas[0]:
+        chunks = [chunk for left in columns for chunk in left.pop(0).chunks]
+        arrays.append(one_chunk(pa.chunked_array(chunks)))
+        del chunks
+        _give_back(len(arrays[-1]))
+    return pa.Table.from_arrays(arrays, schema=schemas[0])
+
+
 def check_types(stored: pa.Schema, arrived: pa.Schema) -> None:
     """Raise OperationalError if a column that both have came with another type than it is stored with."""
     for field in stored:
@@ -60,6 +81,21 @@ def take_rows(table: pa.Table, places: np.ndarray) -> pa.Table:
     # Table.take with its checks takes twice as long.
     chosen = pa.array(places)
     return pa.Table.from_arrays([c.chunk(0).take(chosen) for c in table.columns], schema=table.schema)
+
+
+def take_freely(columns: list[pa.Array], places: np.ndarray) -> list[pa.Array]:
+    """Take these positions of one column after another out of the list, so that no more than one is there twice."""
+    chosen, taken = pa.array(places), []
+    while columns:
+        taken.append(columns.pop(0).take(chosen))
+        _give_back(len(places))
+    return taken
+
+
+def _give_back(rows: int) -> None:
+    """Give memory that Arrow keeps for later back, where a column of so many rows was freed."""
+    if rows >= MANY_ROWS:
+        pa.default_memory_pool().release_unused()
 
 
 def integers(column: pa.ChunkedArray | pa.Array) -> np.ndarray:

@@ -43,7 +43,9 @@ def _joined(columns: list[pa.Array]) -> np.ndarray | None:
         size *= span
         if size > _LAST:
             return None
-        joined = joined * span + (values.astype(np.int64) - low)
+        joined *= span
+        joined += values
+        joined -= low
     return joined
 
 

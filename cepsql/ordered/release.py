@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.columns import stack
+from cepsql.ordered.columns import stack, stack_freely
 from cepsql.ordered.held import CONTEXT, FIRST, context_sizes, divide, has_key, is_due, open_held, retain
 from cepsql.ordered.operator import Operator, OrderedRows, Step
 from cepsql.ordered.row_layout import END_OF_TIME
@@ -123,13 +123,13 @@ def _ordered(
     for old, new, marks in zip(again, ready, operator.marks, strict=True):
         parts = [*([] if old is None else [old]), *(_marked(table, marks) for table in new)]
         new.clear()
-        tables.append(stack(parts) if parts else None)
-        del parts
+        tables.append(stack_freely(parts) if parts else None)
     if len(tables) == 1:
-        (layout,), (rows,) = operator.sides, tables
-        return [
-            None if rows is None else _open(*partition_rows(rows, layout.key_names, "t", layout.order, layout.ties))
-        ]
+        (layout,) = operator.sides
+        if tables[0] is None:
+            return [None]
+        # Nobody but the sort has the rows then.
+        return [_open(*partition_rows(tables.pop(), layout.key_names, "t", layout.order, layout.ties))]
     breakers = [(layout.order, layout.ties) for layout in operator.sides]
     sorted_sides = partition_sides(tables, operator.sides[0].key_names, "t", breakers)
     return [None if found is None else _open(*found) for found in sorted_sides]

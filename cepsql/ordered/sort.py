@@ -6,10 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.ordered.columns import compact, integers, take_rows
+from cepsql.ordered.columns import compact, integers, take_freely, take_rows
 from cepsql.ordered.keys import key_codes
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import OrderColumn
+
+_BLOCK = 2**17
 
 
 def partition_rows(
@@ -27,10 +29,17 @@ def partition_rows(
     codes, count = key_codes([rows[k].chunk(0) for k in keys], rows.num_rows)
     if count <= 1:
         codes = np.zeros(rows.num_rows, np.uint8)
-    rows, codes = _sorted(rows, codes, time, order, rest)
+    places, codes = _order(rows, codes, time, order, rest)
     changes = codes[1:] != codes[:-1]
-    starts = np.flatnonzero(np.concatenate([[True], changes])) if rows.num_rows else np.zeros(0, np.int64)
-    return rows, np.append(starts, rows.num_rows).astype(np.int64)
+    starts = np.flatnonzero(np.concatenate([[True], changes])) if len(codes) else np.zeros(0, np.int64)
+    starts = np.append(starts, len(codes)).astype(np.int64)
+    if places is None:
+        return rows, starts
+    del codes, changes
+    columns, schema = [column.chunk(0) for column in rows.columns], rows.schema
+    # A caller that has the rows no more lets each of their columns go as it is sorted.
+    del rows
+    return pa.Table.from_arrays(take_freely(columns, places), schema=schema), starts
 
 
 def partition_sides(
@@ -56,15 +65,20 @@ def partition_sides(
         if side is None:
             found.append(None)
         else:
-            rows, own = _sorted(*next(left), time, order, rest)
+            rows, own = next(left)
+            places, own = _order(rows, own, time, order, rest)
+            rows = rows if places is None else take_rows(rows, places)
             found.append((rows, np.searchsorted(own, np.arange(count + 1)).astype(np.int64)))
     return found
 
 
-def _sorted(
+def _order(
     rows: pa.Table, codes: np.ndarray, time: str, order: Sequence[OrderColumn], rest: Sequence[str]
-) -> tuple[pa.Table, np.ndarray]:
-    """Sort rows, one chunk a column, by the number of their key, by time and by what breaks ties; and the numbers."""
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Order rows, one chunk a column, by the number of their key, by time and by what breaks ties.
+
+    Returns their places in this order, None if they stand in it, and the numbers of the keys in it.
+    """
     times = integers(rows[time])
     places = None if is_ascending(times) else stable_order(times)
     if places is not None or not is_ascending(codes):
@@ -75,7 +89,7 @@ def _sorted(
     if tied.any():
         places = np.arange(rows.num_rows) if places is None else places
         _break_ties(rows, places, tied, _tie_breakers(order, rest))
-    return (rows if places is None else take_rows(rows, places)), codes
+    return places, codes
 
 
 def is_ascending(values: np.ndarray) -> bool:
@@ -97,8 +111,14 @@ def stable_order(values: np.ndarray, places: np.ndarray | None = None) -> np.nda
     bits = len(values).bit_length()
     if (high - low).bit_length() + bits > 64:
         return np.argsort(values, kind="stable").astype(_places_type(values))
-    keys = (values.astype(np.int64) - low).astype(np.uint64) << np.uint64(bits)
-    keys |= np.arange(len(values), dtype=np.uint64)
+    # In place, for there may be millions.
+    keys = values.astype(np.int64)
+    keys -= low
+    keys <<= bits
+    for begin in range(0, len(keys), _BLOCK):
+        block = keys[begin : begin + _BLOCK]
+        block |= np.arange(begin, begin + len(block))
+    keys = keys.view(np.uint64)
     keys.sort()
     keys &= np.uint64(2**bits - 1)
     return keys.astype(_places_type(values))

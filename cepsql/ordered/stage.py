@@ -1,7 +1,7 @@
 """One micro-batch of one bucket: open its packets, move the bound, release rows to the operator, write the state."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.errors import OperationalError
-from cepsql.ordered.columns import check_types, compact, integers, marked
+from cepsql.ordered.columns import MANY_ROWS, check_types, compact, integers, marked, stack, stack_freely
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import Operator
 from cepsql.ordered.packet import Packet, open_packet
@@ -127,21 +127,56 @@ class _Received:
     rejected: tuple[pa.Table | None, ...]
 
 
+class _Came:
+    """What the packets of an input bring; of many rows those of some packets at a time are copied out of these.
+
+    told:     the packets without their rows.
+    rows:     those that are not late, after `gathered`.
+    rejected: those that were not used, in pieces.
+    """
+
+    def __init__(self, layout: RowLayout, bound: int):
+        self.told: list[Packet] = []
+        self.rows: list[pa.Table] = []
+        self.rejected: list[pa.Table] = []
+        self.counts = Counts()
+        self._layout, self._bound = layout, bound
+        self._loose: list[pa.Table] = []
+
+    def take(self, packet: Packet) -> None:
+        """Take the next packet."""
+        rejected = rejected_rows([packet], self._bound, partial(_until, self._layout))
+        if rejected is not None:
+            self.rejected.append(rejected)
+        rows, counts = _on_time(packet, self._layout, self._bound)
+        self.counts += counts
+        self.told.append(replace(packet, rows=None, aside=None, dead=packet.dead[:0]))
+        if rows is None:
+            return
+        self._loose.append(_joined(rows, self._layout))
+        if sum(table.num_rows for table in self._loose) >= MANY_ROWS:
+            self.rows.append(stack_freely(self._loose))
+
+    def gathered(self) -> list[pa.Table]:
+        """Return the rows after the last packet."""
+        self.rows += self._loose
+        return self.rows
+
+
 def _receive(stage: Stage, before: State, packets: Iterable[bytes]) -> _Received:
-    opened: list[list[Packet]] = [[] for _ in stage.inputs]
-    for packet in map(open_packet, packets):
-        opened[packet.input].append(packet)
-    rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]
-    counts = []
     late_bound = stage.late_bound(before.bound)
-    rejected = []
-    for mine, given in zip(opened, stage.inputs, strict=True):
-        layout = stage.operator.sides[given.side]
-        on_time, counted = _on_time(mine, layout, late_bound)
-        rows[given.side] += [_joined(table, layout) for table in on_time]
-        counts.append(counted)
-        rejected.append(rejected_rows(mine, late_bound, partial(_until, layout)))
-    return _Received(reached_after(stage.inputs, before.reached, opened), rows, tuple(counts), tuple(rejected))
+    came = [_Came(stage.operator.sides[given.side], late_bound) for given in stage.inputs]
+    for packet in map(open_packet, packets):
+        came[packet.input].take(packet)
+    rows: list[list[pa.Table]] = [[] for _ in stage.operator.sides]
+    for mine, given in zip(came, stage.inputs, strict=True):
+        rows[given.side] += mine.gathered()
+    return _Received(
+        reached_after(stage.inputs, before.reached, [mine.told for mine in came]),
+        rows,
+        tuple(mine.counts for mine in came),
+        tuple(stack(mine.rejected) if mine.rejected else None for mine in came),
+    )
 
 
 def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
@@ -154,20 +189,16 @@ def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
     return min(times, default=BEGINNING)
 
 
-def _on_time(packets: list[Packet], layout: RowLayout, bound: int) -> tuple[list[pa.Table], Counts]:
-    """Return the rows of an input's packets that are not late, and what becomes of all."""
-    on_time, used, late = [], 0, 0
-    for packet in packets:
-        if packet.rows is not None:
-            chosen, records = _until(layout, packet.rows) > bound, _records(packet.rows)
-            on_time.append(_chosen(_plain(packet.rows), chosen))
-            used += int(records[chosen].sum())
-            late += int(records[~chosen].sum())
-        dead = int(np.count_nonzero(packet.dead > bound))
-        used += dead
-        late += len(packet.dead) - dead
-    counts = sum((packet.counts for packet in packets), Counts(used=used, late=late))
-    return [table for table in on_time if table.num_rows], counts
+def _on_time(packet: Packet, layout: RowLayout, bound: int) -> tuple[pa.Table | None, Counts]:
+    """Return the rows of a packet that are not late, None if there are none, and what becomes of all."""
+    on_time = np.count_nonzero(packet.dead > bound)
+    used, late, rows = int(on_time), len(packet.dead) - int(on_time), None
+    if packet.rows is not None:
+        chosen, records = _until(layout, packet.rows) > bound, _records(packet.rows)
+        rows = _chosen(_plain(packet.rows), chosen)
+        used += int(records[chosen].sum())
+        late += int(records[~chosen].sum())
+    return rows if rows is not None and rows.num_rows else None, packet.counts + Counts(used=used, late=late)
 
 
 def _chosen(rows: pa.Table, chosen: np.ndarray) -> pa.Table:
