@@ -127,6 +127,9 @@ class _Received:
     rejected: tuple[pa.Table | None, ...]
 
 
+_NO_TIMES = np.zeros(0, np.int64)
+
+
 class _Came:
     """What the packets of an input bring; of many rows those of some packets at a time are copied out of these.
 
@@ -142,6 +145,7 @@ class _Came:
         self.counts = Counts()
         self._layout, self._bound = layout, bound
         self._loose: list[pa.Table] = []
+        self._loose_rows = 0
 
     def take(self, packet: Packet) -> None:
         """Take the next packet."""
@@ -150,12 +154,15 @@ class _Came:
             self.rejected.append(rejected)
         rows, counts = _on_time(packet, self._layout, self._bound)
         self.counts += counts
-        self.told.append(replace(packet, rows=None, aside=None, dead=packet.dead[:0]))
+        # Nothing that shares the memory of the packet stays.
+        self.told.append(replace(packet, rows=None, aside=None, dead=_NO_TIMES))
         if rows is None:
             return
         self._loose.append(_joined(rows, self._layout))
-        if sum(table.num_rows for table in self._loose) >= MANY_ROWS:
+        self._loose_rows += self._loose[-1].num_rows
+        if self._loose_rows >= MANY_ROWS:
             self.rows.append(stack_freely(self._loose))
+            self._loose_rows = 0
 
     def gathered(self) -> list[pa.Table]:
         """Return the rows after the last packet."""
@@ -191,8 +198,8 @@ def _bound(stage: Stage, reached: tuple[Reached, ...]) -> int:
 
 def _on_time(packet: Packet, layout: RowLayout, bound: int) -> tuple[pa.Table | None, Counts]:
     """Return the rows of a packet that are not late, None if there are none, and what becomes of all."""
-    on_time = np.count_nonzero(packet.dead > bound)
-    used, late, rows = int(on_time), len(packet.dead) - int(on_time), None
+    used = int(np.count_nonzero(packet.dead > bound))
+    late, rows = len(packet.dead) - used, None
     if packet.rows is not None:
         chosen, records = _until(layout, packet.rows) > bound, _records(packet.rows)
         rows = _chosen(_plain(packet.rows), chosen)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from chance import examples
@@ -71,6 +72,15 @@ def test_stream_equals_one_pass(name, batches, delay):
         output += given_out
     if used:
         assert output == one_pass(used, PROGRAMS[name], match_rows)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@settings(max_examples=examples(15))
+@given(inputs(), st.integers(1, 5))
+def test_slices_give_what_all_rows_give(name, batches, size):
+    sliced = partial(match_rows, slice_rows=size)
+    whole, parts = run(batches, 1, PROGRAMS[name], match_rows), run(batches, 1, PROGRAMS[name], sliced)
+    assert list(parts) == list(whole)
 
 
 @pytest.mark.parametrize("condition", [None, Call("not", (EARLIER,))])

@@ -70,6 +70,9 @@ def test_stream_equals_one_pass(drawn, pattern, second, skip, within, timeouts, 
     table, starts = partition_rows(table, ["k0"], "t", program.order, ["v0", "m"])
     zeros = 0 * starts[:-1]
     whole = match_rows(program, Partitions(table, starts, starts[:-1], starts[1:], zeros, END_OF_TIME))
+    sliced = match_rows(program, Partitions(table, starts, starts[:-1], starts[1:], zeros, END_OF_TIME), slice_rows=2)
+    assert bag(sliced.output) == bag(whole.output)
+    assert sliced.covered.tolist() == whole.covered.tolist()
     cuts = sorted({0, len(rows), *(random.randint(0, len(rows)) for _ in range(3))})
     state, output = None, Counter()
     for begin, end in [*pairwise(cuts), (0, 0)]:

@@ -12,6 +12,7 @@ from chance import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cepsql.ordered import columns as ordered_columns
 from cepsql.ordered.row_layout import OrderColumn
 from cepsql.ordered.sort import partition_rows
 
@@ -133,3 +134,18 @@ def test_long_columns_of_any_span(span):
     first = {k: i for i, k in reversed(list(enumerate(keys.tolist())))}
     expected = sorted(range(3000), key=lambda i: (first[keys[i]], times[i], i))
     assert rows["m"].to_pylist() == expected
+
+
+def test_many_rows_are_sorted_a_column_at_a_time(monkeypatch):
+    monkeypatch.setattr(ordered_columns, "MANY_ROWS", 2)
+    tables = [pa.table({"k0": [2, 1], "t": [n, 0], "v": [f"{n}", None]}) for n in range(3)]
+    expected = pa.concat_tables(tables)
+    stacked = ordered_columns.stack_freely(tables)
+    assert stacked.equals(expected) and not tables and all(c.num_chunks == 1 for c in stacked.columns)
+    rows, starts = partition_rows(stacked, ["k0"], "t", (), ["v"])
+    assert rows.to_pydict() == {
+        "k0": [2, 2, 2, 1, 1, 1],
+        "t": [0, 1, 2, 0, 0, 0],
+        "v": ["0", "1", "2", None, None, None],
+    }
+    assert starts.tolist() == [0, 3, 6]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ordered_samples import BUCKETS, INPUT_SCHEMA, LAYOUT, STAGE, PassOn
 
 from cepsql.errors import OperationalError
+from cepsql.ordered import stage as ordered_stage
 from cepsql.ordered.counts import Counts, Tally
 from cepsql.ordered.operator import NEVER, Change, Keep, OrderedRows, Step
 from cepsql.ordered.packet import pack
@@ -117,6 +118,14 @@ def test_inputs_of_the_same_columns_come_out_in_one_order(batches, delays):
 
 def row(t: int, key: float = 1.0, **values) -> dict:
     return {"k0": key, "t": t, "m": 0, "bucket": 0, **values}
+
+
+def test_rows_are_copied_out_of_many_packets(monkeypatch):
+    stage = replace(STAGE, inputs=(Input(2), Input(0)))
+    batches = [[[row(t) for t in (5, 9, 7, 8)], [row(9), row(6)]], [[row(3), row(11)], [row(12)]], [[END], []]]
+    expected = [(output, [one.counts for one in found]) for output, found in play(stage, batches)]
+    monkeypatch.setattr(ordered_stage, "MANY_ROWS", 2)
+    assert [(output, [one.counts for one in found]) for output, found in play(stage, batches)] == expected
 
 
 def test_an_idle_input_holds_the_others_back_until_the_end():
