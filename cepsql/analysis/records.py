@@ -1,6 +1,7 @@
 """The clauses of a stream whose rows come in records: FORMAT, METADATA columns, and where reading starts."""
 
 import re
+from collections.abc import Sequence
 
 from cepsql.catalog import ColumnDefinition, ValueFormat
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
@@ -103,9 +104,12 @@ def start_option(start: str) -> tuple[str, str]:
 
 def operation_column(create: CreateSource) -> str | None:
     """Return the column of a stream that has Debezium's code of the change, None if it has none."""
-    if create.value is None or create.value.format.text != "debezium":
-        return None
-    return next((column.name for column in create.columns if (column.metadata or "").lower() == "op"), None)
+    return None if create.value is None or create.value.format.text != "debezium" else code_column(create.columns)
+
+
+def code_column(columns: Sequence[ColumnDefinition]) -> str | None:
+    """Return the one of Debezium's columns that has the code of the change, None if there is none."""
+    return next((column.name for column in columns if (column.metadata or "").lower() == "op"), None)
 
 
 def _check_plain(create: CreateSource) -> None:

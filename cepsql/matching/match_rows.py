@@ -1,7 +1,7 @@
 """Functions on ordered rows: what they return, and the one that matches row patterns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -48,8 +48,11 @@ SLICE_ROWS = 2**20
 
 def match_rows(program: MatchProgram, partitions: Partitions, slice_rows: int = SLICE_ROWS) -> Scanned:
     """Find and measure the matches of the program's row pattern."""
+    if partitions.rows.num_rows <= slice_rows:
+        return _match(program, partitions)
     begins = _slices(partitions.starts, slice_rows)
-    return _joined([_match(program, _slice(partitions, *pair)) for pair in pairwise(begins)], partitions.starts[begins])
+    slices = [_match(program, _slice(partitions, *pair)) for pair in pairwise(begins)]
+    return _joined(slices, partitions.starts[begins[:-1]])
 
 
 def _match(program: MatchProgram, partitions: Partitions) -> Scanned:
@@ -75,30 +78,28 @@ def _slices(starts: np.ndarray, rows: int) -> list[int]:
     begins = [0]
     while begins[-1] < last:
         begins.append(min(int(np.searchsorted(starts, starts[begins[-1]] + rows)), last))
-    return begins if last else [0, 0]
+    return begins
 
 
 def _slice(partitions: Partitions, begin: int, end: int) -> Partitions:
     """Return some of the partitions as if they were all."""
-    starts, bound = partitions.starts, partitions.bound
-    first, chosen = int(starts[begin]), slice(begin, end)
-    return Partitions(
-        rows=partitions.rows.slice(first, int(starts[end]) - first),
-        starts=starts[begin : end + 1] - first,
+    first, past = partitions.starts[[begin, end]].tolist()
+    chosen = slice(begin, end)
+    return replace(
+        partitions,
+        rows=partitions.rows.slice(first, past - first),
+        starts=partitions.starts[begin : end + 1] - first,
         scan=partitions.scan[chosen] - first,
         ends=partitions.ends[chosen] - first,
         numbers=partitions.numbers[chosen],
-        bound=bound,
     )
 
 
 def _joined(slices: list[Scanned], begins: np.ndarray) -> Scanned:
     """Return what was made of slices that begin at these rows, as if it were of all rows at once."""
-    if len(slices) == 1:
-        return slices[0]
     return Scanned(
         output=pa.concat_tables([one.output for one in slices]),
-        scan=np.concatenate([one.scan + begin for one, begin in zip(slices, begins, strict=False)]),
+        scan=np.concatenate([one.scan + begin for one, begin in zip(slices, begins, strict=True)]),
         numbers=np.concatenate([one.numbers for one in slices]),
         matches=sum(one.matches for one in slices),
         timeouts=sum(one.timeouts for one in slices),

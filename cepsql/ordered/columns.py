@@ -48,20 +48,14 @@ def stack(tables: list[pa.Table]) -> pa.Table:
 
 def stack_freely(tables: list[pa.Table]) -> pa.Table:
     """Do as `stack` does, column by column, and empty the list, so that no more than one is there twice."""
-    schemas = [table.schema for table in tables]
-    if len(tables) < 2 or any(schema != schemas[0] for schema in schemas):
-        stacked = stack(tables)
-        tables.clear()
-        return stacked
-    columns = [table.columns for table in tables]
+    whole, arrays = pa.concat_tables(tables), []
     tables.clear()
-    arrays = []
-    for _ in schemas[0]:
-        chunks = [chunk for left in columns for chunk in left.pop(0).chunks]
-        arrays.append(one_chunk(pa.chunked_array(chunks)))
-        del chunks
+    columns, schema = whole.columns, whole.schema
+    del whole
+    while columns:
+        arrays.append(one_chunk(columns.pop(0)))
         _give_back(len(arrays[-1]))
-    return pa.Table.from_arrays(arrays, schema=schemas[0])
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def check_types(stored: pa.Schema, arrived: pa.Schema) -> None:
@@ -76,7 +70,7 @@ def check_types(stored: pa.Schema, arrived: pa.Schema) -> None:
 
 def take_rows(table: pa.Table, places: np.ndarray) -> pa.Table:
     """Return the rows at these positions, in this order, of a table with one chunk a column."""
-    if len(places) == table.num_rows and len(places) and places[0] == 0 and (np.diff(places) == 1).all():
+    if _are_all(places, table.num_rows):
         return table
     # Table.take with its checks takes twice as long.
     chosen = pa.array(places)
@@ -85,11 +79,18 @@ def take_rows(table: pa.Table, places: np.ndarray) -> pa.Table:
 
 def take_freely(columns: list[pa.Array], places: np.ndarray) -> list[pa.Array]:
     """Take these positions of one column after another out of the list, so that no more than one is there twice."""
+    if columns and _are_all(places, len(columns[0])):
+        return columns
     chosen, taken = pa.array(places), []
     while columns:
         taken.append(columns.pop(0).take(chosen))
         _give_back(len(places))
     return taken
+
+
+def _are_all(places: np.ndarray, rows: int) -> bool:
+    """Tell whether positions are those of all rows, in their order."""
+    return len(places) == rows and rows > 0 and places[0] == 0 and bool((np.diff(places) == 1).all())
 
 
 def _give_back(rows: int) -> None:

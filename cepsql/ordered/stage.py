@@ -20,6 +20,8 @@ from cepsql.ordered.row_layout import BEGINNING, COUNTED, END_OF_TIME, IDLE, REP
 from cepsql.ordered.standing import Standing, standing
 from cepsql.ordered.state import State, decode, encode, first_state
 
+_NO_TIMES = np.zeros(0, np.int64)
+
 
 @dataclass(frozen=True)
 class Input:
@@ -125,9 +127,6 @@ class _Received:
     rows: list[list[pa.Table]]
     counts: tuple[Counts, ...]
     rejected: tuple[pa.Table | None, ...]
-
-
-_NO_TIMES = np.zeros(0, np.int64)
 
 
 class _Came:

@@ -214,10 +214,11 @@ class Watch:
             if self._last is not None and event.batchId <= self._last:
                 return
             self._last = event.batchId
-            progress = self._uncounted(add_batch(self.progress, event), event.batchId)
+            observed = observed_by(event)
+            progress = self._uncounted(add_batch(self.progress, event, observed), event.batchId)
             self._alerts.compare(progress.watermark, event.timestamp)
             self.progress = replace(progress, late_alerts=self._alerts.raised)
-            warn(event.batchId, observed_by(event), self._patterns)
+            warn(event.batchId, observed, self._patterns)
 
     def _uncounted(self, progress: Progress, batch: int) -> Progress:
         """Return the totals after a batch, of which a known one changes only what is held."""
@@ -263,9 +264,8 @@ def _remember_java_class(name: str) -> None:
         setattr(jvm, name, getattr(jvm, name))
 
 
-def add_batch(progress: Progress, event: StreamingQueryProgress) -> Progress:
+def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Observed) -> Progress:
     """Return the totals with those of one batch added, and how it went."""
-    observed = observed_by(event)
     totals: dict[str, Any] = {
         "seconds": progress.seconds + event.batchDuration / 1000,
         "rows_per_second": event.processedRowsPerSecond or 0.0,

@@ -10,6 +10,7 @@ from pyspark.sql.types import ByteType, StringType, StructField, StructType
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import OPERATION, OPERATIONS
 from cepsql.analysis.properties import CHANGE, IDENTITY
+from cepsql.analysis.records import code_column
 from cepsql.catalog import Source
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
@@ -89,7 +90,9 @@ def with_moves(source: Source, frame: DataFrame) -> DataFrame:
     if FORMER not in frame.columns:
         return frame
     given = {name.lower(): f"{FORMER}.{quoted(name)}" for name in source.key}
-    given |= {DELETED: "true"} | {c.name.lower(): "'d'" for c in source.columns if (c.metadata or "").lower() == "op"}
+    given |= {DELETED: "true"}
+    if (code := code_column(source.columns)) is not None:
+        given[code.lower()] = "'d'"
     columns = [
         f"if({REPEATED}, {given[name.lower()]}, {quoted(name)}) AS {quoted(name)}"
         if name.lower() in given

@@ -3,12 +3,10 @@
 import pytest
 from sessions import COMPILED
 
+from cepsql.spark.settings import lent_settings
+
 
 @pytest.fixture(scope="package", autouse=True)
 def compiled(spark):
-    before = {key: spark.conf.get(key) for key in COMPILED}
-    for key, value in COMPILED.items():
-        spark.conf.set(key, value)
-    yield
-    for key, value in before.items():
-        spark.conf.set(key, value)
+    with lent_settings(spark, COMPILED):
+        yield
