@@ -13,9 +13,11 @@ import secrets
 import chance
 import pytest
 from hypothesis import core
+from quick_java import SUBMIT_OPTIONS
 
 # Commands that tests run must not leave a process behind.
 os.environ["CEPSQL_PREPARE"] = "false"
+os.environ["SPARK_SUBMIT_OPTS"] = SUBMIT_OPTIONS
 
 MOST_PROCESSES = 4
 ONE_PROCESS = ("file_or_dir", "keyword", "markexpr", "lf", "failedfirst", "stepwise", "collectonly", "update")
@@ -67,12 +69,6 @@ def spark():
         conf={
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "America/New_York",
-            # Tests are many short queries: making code of each (but see tests/spark), the JVM's second compiler
-            # and its parallel collector only cost time; for one compiler it has too little room for code by itself, and
-            # compiles anew what it threw away.
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
         },
     )
     yield found

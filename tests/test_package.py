@@ -74,7 +74,7 @@ def test_command_answers_without_spark(option, tmp_path):
 
 
 def _run(*arguments, program: Path | str = sys.executable, cwd: Path | None = None) -> str:
-    unset = ("PYTHONPATH", "VIRTUAL_ENV")
+    unset = ("PYTHONPATH", "VIRTUAL_ENV", "SPARK_SUBMIT_OPTS")
     done = subprocess.run(
         [program, *map(str, arguments)],
         capture_output=True,

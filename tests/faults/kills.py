@@ -25,7 +25,7 @@ from pathlib import Path
 import pyarrow.dataset
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "servers"), str(HERE.parent / "kafka")]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "servers"), str(HERE.parent / "kafka")]
 
 from failpoints import PLACES  # noqa: E402
 from hdfs import running_hdfs  # noqa: E402
@@ -33,6 +33,7 @@ from input import write_input  # noqa: E402
 from kafka_broker import running_broker  # noqa: E402
 from kafka_topics import Topics  # noqa: E402
 from postgresql import PostgreSQL, running_postgresql  # noqa: E402
+from quick_java import SUBMIT_OPTIONS  # noqa: E402
 from s3 import BUCKET, running_s3, settings  # noqa: E402
 from server import Unavailable  # noqa: E402
 from standing import is_finished  # noqa: E402
@@ -172,7 +173,8 @@ class Round:
         pids.unlink(missing_ok=True)
         at_random = bool(plan) and plan[0] == "at random"
         arguments = [] if at_random else list(map(str, plan))
-        environment = os.environ | {"FAULTS_SCHEMA": self._schema, "FAULTS_QUERIES": " ".join(names)}
+        environment = os.environ | {"SPARK_SUBMIT_OPTS": SUBMIT_OPTIONS, "FAULTS_SCHEMA": self._schema}
+        environment["FAULTS_QUERIES"] = " ".join(names)
         if self.server is not None:
             environment["FAULTS_POSTGRESQL"] = self.server.url
         if self.broker is not None:

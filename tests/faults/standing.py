@@ -87,9 +87,6 @@ def main(folder: Path, die_at: list[str]) -> None:
         master="local[2]",
         conf={
             "spark.sql.shuffle.partitions": "2",
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
             **json.loads(os.environ.get("FAULTS_SETTINGS", "{}")),
         },
     )
