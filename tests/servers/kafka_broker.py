@@ -37,6 +37,7 @@ group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
 message.max.bytes=20000000
 replica.fetch.max.bytes=20000000
+log.retention.ms=-1
 """
 
 
