@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.records import code_column
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import AS_OF, temporal_call
+from cepsql.language.tokens import DIALECT
 from cepsql.plan.join_condition import equal_sides, only_side
 from cepsql.plan.nodes import Node, Read
 
@@ -128,13 +130,23 @@ def versions_of(node: Node, item: exp.Expr, place: Span) -> Source:
             span_of(item, place),
             "CREATE STREAM ... (..., WATERMARK FOR ..., PRIMARY KEY (...)); ASOF JOIN needs none",
         )
-    if relation.value is not None and relation.value.name == "debezium" and relation.deletion is None:
+    if relation.value is not None and relation.value.name == "debezium" and code_column(relation.columns) is None:
         raise ProgrammingError(
             f"FOR SYSTEM_TIME AS OF needs to know which rows of {relation.name} delete",
             span_of(item, place),
             "define it with a column op STRING METADATA",
         )
     return relation
+
+
+def deletion_of(versions: Source) -> exp.Expr | None:
+    """Return under which condition a row of versions says that there is none of its key, None if none does."""
+    said = [] if versions.deletion is None else [exp.maybe_parse(versions.deletion, dialect=DIALECT)]
+    if (code := code_column(versions.columns)) is not None:
+        deletes = exp.column(code, quoted=True).eq("d")
+        # Without DELETE WHEN it is what the definition says.
+        said += [] if deletes in said else [deletes]
+    return exp.or_(*said) if said else None
 
 
 def _split(parts: Sequence[exp.Expr], left: str, right: str, place: Span) -> tuple[Keys, Own]:

@@ -12,10 +12,16 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import VERSION_AT, temporal_call
-from cepsql.language.tokens import DIALECT
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
-from cepsql.plan.as_of_condition import AsOfCondition, as_of_condition, refuse_hidden, version_condition, versions_of
+from cepsql.plan.as_of_condition import (
+    AsOfCondition,
+    as_of_condition,
+    deletion_of,
+    refuse_hidden,
+    version_condition,
+    versions_of,
+)
 from cepsql.plan.distinct import time_after_distinct
 from cepsql.plan.join_condition import (
     KINDS,
@@ -256,8 +262,7 @@ class _Joining:
             return as_of_condition(on, *sides, place), None
         (node,) = read_nodes(exp.select("*").from_(right.item.copy()), self.nodes).values()
         versions = versions_of(node, right.item, place)
-        deletion = None if versions.deletion is None else exp.maybe_parse(versions.deletion, dialect=DIALECT)
-        return version_condition(on, *sides, versions, place), deletion
+        return version_condition(on, *sides, versions, place), deletion_of(versions)
 
     def _limits(self, part: exp.Expr, left: _Side, right: _Side) -> bool:
         """Tell whether a condition says how far event times of the two sides lie apart, or up to when."""
