@@ -8,6 +8,9 @@ CHANGE, IDENTITY = "__change", "__identity"
 """Hidden columns of changes: the TINYINT `cepsql.ordered.operator.Change` of a row, and a text for the row of the table
 that it changes."""
 
+DELETED = "__deleted"
+"""A BOOLEAN column of a stream with a PRIMARY KEY: its format says that the row with this key is gone."""
+
 
 @dataclass(frozen=True)
 class Properties:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from cepsql.catalog import ColumnDefinition, ValueFormat
+from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import CreateSource
 
@@ -110,6 +110,15 @@ def operation_column(create: CreateSource) -> str | None:
 def code_column(columns: Sequence[ColumnDefinition]) -> str | None:
     """Return the one of Debezium's columns that has the code of the change, None if there is none."""
     return next((column.name for column in columns if (column.metadata or "").lower() == "op"), None)
+
+
+def keyed_by_record(source: Source) -> bool:
+    """Tell whether the PRIMARY KEY is in the key of records, so that one without a value says which row it deletes."""
+    if source.value is None or source.value.name == "debezium":
+        return False
+    by_name = {column.name.lower(): column for column in source.columns}
+    kinds = [by_name[name.lower()].metadata for name in source.key]
+    return bool(kinds) and all(kind is not None and kind.lower() == "key" for kind in kinds)
 
 
 def _check_plain(create: CreateSource) -> None:

@@ -9,6 +9,7 @@ from cepsql.analysis.emission import CLOSE, ON_CLOSE, OPERATION
 from cepsql.analysis.list_aggregates import dump_aggregate
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.properties import DELETED
 from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, SessionWindow, WindowGroups
 from cepsql.analysis.window_totals import joins_rows, totals
 from cepsql.catalog import Registered, Source
@@ -335,11 +336,16 @@ def _as_of_lines(node: AsOfJoin) -> list[str]:
     lines = [
         f"{'Left' if node.outer else ''}AsOfJoin {node.name}  {keys}".rstrip(),
         f"  nearest: left.{left.column} {sign} right.{right.column}",
-        *([f"  delete when: {sql_of(node.deletion)}"] if node.deletion is not None else []),
+        *([f"  delete when: {_spoken_deletion(node.deletion)}"] if node.deletion is not None else []),
         f"  watermark: {left.column} - {_duration(left.delay)}, {right.column} - {_duration(right.delay)}",
         f"  state: rows not yet released by the watermark; {kept}",
     ]
     return lines if time is None else [*lines, f"  event time: {time.column}, {_hold(time.delay)}"]
+
+
+def _spoken_deletion(condition: exp.Expr) -> str:
+    """Return when a version ends; what a record without a value says is no column of the user's."""
+    return sql_of(condition).replace(DELETED, "the record has no value")
 
 
 def _spoken_sides(condition: exp.Expr) -> exp.Expr:

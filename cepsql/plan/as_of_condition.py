@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.records import code_column
+from cepsql.analysis.properties import DELETED
+from cepsql.analysis.records import code_column, keyed_by_record
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import AS_OF, temporal_call
@@ -141,11 +142,13 @@ def versions_of(node: Node, item: exp.Expr, place: Span) -> Source:
 
 def deletion_of(versions: Source) -> exp.Expr | None:
     """Return under which condition a row of versions says that there is none of its key, None if none does."""
-    said = [] if versions.deletion is None else [exp.maybe_parse(versions.deletion, dialect=DIALECT)]
+    said: list[exp.Expr] = [] if versions.deletion is None else [exp.maybe_parse(versions.deletion, dialect=DIALECT)]
     if (code := code_column(versions.columns)) is not None:
         deletes = exp.column(code, quoted=True).eq("d")
         # Without DELETE WHEN it is what the definition says.
         said += [] if deletes in said else [deletes]
+    if keyed_by_record(versions):
+        said.append(exp.column(DELETED))
     return exp.or_(*said) if said else None
 
 

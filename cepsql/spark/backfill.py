@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from cepsql.analysis.properties import DELETED
 from cepsql.catalog import Backfill, Source
 from cepsql.language.tokens import quoted
 from cepsql.spark.checkpoint_files import SPARK, last_committed
 from cepsql.spark.checkpoint_path import write_whole
 from cepsql.spark.host_files import HISTORY, HostFiles
 from cepsql.spark.kept_rows import keep_rows, kept_rows
-from cepsql.spark.names import DELETED
 from cepsql.spark.source import MALFORMED, WHOLE, read_source, whole_row
 from cepsql.spark.worker import settle
 

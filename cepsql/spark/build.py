@@ -558,7 +558,7 @@ class _Builder:
         frame = self._read(relation)
         if not isinstance(relation, Source) or not relation.key:
             return frame
-        return single_changes(relation, with_moves(relation, frame) if versions else frame)
+        return single_changes(relation, with_moves(relation, frame) if versions else frame, versions)
 
     def _read(self, relation: Source | Registered) -> DataFrame:
         frame = self._source_rows(relation)

@@ -5,9 +5,10 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from cepsql.analysis.properties import DELETED
 from cepsql.catalog import Source
 from cepsql.language.tokens import quoted
-from cepsql.spark.names import ARRIVAL, DELETED
+from cepsql.spark.names import ARRIVAL
 from cepsql.spark.source import MALFORMED, WHOLE, is_kafka, malformed_known, read_at_rest, read_source
 
 _SHOWN = "malformed"

@@ -8,10 +8,12 @@ from operator import and_, or_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cepsql.analysis.properties import DELETED
+from cepsql.analysis.records import keyed_by_record
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.errors import ProgrammingError
 from cepsql.language.tokens import quoted
-from cepsql.spark.names import ARRIVAL, DELETED, FORMER
+from cepsql.spark.names import ARRIVAL, FORMER
 
 RECORD_COLUMNS = {
     "key": "key",
@@ -68,18 +70,11 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
         hidden.append(F.coalesce(_change("op") == "d", F.lit(False)).alias(DELETED))
         if read.keys() >= set(source.key):
             hidden.append(F.when(~wrong, _former(source, read)).alias(FORMER))
-    elif _keyed_by_record(source):
+    elif keyed_by_record(source):
         gone = F.col("value").isNull()
         hidden.append(gone.alias(DELETED))
         wrong = wrong & ~gone
     return frame.select(*selected, *hidden, wrong.alias(malformed), _shown(wrong).alias(text))
-
-
-def _keyed_by_record(source: Source) -> bool:
-    """Tell whether the PRIMARY KEY is in the key of records, so that one without a value says which row it deletes."""
-    by_name = {column.name.lower(): column for column in source.columns}
-    kinds = [by_name[name.lower()].metadata for name in source.key]
-    return bool(kinds) and all(kind is not None and kind.lower() == "key" for kind in kinds)
 
 
 def _plain(source: Source, records: DataFrame, malformed: str, text: str) -> DataFrame:

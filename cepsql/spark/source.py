@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 
+from cepsql.analysis.properties import DELETED
+from cepsql.analysis.records import keyed_by_record
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.locations import local_path
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
@@ -20,7 +22,7 @@ from cepsql.secrets import secret_values
 from cepsql.spark.column_types import frame_columns
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
-from cepsql.spark.names import ARRIVAL, DELETED, FORMER
+from cepsql.spark.names import ARRIVAL, FORMER
 from cepsql.spark.packages import AVRO, KAFKA
 from cepsql.spark.record_values import decoded
 
@@ -180,9 +182,14 @@ def _changing(source: Source, frame: DataFrame) -> list[str]:
     return found
 
 
-def single_changes(source: Source, frame: DataFrame) -> DataFrame:
-    """Return the rows of a stream with a PRIMARY KEY as events, where a record without a value is malformed."""
-    if DELETED in frame.columns and (source.value is None or source.value.name != "debezium"):
+def single_changes(source: Source, frame: DataFrame, versions: bool = False) -> DataFrame:
+    """Return the rows of a stream with a PRIMARY KEY as events, where a record without a value is malformed.
+
+    versions: such a record ends a version; of those it has DELETED.
+    """
+    if DELETED in frame.columns and keyed_by_record(source):
+        if versions:
+            return frame.drop(ARRIVAL)
         others = [quoted(name) for name in frame.columns if name != MALFORMED]
         frame = frame.selectExpr(*others, f"({MALFORMED} OR {DELETED}) AS {MALFORMED}")
     return frame.drop(ARRIVAL, DELETED, FORMER)

@@ -9,7 +9,7 @@ from pyspark.sql.types import ByteType, StringType, StructField, StructType
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import OPERATION, OPERATIONS
-from cepsql.analysis.properties import CHANGE, IDENTITY
+from cepsql.analysis.properties import CHANGE, DELETED, IDENTITY
 from cepsql.analysis.records import code_column
 from cepsql.catalog import Source
 from cepsql.language.tokens import quoted
@@ -32,7 +32,7 @@ from cepsql.plan.identity import describe_change_operator
 from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.join_rows import key_types
-from cepsql.spark.names import ARRIVAL, DELETED, FORMER
+from cepsql.spark.names import ARRIVAL, FORMER
 from cepsql.spark.over import running_type
 from cepsql.spark.rows import column_type, incomparable, layout_columns, typed_columns
 from cepsql.spark.source import MALFORMED, REACHED

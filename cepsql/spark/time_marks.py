@@ -3,9 +3,10 @@
 from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 
+from cepsql.analysis.properties import DELETED
 from cepsql.catalog import Watermark
 from cepsql.language.tokens import quoted
-from cepsql.spark.names import ARRIVAL, DELETED
+from cepsql.spark.names import ARRIVAL
 from cepsql.spark.rows import column_type, event_time
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 

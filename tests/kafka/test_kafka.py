@@ -192,6 +192,30 @@ def test_tables_that_change(engine, topics):
     assert (progress.rows_read, progress.rows_malformed, progress.rows_used) == (7, 2, 5)
 
 
+def test_a_record_without_a_value_ends_a_version(engine, topics):
+    rates, asked = topics.new(1), topics.new(1)
+    second = 1_770_000_000_000
+    for at, key, value in ((1, "x", 1), (1, "y", 1), (3, "x", None), (5, "x", 5), (6, "y", -1), (7, None, None)):
+        record = None if value is None else json.dumps({"n": value})
+        topics.put(rates, record, key=key, timestamp=second + 1000 * at)
+    for at in range(1, 7):
+        topics.put(asked, *(json.dumps({"k": key, "at": at}) for key in "xy"), timestamp=second + 1000 * at)
+    time = "ts TIMESTAMP METADATA FROM timestamp, WATERMARK FOR ts AS ts"
+    engine.sql(f"""CREATE STREAM rates (k STRING METADATA FROM key, n INT, {time}, PRIMARY KEY (k) DELETE WHEN n < 0)
+                   USING kafka {topics.options(rates)} FORMAT json FROM EARLIEST;
+                   CREATE STREAM asked (k STRING, at INT, {time})
+                   USING kafka {topics.options(asked)} FORMAT json FROM EARLIEST""")
+    text = """SELECT a.at, a.k, r.n FROM asked AS a
+              LEFT JOIN rates FOR SYSTEM_TIME AS OF a.ts AS r ON a.k = r.k"""
+    lines = [line.strip() for (line,) in engine.sql(f"EXPLAIN LOGICAL {text}").rows]
+    assert "delete when: n < 0 OR the record has no value" in lines
+    found, progress = drained(engine.sql(text))
+    expected = {(at, "x"): (1 if at < 3 else None if at < 5 else 5) for at in range(1, 7)}
+    expected |= {(at, "y"): (1 if at < 6 else None) for at in range(1, 7)}
+    assert found == sorted(repr({"at": at, "k": k, "n": n}) for (at, k), n in expected.items())
+    assert (progress.inputs["rates"].read, progress.inputs["rates"].used) == (6, 6)
+
+
 def test_where_it_starts(engine, topics):
     topic = topics.new(2)
     for partition, millis in ((0, 1_000), (1, 2_000), (0, 3_000)):
