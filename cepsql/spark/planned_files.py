@@ -10,7 +10,7 @@ from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_checksum, write_whole
 
 _ENTRY = re.compile(rb'^\{"path":".*"batchId":(\d+)[^"]*$')
-_PATTERN = re.compile(r"[\[\]{}*?\\]")
+PATTERN = re.compile(r"[\[\]{}*?\\]")
 """What Spark takes for a pattern in the path of a file."""
 
 
@@ -94,7 +94,7 @@ class PlannedFiles:
             if any(file.startswith(self._own) for file in files):
                 # What ends the input, or is a heartbeat, may come twice.
                 continue
-            wrong = next((file for file in files if _PATTERN.search(file)), None)
+            wrong = next((file for file in files if PATTERN.search(file)), None)
             if wrong is not None and len(files) > 1:
                 raise OperationalError(
                     f"a micro-batch has {len(files)} files, and Spark takes the name of one for a pattern, so that it "

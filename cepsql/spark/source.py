@@ -24,6 +24,7 @@ from cepsql.spark.failures import translate_failure
 from cepsql.spark.kafka import kafka_records, takes_all_at_once
 from cepsql.spark.names import ARRIVAL, FORMER
 from cepsql.spark.packages import AVRO, KAFKA
+from cepsql.spark.planned_files import PATTERN
 from cepsql.spark.record_values import decoded
 
 MALFORMED = "__malformed"
@@ -220,7 +221,7 @@ def _malformed(source: Source) -> str:
 def located_options(source: Source) -> dict[str, str]:
     """Return the options with a local path made absolute; a stream over one file lists its folder.
 
-    Raises OperationalError if a local path does not exist.
+    Raises OperationalError if a local path does not exist, or Spark takes the name of what is there for a pattern.
     """
     options = dict(source.options)
     name = next((name for name in options if name.lower() == "path"), None)
@@ -229,8 +230,14 @@ def located_options(source: Source) -> dict[str, str]:
     path = local_path(options[name])
     if not os.path.exists(path) and not re.search(r"[*?\[{]", path):
         raise OperationalError(f"{source.name} reads {path}, which does not exist")
-    if source.streaming and os.path.isfile(path):
-        folder, file = os.path.split(path)
+    folder, file = os.path.split(path)
+    lists_folder = source.streaming and os.path.isfile(path)
+    if os.path.exists(path) and PATTERN.search(folder if lists_folder else path):
+        raise OperationalError(
+            f"{source.name} reads {path}, and Spark takes this name for a pattern, which stands for other names, too",
+            hint="rename it, without any of [ ] { } * ? \\",
+        )
+    if lists_folder:
         return options | {name: folder, "pathGlobFilter": re.sub(r"([*?\[\]{}\\])", r"\\\1", file)}
     return options | {name: path}
 

@@ -87,6 +87,19 @@ def test_missing_things_are_named(spark, tmp_path, streaming):
     assert "hunter2" not in f"{caught.value} {caught.value.detail}"
 
 
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("name", ["in [1]", "{x}", "a*", "back\\slash"])
+def test_a_folder_whose_name_is_a_pattern_is_refused(spark, tmp_path, streaming, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(OperationalError, match="Spark takes this name for a pattern") as caught:
+        read_source(spark, source(tmp_path / name, streaming=streaming))
+    assert str(tmp_path / name) in caught.value.message
+    # As a pattern it finds what is there under other names.
+    (tmp_path / "in1").mkdir()
+    (tmp_path / "in1" / "1.csv").write_text("4\n")
+    read_source(spark, source(tmp_path / "in[0-9]", streaming=streaming))
+
+
 def test_columns_that_are_not_declared_are_found(spark, tmp_path):
     (tmp_path / "a.csv").write_text("id,price\n1,2.5\n")
     found = read_source(spark, source(tmp_path, columns=(), streaming=True, header="true"))
