@@ -143,13 +143,24 @@ def versions_of(node: Node, item: exp.Expr, place: Span) -> Source:
 def deletion_of(versions: Source) -> exp.Expr | None:
     """Return under which condition a row of versions says that there is none of its key, None if none does."""
     said: list[exp.Expr] = [] if versions.deletion is None else [exp.maybe_parse(versions.deletion, dialect=DIALECT)]
-    if (code := code_column(versions.columns)) is not None:
-        deletes = exp.column(code, quoted=True).eq("d")
-        # Without DELETE WHEN it is what the definition says.
-        said += [] if deletes in said else [deletes]
+    code = code_column(versions.columns)
+    if code is not None and not any(_names_deletes(condition, code) for condition in said):
+        said.append(exp.column(code, quoted=True).eq("d"))
     if keyed_by_record(versions):
         said.append(exp.column(DELETED))
     return exp.or_(*said) if said else None
+
+
+def _names_deletes(condition: exp.Expr, code: str) -> bool:
+    """Tell whether a condition, or a part of its OR, is that the code of the change is Debezium's for a delete."""
+    parts = condition.flatten() if isinstance(condition, exp.Or) else [condition]
+    return any(
+        isinstance(part, exp.EQ)
+        and isinstance(part.left, exp.Column)
+        and part.left.name.lower() == code.lower()
+        and part.right == exp.Literal.string("d")
+        for part in parts
+    )
 
 
 def _split(parts: Sequence[exp.Expr], left: str, right: str, place: Span) -> tuple[Keys, Own]:

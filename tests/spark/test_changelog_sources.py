@@ -121,7 +121,7 @@ def test_an_update_may_give_a_row_another_key(engine, tmp_path, time, limit):
     assert [row.record for row in engine.sql("SELECT record FROM bad").collect()] == MOVES[5:]
 
 
-@pytest.mark.parametrize("closed", ["", " DELETE WHEN owner = 'ann'"])
+@pytest.mark.parametrize("closed", ["", " DELETE WHEN owner = 'ann'", " DELETE WHEN OP = 'd' OR owner = 'ann'"])
 def test_a_version_ends_when_its_row_is_deleted_or_gets_another_key(engine, tmp_path, closed):
     deletes = envelope("d", before={"id": 1, "owner": "Bob"}, ms=9)
     write(tmp_path / "in", "1.json", [*MOVES, deletes], 1_000)
