@@ -5,6 +5,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.foreign import refuse_foreign, spread_symmetric
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_misread
 from cepsql.language.syntax_errors import dangling, plain_sql_error
@@ -61,6 +62,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     for call in tree.find_all(exp.Anonymous):
         call.set("this", call.this.removeprefix(_KEPT) if isinstance(call.this, str) else call.this)
     _place_calls(text, tree)
+    refuse_foreign(tokens, tree, text.sql)
+    tree = spread_symmetric(tree)
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)
     return tree

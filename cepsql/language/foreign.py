@@ -1,0 +1,48 @@
+"""What sqlglot reads in a statement, and Spark's SQL does not have: written anew, it would be left out without a word."""
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from cepsql.errors import NotSupportedError, Span
+
+_IN_AGGREGATES: dict[type[exp.Expr], tuple[TokenType, str]] = {
+    exp.Order: (TokenType.ORDER_BY, "ORDER BY"),
+    exp.Limit: (TokenType.LIMIT, "LIMIT"),
+    exp.HavingMax: (TokenType.HAVING, "HAVING"),
+}
+_HINTS = {
+    "ORDER BY": "LISTAGG and percentiles take WITHIN GROUP (ORDER BY ...); array_sort(array_agg(x)) sorts a list",
+    "HAVING": "max_by(x, y) is x where y is greatest",
+}
+
+
+def spread_symmetric(tree: exp.Expr) -> exp.Expr:
+    """Return the tree with BETWEEN SYMMETRIC as two BETWEENs, either of which may hold."""
+    return tree.transform(_spread, copy=False)
+
+
+def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+    """Raise NotSupportedError for EXCLUDE in a frame, and for ORDER BY, LIMIT and HAVING within an aggregate.
+
+    tree: a statement, in which calls know where they end.
+    """
+    for spec in tree.find_all(exp.WindowSpec):
+        if spec.args.get("exclude") is not None:
+            at = next(token for token in tokens if token.text.upper() == "EXCLUDE")
+            raise NotSupportedError("EXCLUDE in a frame is not supported", Span(at.start, at.end + 1), None, sql)
+    for node in tree.find_all(*_IN_AGGREGATES):
+        call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
+        if isinstance(call, exp.AggFunc):
+            kind, word = _IN_AGGREGATES[type(node)]
+            begin, end = call.meta["start"], call.meta["end"]
+            at = next(token for token in tokens if token.token_type == kind and begin < token.start < end)
+            message = f"{word} within an aggregate is not supported"
+            raise NotSupportedError(message, Span(at.start, at.end + 1), _HINTS.get(word), sql)
+
+
+def _spread(node: exp.Expr) -> exp.Expr:
+    if not isinstance(node, exp.Between) or not node.args.get("symmetric"):
+        return node
+    low, high = node.args["low"], node.args["high"]
+    one, other = (exp.Between(this=node.this.copy(), low=a.copy(), high=b.copy()) for a, b in ((low, high), (high, low)))
+    return exp.paren(exp.or_(one, other, wrap=False), copy=False)
