@@ -6,13 +6,13 @@ from functools import cache
 from typing import TypeVar
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
 from cepsql.analysis.lateral_types import LateralTypes
 from cepsql.analysis.positions import span_of
-from cepsql.errors import Error
+from cepsql.errors import Error, NotSupportedError
 from cepsql.language.guard import guarded, not_understood
 from cepsql.language.tokens import DIALECT
 
@@ -24,9 +24,11 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 def sql_of(expression: exp.Expr, comments: bool = True) -> str:
     """Return an expression as Spark SQL, with the comments in it or without.
 
-    Raises ProgrammingError at the innermost call that cannot be written.
+    Raises ProgrammingError at the innermost call that cannot be written, and NotSupportedError for what sqlglot would
+    leave out.
     """
-    return _asked(expression, lambda tree: tree.sql(dialect=DIALECT, comments=comments))
+    unsupported = ErrorLevel.RAISE
+    return _asked(expression, lambda tree: tree.sql(DIALECT, comments=comments, unsupported_level=unsupported))
 
 
 def schema_of(tables: dict[str, Iterable[tuple[str, str]]]) -> MappingSchema:
@@ -94,6 +96,8 @@ def _asked(expression: exp.Expr, question: Callable[[exp.Expr], T]) -> T:
     try:
         with guarded(span_of(expression)):
             return question(expression)
+    except UnsupportedError as error:
+        raise NotSupportedError(str(error), span_of(expression)) from None
     except (Error, SqlglotError) as error:
         raise _innermost(expression, question) or error from None
 

@@ -1,4 +1,4 @@
-"""What sqlglot reads in a statement, and Spark's SQL does not have: written anew, it would be left out without a word."""
+"""What sqlglot reads in a statement, and Spark's SQL does not have: written anew, it would be left out."""
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -44,5 +44,6 @@ def _spread(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Between) or not node.args.get("symmetric"):
         return node
     low, high = node.args["low"], node.args["high"]
-    one, other = (exp.Between(this=node.this.copy(), low=a.copy(), high=b.copy()) for a, b in ((low, high), (high, low)))
+    one = exp.Between(this=node.this, low=low, high=high)
+    other = exp.Between(this=node.this.copy(), low=high.copy(), high=low.copy())
     return exp.paren(exp.or_(one, other, wrap=False), copy=False)

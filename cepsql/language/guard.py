@@ -5,7 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from sqlglot.errors import OptimizeError, ParseError
+from sqlglot.errors import OptimizeError, ParseError, UnsupportedError
 
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 
@@ -42,13 +42,13 @@ def deep_stack(place: Span | None = None) -> Iterator[None]:
 def guarded(place: Span | None = None) -> Iterator[None]:
     """Guard a call into sqlglot.
 
-    Lets errors of ours, and sqlglot's own about syntax and names, through. All else that it fails with, which is where
-    its functions are given what they don't expect, raises ProgrammingError at `place`.
+    Lets errors of ours, and sqlglot's own about syntax, names and what a dialect lacks, through. All else that it fails
+    with, which is where its functions are given what they don't expect, raises ProgrammingError at `place`.
     """
     with deep_stack(place):
         try:
             yield
-        except (Error, ParseError, OptimizeError, RecursionError):
+        except (Error, ParseError, OptimizeError, UnsupportedError, RecursionError):
             raise
         except Exception as error:
             raise not_understood(place) from error

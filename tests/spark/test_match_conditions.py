@@ -46,6 +46,8 @@ CASES = [
     ("'{}' AS s", ["a", "b", "c"], "array_join(array_agg(A.s), ',') = 'a,b' AND size(collect_list(s)) > o"),
     ("nullif('{}', 'b') AS s", ["a", "b", "a"], "array_join(array_agg(s), '') || s = 'aaa' AND "
      "size(collect_set(s)) = 1"),
+    ("{} AS i", ["3", "5", "4"], "FIRST(A.i) BETWEEN SYMMETRIC i + 1 AND i - 1 AND i BETWEEN SYMMETRIC A.i AND 3 AND "
+     "i NOT BETWEEN SYMMETRIC A.i AND A.i + 1 AND NOT i BETWEEN SYMMETRIC 6 AND 5"),
     ("{} AS i", ["3", "5", "4"], "array_contains(collect_list(A.i), 5) AND NOT array_contains(collect_list(A.i), i)"),
     ("{} AS i", ["3", "5", "4"], "element_at(collect_list(i), -2) = 5 AND collect_list(i)[0] = 3 AND "
      "element_at(collect_list(A.i), 3) IS NULL AND array_max(collect_list(A.i)) > i"),
