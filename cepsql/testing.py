@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,7 +152,13 @@ def _play(
             if restart is True or (restart and number in restart):
                 replay.restart()
         seen.append(_rows(replay.end()))
-    return seen
+    return seen if query.limit is None else _first_rows(seen, query.limit)
+
+
+def _first_rows(seen: "list[list[Row]]", limit: int) -> "list[list[Row]]":
+    """Return what came out after each batch, with no row after the first so many of all."""
+    given = [0, *accumulate(map(len, seen))]
+    return [rows[: max(limit - before, 0)] for rows, before in zip(seen, given, strict=False)]
 
 
 def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dict[str, Batch]:
