@@ -235,9 +235,10 @@ def _check_clocks(frame: DataFrame, clocked: list[Source | Registered]) -> None:
         stream = clocked[0]
         assert stream.watermark is not None
         raise NotSupportedError(
-            f"{_untold(stream.watermark)} of {stream.name} does not reach the windows, groups and joins that Spark "
-            "computes",
-            hint="leave out GROUPING SETS, ROLLUP and the like, so that cepsql computes the windows",
+            f"{_untold(stream.watermark)} of {stream.name} does not reach the windows, groups, joins and DISTINCT that "
+            "Spark computes",
+            hint="cepsql computes windows without GROUPING SETS, ROLLUP and the like, DISTINCT with EMIT CHANGES, and "
+            "DEDUPLICATE",
         )
 
 
