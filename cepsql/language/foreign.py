@@ -18,31 +18,32 @@ _HINTS = {
 
 def spread_symmetric(tree: exp.Expr) -> exp.Expr:
     """Return the tree with BETWEEN SYMMETRIC as two BETWEENs, either of which may hold."""
-    return tree.transform(_spread, copy=False)
+    # Inner ones first, for an outer one is written twice.
+    for node in reversed(list(tree.find_all(exp.Between))):
+        if node.args.get("symmetric"):
+            spread = _spread(node)
+            node.replace(spread)
+            tree = spread if node is tree else tree
+    return tree
 
 
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Raise NotSupportedError for EXCLUDE in a frame, and for ORDER BY, LIMIT and HAVING within an aggregate.
-
-    tree: a statement, in which calls know where they end.
-    """
+    """Raise NotSupportedError for EXCLUDE in a frame, and for ORDER BY, LIMIT and HAVING within an aggregate."""
     for spec in tree.find_all(exp.WindowSpec):
         if spec.args.get("exclude") is not None:
-            at = next(token for token in tokens if token.text.upper() == "EXCLUDE")
+            at = next((token for token in tokens if token.text.upper() == "EXCLUDE"), tokens[0])
             raise NotSupportedError("EXCLUDE in a frame is not supported", Span(at.start, at.end + 1), None, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         if isinstance(call, exp.AggFunc):
             kind, word = _IN_AGGREGATES[type(node)]
-            begin, end = call.meta["start"], call.meta["end"]
-            at = next(token for token in tokens if token.token_type == kind and begin < token.start < end)
+            begin = call.meta.get("start", 0)
+            at = next((token for token in tokens if token.token_type == kind and token.start > begin), tokens[0])
             message = f"{word} within an aggregate is not supported"
             raise NotSupportedError(message, Span(at.start, at.end + 1), _HINTS.get(word), sql)
 
 
-def _spread(node: exp.Expr) -> exp.Expr:
-    if not isinstance(node, exp.Between) or not node.args.get("symmetric"):
-        return node
+def _spread(node: exp.Between) -> exp.Paren:
     low, high = node.args["low"], node.args["high"]
     one = exp.Between(this=node.this, low=low, high=high)
     other = exp.Between(this=node.this.copy(), low=high.copy(), high=low.copy())

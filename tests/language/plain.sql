@@ -27,6 +27,10 @@ SELECT t.sym, t.price FROM trades AS t WHERE t.price BETWEEN 1 AND 2 AND t.sym I
 ----
 SELECT t.sym, t.price FROM trades AS t WHERE t.price BETWEEN 1 AND 2 AND t.sym IN ('a', 'b') AND t.sym LIKE 'a%' AND NOT t.day IS NULL
 ====
+SELECT sym FROM trades WHERE price BETWEEN SYMMETRIC 2 AND CASE WHEN qty NOT BETWEEN SYMMETRIC 9 AND 5 THEN 1 END
+----
+SELECT sym FROM trades WHERE (price BETWEEN 2 AND CASE WHEN NOT (qty BETWEEN 9 AND 5 OR qty BETWEEN 5 AND 9) THEN 1 END OR price BETWEEN CASE WHEN NOT (qty BETWEEN 9 AND 5 OR qty BETWEEN 5 AND 9) THEN 1 END AND 2)
+====
 SELECT sym, COUNT(*) AS n, COUNT(DISTINCT qty) AS d, SUM(price) AS s, AVG(price) AS a FROM trades GROUP BY sym HAVING COUNT(*) > 1
 ----
 SELECT sym, COUNT(*) AS n, COUNT(DISTINCT qty) AS d, SUM(price) AS s, AVG(price) AS a FROM trades GROUP BY sym HAVING COUNT(*) > 1
