@@ -27,7 +27,7 @@ RECORD_COLUMNS = {
 }
 """The columns of a record by the names that METADATA FROM takes, and as Spark has them."""
 
-_TEXT, _PARSED, _KEY, _CORRUPT = "__text", "__parsed", "__key", "__corrupt_value"
+_TEXT, _PARSED, _KEY, _CORRUPT, _READ = "__text", "__parsed", "__key", "__corrupt_value", "__read"
 _CHANGE_METADATA = ("op", "ts_ms")
 
 
@@ -130,15 +130,20 @@ def _parsed(value: ValueFormat, source: Source, text: Column) -> Column:
 def _avro(options: dict[str, str]) -> Column:
     """Return what Spark's package for Avro reads; with a `schema_id` of values that begin with it."""
     try:
-        json.loads(options["schema"])
+        schema = json.loads(options["schema"])
     except ValueError:
         raise ProgrammingError("the schema of FORMAT avro is no JSON") from None
+    if not isinstance(schema, dict) or not isinstance(schema.get("fields"), list):
+        raise ProgrammingError("the schema of FORMAT avro is not that of a record")
     value = F.col("value")
     if "schema_id" in options:
         mark = F.lit(b"\0" + int(options["schema_id"]).to_bytes(4, "big"))
         value = F.when(F.substring(value, 1, 5) == mark, F.expr("substring(value, 6)"))
-    mode = F.create_map(F.lit("mode"), F.lit("PERMISSIVE"))
-    return F.call_function("from_avro", value, F.lit(options["schema"]), mode)
+    # What cannot be read comes as a record of NULLs, in which a field that has a default is NULL, too.
+    asked = schema | {"fields": [*schema["fields"], {"name": _READ, "type": "int", "default": 1}]}
+    given = {"mode": "PERMISSIVE", "avroSchema": json.dumps(asked)}
+    pairs = [F.lit(text) for pair in given.items() for text in pair]
+    return F.call_function("from_avro", value, F.lit(options["schema"]), F.create_map(*pairs))
 
 
 def _readable(value: ValueFormat, text: Column) -> Column:
@@ -161,7 +166,7 @@ def _misfit(value: ValueFormat, source: Source, keyed: bool) -> Column:
     """Tell whether what was parsed is not what is declared; `keyed`: the record's key is parsed, too."""
     parsed = F.col(_PARSED)
     if value.name == "avro":
-        wrong = parsed.isNull()
+        wrong = parsed.getField(_READ).isNull()
         for column in _value_columns(source):
             read = parsed.getField(column.name)
             wrong = wrong | (read.isNotNull() & read.try_cast(column.type).isNull())
