@@ -146,8 +146,10 @@ def _play(
             if isinstance(batch, Heartbeat):
                 seen.append(_rows(replay.heartbeat(batch.micros)))
             else:
-                for name, rows in batch.items():
-                    write_batch(folder / name, _texts(by_name[name], rows))
+                tables = {name: _texts(by_name[name], rows) for name, rows in batch.items()}
+                with replay.query.unsearched():
+                    for name, table in tables.items():
+                        write_batch(folder / name, table)
                 seen.append(_rows(replay.advance()))
             if restart is True or (restart and number in restart):
                 replay.restart()

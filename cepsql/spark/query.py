@@ -238,6 +238,18 @@ class StandingQuery:
         except (PySparkException, Py4JError, OSError) as exception:
             raise self._translated(exception) from exception
 
+    @contextlib.contextmanager
+    def unsearched(self) -> Iterator[None]:
+        """Let Spark look for no input within the block, so that one micro-batch has all that is written there; for
+        replays. The thread that enters it leaves it.
+        """
+        lock = self._query._jsq.streamingQuery().awaitProgressLock()
+        lock.lock()
+        try:
+            yield
+        finally:
+            lock.unlock()
+
     def stop(self, patience: float = 0.0) -> None:
         """End the query and wait for it; nothing happens if it has ended. Safe in a signal handler.
 
