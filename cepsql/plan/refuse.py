@@ -22,7 +22,9 @@ _KEPT = {
 }  # fmt: skip
 """Which sides of a join come out by themselves, so that all rows of the other one must be known."""
 
-_STATEFUL = (exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation)
+_STATEFUL = (
+    exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation, exp.TableSample,
+)  # fmt: skip
 
 
 def refuse_operator_input(clause: Reader, below: Sql, spoken: str) -> None:
@@ -222,5 +224,6 @@ def _spoken(node: exp.Expr) -> str:
     words = {
         exp.Group: "GROUP BY", exp.Distinct: "DISTINCT", exp.Window: "a window function", exp.Order: "ORDER BY",
         exp.Limit: "LIMIT", exp.SetOperation: "UNION, INTERSECT or EXCEPT",
+        exp.TableSample: "TABLESAMPLE",
     }  # fmt: skip
     return next((word for kind, word in words.items() if isinstance(node, kind)), "an aggregate")
