@@ -42,10 +42,11 @@ Positions = dict[str, dict[str, int]]
 """A number for each partition, as text, of each topic."""
 
 _Answer = TypeVar("_Answer")
+_Timed = type(OffsetSpec.for_timestamp(0))
 
 
 class _Missing(Exception):
-    """There is no such topic, or it is not known yet."""
+    """There is no such topic, or it, or where a partition begins or ends, is not known yet."""
 
 
 class Cluster:
@@ -129,7 +130,11 @@ class Cluster:
         answers = self._admin.list_offsets(wanted, isolation_level=self._isolation, request_timeout=_ONE_TRY_SECONDS)
         found: Positions = {}
         for partition, answer in answers.items():
-            found.setdefault(partition.topic, {})[str(partition.partition)] = answer.result().offset
+            offset = answer.result().offset
+            if offset < 0 and not isinstance(asked[partition.topic, partition.partition], _Timed):
+                # A broker that is just away, or slow, leaves it open. To go on without would leave records behind.
+                raise _Missing(f"Kafka does not say how far partition {partition.partition} of {partition.topic} is")
+            found.setdefault(partition.topic, {})[str(partition.partition)] = offset
         return found
 
     def _asked(self, question: Callable[[], _Answer]) -> _Answer:

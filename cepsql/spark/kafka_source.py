@@ -110,8 +110,6 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = _next(start)
         latest = self._cluster.latest() if self._target is None else self._target
         known = {t: {p: begin.get(t, {}).get(p, 0) for p in ends} for t, ends in latest.items()}
-        # A broker that is just away may leave the end of a partition open, as a negative number.
-        latest = {t: {p: end if end >= 0 else known[t][p] for p, end in ends.items()} for t, ends in latest.items()}
         if self._target is not None:
             # A query that goes on may have passed the target already.
             latest = {t: {p: max(end, known[t][p]) for p, end in ends.items()} for t, ends in latest.items()}
