@@ -188,9 +188,11 @@ def single_changes(source: Source, frame: DataFrame, versions: bool = False) -> 
 
     versions: such a record ends a version; of those it has DELETED.
     """
+    if versions and keyed_by_record(source):
+        # Rows that a test plays all have values.
+        known = frame if DELETED in frame.columns else frame.selectExpr("*", f"false AS {DELETED}")
+        return known.drop(ARRIVAL)
     if DELETED in frame.columns and keyed_by_record(source):
-        if versions:
-            return frame.drop(ARRIVAL)
         others = [quoted(name) for name in frame.columns if name != MALFORMED]
         frame = frame.selectExpr(*others, f"({MALFORMED} OR {DELETED}) AS {MALFORMED}")
     return frame.drop(ARRIVAL, DELETED, FORMER)
@@ -228,17 +230,18 @@ def located_options(source: Source) -> dict[str, str]:
     if name is None or urlparse(options[name]).scheme not in ("", "file"):
         return options
     path = local_path(options[name])
-    if not os.path.exists(path) and not re.search(r"[*?\[{]", path):
+    exists = os.path.exists(path)
+    if not exists and not re.search(r"[*?\[{]", path):
         raise OperationalError(f"{source.name} reads {path}, which does not exist")
     folder, file = os.path.split(path)
     lists_folder = source.streaming and os.path.isfile(path)
-    if os.path.exists(path) and PATTERN.search(folder if lists_folder else path):
+    if exists and PATTERN.search(folder if lists_folder else path):
         raise OperationalError(
             f"{source.name} reads {path}, and Spark takes this name for a pattern, which stands for other names, too",
             hint="rename it, without any of [ ] { } * ? \\",
         )
     if lists_folder:
-        return options | {name: folder, "pathGlobFilter": re.sub(r"([*?\[\]{}\\])", r"\\\1", file)}
+        return options | {name: folder, "pathGlobFilter": PATTERN.sub(r"\\\g<0>", file)}
     return options | {name: path}
 
 

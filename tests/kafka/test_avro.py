@@ -1,12 +1,11 @@
 """FORMAT avro: binary records of a topic, by Spark's package for Avro."""
 
 import json
-import os
 import struct
 
 import pytest
 from maven import fetched
-from server import Unavailable
+from skipping import skipping
 
 import cepsql
 
@@ -23,12 +22,8 @@ SECOND = 1_770_000_000
 
 @pytest.fixture
 def engine(spark):
-    try:
+    with skipping():
         (jar,) = fetched("spark-avro", {"org.apache.spark:spark-avro_2.13": "4.2.0"}, alone=True).glob("*.jar")
-    except Unavailable as reason:
-        if os.environ.get("CEPSQL_TEST_SERVERS") == "required":
-            raise
-        pytest.skip(str(reason))
     session = spark.newSession()
     session.sql(f"ADD JAR '{jar}'")
     with cepsql.connect(session) as made:

@@ -10,12 +10,18 @@ from server import Unavailable
 
 
 @contextlib.contextmanager
-def or_skipped(running: Callable[[], AbstractContextManager]) -> Iterator:
-    """Lend what `running` starts; where it raises Unavailable, skip the test."""
+def skipping() -> Iterator[None]:
+    """Skip the test where what is in the block raises Unavailable."""
     try:
-        with running() as server:
-            yield server
+        yield
     except Unavailable as reason:
         if os.environ.get("CEPSQL_TEST_SERVERS") == "required":
             raise
         pytest.skip(str(reason))
+
+
+@contextlib.contextmanager
+def or_skipped(running: Callable[[], AbstractContextManager]) -> Iterator:
+    """Lend what `running` starts; where it raises Unavailable, skip the test."""
+    with skipping(), running() as server:
+        yield server

@@ -20,3 +20,16 @@ def test_a_batch_of_several_streams_is_one_micro_batch(spark, monkeypatch):
         spark=spark,
     )
     assert [[tuple(row) for row in rows] for rows in played] == [[(1, 1, "+I")], [(2, 2, "+I")], []]
+
+
+def test_versions_of_a_topic_need_no_broker(spark):
+    played = play(
+        """CREATE STREAM rates (k STRING METADATA FROM key, n INT, ts TIMESTAMP METADATA FROM timestamp,
+             WATERMARK FOR ts AS ts, PRIMARY KEY (k))
+           USING kafka OPTIONS (kafka.bootstrap.servers 'nowhere:1', subscribe 'rates') FORMAT json;
+           CREATE STREAM asked (k STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts) USING csv;
+           SELECT a.k, r.n FROM asked AS a LEFT JOIN rates FOR SYSTEM_TIME AS OF a.ts AS r ON a.k = r.k""",
+        [{"rates": [("x", 1, "2026-01-01 00:00:01")], "asked": [(k, "2026-01-01 00:00:02") for k in "xy"]}],
+        spark=spark,
+    )
+    assert sorted(tuple(row) for rows in played for row in rows) == [("x", 1), ("y", None)]
