@@ -61,3 +61,21 @@ def spread(ranges: Sequence[Range], tasks: int, least: int = 10_000) -> list[tup
             shares[-1].append(Range(part.topic, part.partition, begin, end))
             begin, room = end, room - (end - begin)
     return [tuple(share) for share in shares]
+
+
+def read_together(ranges: Sequence[Range], most: int) -> list[list[Range]]:
+    """Split ranges, in their order, into groups of partitions of one topic with at most `most` records, or one range.
+
+    While a consumer turns to another partition it waits for the broker's answer to what it asked for before.
+    """
+    groups: list[list[Range]] = []
+    room = 0
+    for part in ranges:
+        size = part.end - part.begin
+        if groups and size <= room and groups[-1][0].topic == part.topic:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+            room = most
+        room -= size
+    return groups

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from cepsql.errors import OperationalError
 from cepsql.kafka.cluster import PATIENCE_SECONDS, kafka_failure, may_pass, silent_logger
-from cepsql.kafka.ranges import Range
+from cepsql.kafka.ranges import Range, read_together
 
 _AT_ONCE = 10_000
 _POLL_SECONDS = 0.5
@@ -18,7 +20,7 @@ _SETTINGS = {
     # A range may end in offsets that hold no record, such as the marks of transactions: only the end tells then.
     "enable.partition.eof": True,
     "auto.offset.reset": "error",
-    "fetch.wait.max.ms": 100,
+    "fetch.wait.max.ms": 10,
     # By default a partition whose records are not taken as fast as they come rests for a second.
     "fetch.queue.backoff.ms": 5,
     "max.partition.fetch.bytes": 8 * 2**20,
@@ -32,19 +34,25 @@ _PLACES = (KafkaError._PARTITION_EOF, *_LOST)
 _consumers: dict[tuple, Consumer] = {}
 """Consumers of this process by their settings: Spark's workers live on, and need not connect for each micro-batch."""
 
+_MOST_WAITING = 64 * 2**20
+"""So many bytes of records wait at most until those of earlier ranges are given out."""
+
+_sparse: set[tuple[str, str, int]] = set()
+"""Partitions, by servers, topic and number, in which some offsets were seen to hold no record."""
+
 
 def read_ranges(
     client: Mapping[str, str], ranges: Sequence[Range], fail_on_loss: bool = True
 ) -> Generator[list[Message], None, None]:
-    """Yield the records of ranges, each list from one partition, in the order of their offsets.
+    """Yield the records of ranges, one range after another, each list in the order of the offsets of one partition.
 
     client: settings of librdkafka.
     Raises OperationalError if records are gone and `fail_on_loss`, or no broker answers for two minutes.
     """
     consumer = _consumer(client)
     try:
-        for part in ranges:
-            yield from _read_range(consumer, client, part, fail_on_loss)
+        for group in read_together(ranges, _AT_ONCE):
+            yield from _Group(consumer, client["bootstrap.servers"], group, fail_on_loss).records()
     finally:
         consumer.unassign()
 
@@ -63,61 +71,156 @@ def _consumer(client: Mapping[str, str]) -> Consumer:
     return _consumers[key]
 
 
-def _read_range(
-    consumer: Consumer, client: Mapping[str, str], part: Range, fail_on_loss: bool
-) -> Iterator[list[Message]]:
-    servers = client["bootstrap.servers"]
-    position, heard, said = part.begin, time.monotonic(), OperationalError(f"no Kafka broker answers at {servers}")
-    place = TopicPartition(part.topic, part.partition, position)
-    consumer.assign([place])
-    sure = False
-    while position < part.end:
-        messages = consumer.consume(min(_AT_ONCE, part.end - position), _POLL_SECONDS)
-        records = [message for message in messages if message.error() is None]
-        if records and not sure:
-            sure = True
-            if offset(records[0]) != position or records[0].partition() != part.partition:
-                # The first offsets may be gone, or marks of transactions. But on a busy machine the first record of a
-                # range was seen missing that was there: what is really there comes the second time.
-                consumer.assign([place])
-                continue
-        if records:
-            position = offset(records[-1]) + 1
-            if position > part.end:
-                records = [record for record in records if offset(record) < part.end]
-            if records:
-                yield records
-            # Whoever takes the records may have taken long.
-            heard = time.monotonic()
-        for event in messages:
-            error = event.error()
-            if error is not None and error.code() not in _PLACES and may_pass(error):
-                said = kafka_failure(error, servers)
-            elif error is not None:
-                position = _after_event(consumer, servers, part, position, event, fail_on_loss)
-        if time.monotonic() - heard > PATIENCE_SECONDS:
-            raise said
+@dataclass
+class _Place:
+    """How far a range was read.
+
+    position: the next offset.
+    lists:    records that wait until those of earlier ranges are given out.
+    doubted:  the position from which records were asked for once more, None if they were not.
+    """
+
+    range: Range
+    position: int
+    lists: list[list[Message]] = field(default_factory=list)
+    doubted: int | None = None
+
+    @property
+    def left(self) -> int:
+        """How many offsets follow."""
+        return max(0, self.range.end - self.position)
+
+    @property
+    def partition(self) -> TopicPartition:
+        """The partition, to be read from the position."""
+        return TopicPartition(self.range.topic, self.range.partition, self.position)
 
 
-def _after_event(
-    consumer: Consumer, servers: str, part: Range, position: int, event: Message, fail_on_loss: bool
-) -> int:
-    """Return where to read on after what is no record: the end of the partition, or an error."""
-    error = event.error()
-    assert error is not None
-    if error.code() == KafkaError._PARTITION_EOF:
-        if offset(event) < part.end and fail_on_loss:
-            raise _lost(part, offset(event), part.end)
-        return part.end
-    if error.code() in _LOST:
-        first, _ = consumer.get_watermark_offsets(TopicPartition(part.topic, part.partition), PATIENCE_SECONDS)
-        if fail_on_loss:
+class _Group:
+    """Ranges of some partitions of one topic that are read at the same time, one by one where too much would wait."""
+
+    def __init__(self, consumer: Consumer, servers: str, ranges: Sequence[Range], fail_on_loss: bool):
+        self._consumer, self._servers, self._fail_on_loss = consumer, servers, fail_on_loss
+        self._topic = ranges[0].topic
+        self._places = [_Place(part, part.begin) for part in ranges]
+        self._assigned: list[_Place] = []
+        self._together = True
+        self._silent_seconds, self._said = 0.0, OperationalError(f"no Kafka broker answers at {servers}")
+
+    def records(self) -> Iterator[list[Message]]:
+        """Yield the records of one range after another."""
+        self._assign()
+        for place in self._places:
+            if place.left and not self._together:
+                self._assign()
+            while place.lists or place.left:
+                if place.lists:
+                    yield place.lists.pop(0)
+                else:
+                    self._poll()
+
+    def _assign(self) -> None:
+        unread = [place for place in self._places if place.left]
+        self._assigned = unread if self._together else unread[:1]
+        self._consumer.assign([place.partition for place in self._assigned])
+
+    def _poll(self) -> None:
+        begun, wanted = time.monotonic(), sum(place.left for place in self._assigned)
+        messages = self._consumer.consume(min(_AT_ONCE, wanted), _POLL_SECONDS)
+        self._silent_seconds += time.monotonic() - begun
+        again = self._take(messages)
+        if self._together and len(self._assigned) > 1 and self._waiting_bytes() > _MOST_WAITING:
+            self._together, again = False, True
+        ended = [place.partition for place in self._assigned if not place.left]
+        if again:
+            self._assign()
+        elif ended and len(ended) < len(self._assigned):
+            self._assigned = [place for place in self._assigned if place.left]
+            self._consumer.incremental_unassign(ended)
+        if self._silent_seconds > PATIENCE_SECONDS:
+            raise self._said
+
+    def _waiting_bytes(self) -> int:
+        return sum(len(record) for place in self._places for records in place.lists for record in records)
+
+    def _take(self, messages: Sequence[Message]) -> bool:
+        """Take what came; tell whether to ask once more for what follows."""
+        doubted, places = set(), {place.range.partition: place for place in self._assigned}
+        for partition, run in groupby(messages, Message.partition):
+            for are_events, same in groupby(run, _is_event):
+                place = None if partition is None or partition in doubted else places.get(partition)
+                if are_events:
+                    believed = all(self._heed(place, event) for event in same)
+                else:
+                    believed = self._receive(place, list(same))
+                if not believed:
+                    doubted.add(partition)
+        return bool(doubted)
+
+    def _receive(self, place: _Place | None, records: list[Message]) -> bool:
+        """Take records of a place; False if they are to be asked for once more."""
+        if place is None or not place.left or records[0].topic() != self._topic:
+            return True
+        self._silent_seconds = 0.0
+        dense = _dense(records, place.position)
+        place.position += dense
+        believed = dense == len(records) or not place.left
+        if not believed and self._are_sparse(place):
+            believed, dense, place.position = True, len(records), offset(records[-1]) + 1
+        given = records[:dense]
+        if place.position > place.range.end:
+            given = [record for record in given if offset(record) < place.range.end]
+        if given:
+            place.lists.append(given)
+        return believed
+
+    def _are_sparse(self, place: _Place) -> bool:
+        """Tell whether to believe that offsets from a position on hold no record, such as marks of transactions.
+
+        On a busy machine a record was seen missing that was there: what is really there comes the second time.
+        """
+        key = (self._servers, self._topic, place.range.partition)
+        if place.doubted == place.position:
+            _sparse.add(key)
+        place.doubted = place.position
+        return key in _sparse
+
+    def _heed(self, place: _Place | None, event: Message) -> bool:
+        """Take what is no record: the end of a partition, or an error; False if records are to be asked for again."""
+        error = event.error()
+        assert error is not None
+        if error.code() not in _PLACES:
+            failure = kafka_failure(error, self._servers)
+            if not may_pass(error):
+                raise failure
+            self._said = failure
+            return True
+        if place is None or not place.left or event.topic() != self._topic:
+            return True
+        part, position = place.range, place.position
+        if error.code() == KafkaError._PARTITION_EOF:
+            if offset(event) < part.end and self._fail_on_loss:
+                raise _lost(part, offset(event), part.end)
+            if not self._are_sparse(place):
+                return False
+            place.position = part.end
+            return True
+        first, _ = self._consumer.get_watermark_offsets(place.partition, PATIENCE_SECONDS)
+        if self._fail_on_loss:
             raise _lost(part, position, min(first, part.end) if first > position else part.end)
-        if first <= position:
-            return part.end
-        consumer.assign([TopicPartition(part.topic, part.partition, first)])
-        return first
-    raise kafka_failure(error, servers)
+        place.position = first if first > position else part.end
+        return False
+
+
+def _dense(records: Sequence[Message], position: int) -> int:
+    """Return how many of the records have the offsets from a position on, without one missing."""
+    if offset(records[-1]) - position + 1 == len(records):
+        return len(records)
+    return next(i for i, record in enumerate(records) if offset(record) != position + i)
+
+
+def _is_event(message: Message) -> bool:
+    return message.error() is not None
 
 
 def _lost(part: Range, begin: int, end: int) -> OperationalError:

@@ -1,13 +1,13 @@
 """Measure the time from the writing of a row to the call with the match that it decides, with small files coming in.
 
     python tests/bench/latency.py [--files 240] [--rows 200] [--interval 0.25] [--cores 2] [--warm-up 40]
-                                  [--kafka] [--conf KEY=VALUE ...] [--json FILE]
+                                  [--kafka] [--partitions 1] [--conf KEY=VALUE ...] [--json FILE]
 
 Every `--interval` seconds a CSV file of `--rows` rows appears whole in the folder of the stream. Its last row is the
-latest and completes a match that its first row began; the watermark has no delay, so nothing else is to be waited
-for. With `--kafka` it is as many records of JSON in a topic of a broker that is started for it, and the time begins
-when the broker has them. The first `--warm-up` files do not count. `--conf` sets something of Spark's, to compare runs
-with and without.
+latest and completes a match that the row before began; the watermark has no delay, so nothing else is to be waited
+for. With `--kafka` it is as many records of JSON in a topic of a broker that is started for it, spread over its
+`--partitions` by their key, and the time begins when the broker has them. The first `--warm-up` files do not count.
+`--conf` sets something of Spark's, to compare runs with and without.
 
 Prints one JSON object: p50, p90 and p99 of the latency in seconds, how many micro-batches there were, and the mean
 milliseconds that Spark's progress reports for the parts of one.
@@ -54,13 +54,14 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--warm-up", type=int, default=40)
     parser.add_argument("--kafka", action="store_true")
+    parser.add_argument("--partitions", type=int, default=1)
     parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     spark = session(options.cores)
     for setting in options.conf:
         spark.conf.set(*setting.split("=", 1))
-    with _topic() if options.kafka else _folder() as (source, write), cepsql.connect(spark) as engine:
+    with _topic(options.partitions) if options.kafka else _folder() as (source, write), cepsql.connect(spark) as engine:
         result = _measure(engine, source, write, options)
     spark.stop()
     line = json.dumps(result)
@@ -84,7 +85,7 @@ def _folder() -> Iterator[tuple[str, Write]]:
 
 
 @contextlib.contextmanager
-def _topic() -> Iterator[tuple[str, Write]]:
+def _topic(partitions: int) -> Iterator[tuple[str, Write]]:
     """Give what a stream is read from, and what writes rows as records."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient, NewTopic
@@ -92,13 +93,13 @@ def _topic() -> Iterator[tuple[str, Write]]:
 
     with running_broker() as address:
         admin = AdminClient({"bootstrap.servers": address})
-        admin.create_topics([NewTopic("events", 1, 1)])["events"].result()
+        admin.create_topics([NewTopic("events", partitions, 1)])["events"].result()
         producer = Producer({"bootstrap.servers": address, "linger.ms": 1})
 
         def write(_: int, rows: list[Row]) -> None:
             for time_of_row, key, price, kind in rows:
                 value = {"ts": time_of_row, "key": key, "price": price, "kind": kind}
-                producer.produce("events", json.dumps(value))
+                producer.produce("events", json.dumps(value), partition=key % partitions)
             producer.flush()
 
         options = f"(kafka.bootstrap.servers '{address}', subscribe 'events')"
@@ -136,12 +137,12 @@ def _measure(engine: cepsql.Engine, source: str, write: Write, options: argparse
 
 
 def _rows(file: int, rows: int) -> list[Row]:
-    """Return the rows of a file: the first and the last of a key of their own, the others of keys without match."""
+    """Return the rows of a file: the last two of a key of their own, the others of keys without match."""
     first = file * rows
     found = []
     for row in range(rows):
-        ends = row in (0, rows - 1)
-        kind = "c" if not ends else "ab"[row > 0]
+        ends = row >= rows - 2
+        kind = "ab"[row - rows + 2] if ends else "c"
         time_of_row = np.datetime64("2026-01-01T00:00:00", "ms") + np.timedelta64(first + row, "ms")
         found.append((str(time_of_row).replace("T", " "), file if ends else 1_000_000 + row, row + 0.5, kind))
     return found

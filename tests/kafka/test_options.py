@@ -1,5 +1,7 @@
 """What OPTIONS say, and which records a micro-batch and a task take: without a broker."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from cepsql.catalog import Source
 from cepsql.errors import NotSupportedError, ProgrammingError
 from cepsql.kafka.options import EARLIEST, LATEST, Start, kafka_options
-from cepsql.kafka.ranges import Range, limited, ranges_between, spread
+from cepsql.kafka.ranges import Range, limited, ranges_between, read_together, spread
 from cepsql.kafka.reader import PYTHON, SPARK, chosen_reader
 
 SERVERS = ("kafka.bootstrap.servers", "host:9092")
@@ -103,3 +105,16 @@ def test_shares_hold_each_record_once(ends, tasks, least):
         else:
             joined.append(part)
     assert joined == sorted(ranges, key=lambda p: (p.topic, p.partition))
+
+
+@given(offsets, st.integers(1, 20_000))
+def test_ranges_that_are_read_together_are_few_records_of_one_topic(ends, most):
+    ranges = ranges_between({}, ends)
+    groups = read_together(ranges, most)
+    assert [part for group in groups for part in group] == ranges
+    for group in groups:
+        assert len({part.topic for part in group}) == 1
+        assert len(group) == 1 or sum(part.end - part.begin for part in group) <= most
+    for group, after in pairwise(groups):
+        held = sum(part.end - part.begin for part in (*group, after[0]))
+        assert held > most or group[0].topic != after[0].topic
