@@ -147,19 +147,19 @@ class _Group:
         """Take what came; tell whether to ask once more for what follows."""
         doubted, places = set(), {place.range.partition: place for place in self._assigned}
         for partition, run in groupby(messages, Message.partition):
-            for are_events, same in groupby(run, _is_event):
-                place = None if partition is None or partition in doubted else places.get(partition)
-                if are_events:
-                    believed = all(self._heed(place, event) for event in same)
-                else:
-                    believed = self._receive(place, list(same))
-                if not believed:
-                    doubted.add(partition)
+            came = list(run)
+            place = None if partition is None or partition in doubted else places.get(partition)
+            events = [message for message in came if message.error() is not None]
+            records = [message for message in came if message.error() is None] if events else came
+            # What is no record follows the records that came before it.
+            believed = self._receive(place, records) and all(self._heed(place, event) for event in events)
+            if not believed:
+                doubted.add(partition)
         return bool(doubted)
 
     def _receive(self, place: _Place | None, records: list[Message]) -> bool:
         """Take records of a place; False if they are to be asked for once more."""
-        if place is None or not place.left or records[0].topic() != self._topic:
+        if place is None or not place.left or not records or records[0].topic() != self._topic:
             return True
         self._silent_seconds = 0.0
         dense = _dense(records, place.position)
@@ -217,10 +217,6 @@ def _dense(records: Sequence[Message], position: int) -> int:
     if offset(records[-1]) - position + 1 == len(records):
         return len(records)
     return next(i for i, record in enumerate(records) if offset(record) != position + i)
-
-
-def _is_event(message: Message) -> bool:
-    return message.error() is not None
 
 
 def _lost(part: Range, begin: int, end: int) -> OperationalError:
