@@ -84,7 +84,8 @@ def test_matches_over_a_topic_are_those_over_files(engine, topics, tmp_path):
     define(engine, topics, topic, maxOffsetsPerTrigger="250")
     engine.sql("RESET cepsql.scan")
     found, progress = drained(engine.sql(MATCH))
-    assert found == rows and progress.batches > 3
+    assert (progress.rows_read, progress.rows_used, progress.rows_late) == (900, 900, 0) and progress.batches > 3
+    assert found == rows
 
 
 def test_a_restart_goes_on_where_it_was(engine, topics, tmp_path):
