@@ -177,7 +177,7 @@ class _Group:
     def _are_sparse(self, place: _Place) -> bool:
         """Tell whether to believe that offsets from a position on hold no record, such as marks of transactions.
 
-        On a busy machine a record was seen missing that was there: what is really there comes the second time.
+        A record that the client left out comes the second time.
         """
         key = (self._servers, self._topic, place.range.partition)
         if place.doubted == place.position:
