@@ -1,5 +1,8 @@
 """Topics of a broker for tests."""
 
+import contextlib
+import uuid
+
 
 class Topics:
     """The topics of a test, under names of its own."""
@@ -57,6 +60,25 @@ class Topics:
 
         place = TopicPartition(topic, partition, offset)
         self._admin.delete_records([place])[place].result()
+
+    def transactions(self):
+        """Return what begins a transaction, committed at its end or not; this gives what writes a record."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.address, "log_level": 0, "transactional.id": uuid.uuid4().hex})
+        producer.init_transactions(30)
+
+        def put(topic, value, partition):
+            producer.produce(topic, value, partition=partition)
+
+        @contextlib.contextmanager
+        def transaction(commit):
+            producer.begin_transaction()
+            yield put
+            producer.flush()
+            (producer.commit_transaction if commit else producer.abort_transaction)(30)
+
+        return transaction
 
     def put(self, topic: str, *values: bytes | str | None, partition: int = -1, **more) -> None:
         """Write records with these values."""

@@ -88,6 +88,23 @@ def test_matches_over_a_topic_are_those_over_files(engine, topics, tmp_path):
     assert found == rows
 
 
+def test_what_transactions_wrote_is_read_where_they_were_committed(engine, topics):
+    topic, texts = topics.new(), events(240, seed=3)
+    parts = [texts[begin : begin + 20] for begin in range(0, 240, 20)]
+    committed = [number % 3 < 2 for number in range(len(parts))]
+    transaction = topics.transactions()
+    for part, commit in zip(parts, committed, strict=True):
+        # The offsets of what does not count remain, and those of the marks of all transactions.
+        with transaction(commit) as put:
+            for number, text in enumerate(part):
+                put(topic, text, number % 3)
+    ids = [json.loads(text)["id"] for part, commit in zip(parts, committed, strict=True) if commit for text in part]
+    for limit in ({}, {"maxOffsetsPerTrigger": "25"}):
+        define(engine, topics, topic, **limit)
+        found, progress = drained(engine.sql("SELECT id FROM ticks"))
+        assert found == sorted(repr({"id": id}) for id in ids) and progress.rows_read == len(ids)
+
+
 def test_a_restart_goes_on_where_it_was(engine, topics, tmp_path):
     texts = events(300, seed=2)
     rows, _ = over_files(engine, tmp_path / "files", texts)
