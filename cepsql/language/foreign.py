@@ -28,11 +28,11 @@ def spread_symmetric(tree: exp.Expr) -> exp.Expr:
 
 
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Raise NotSupportedError for EXCLUDE in a frame, and for ORDER BY, LIMIT and HAVING within an aggregate."""
-    for spec in tree.find_all(exp.WindowSpec):
-        if spec.args.get("exclude") is not None:
-            at = next((token for token in tokens if token.text.upper() == "EXCLUDE"), tokens[0])
-            raise NotSupportedError("EXCLUDE in a frame is not supported", Span(at.start, at.end + 1), None, sql)
+    """Raise NotSupportedError for FETCH, EXCLUDE in a frame, and ORDER BY, LIMIT and HAVING within an aggregate."""
+    if tree.find(exp.Fetch):
+        raise NotSupportedError("FETCH is not supported", _place(tokens, "FETCH"), "LIMIT n takes the first rows", sql)
+    if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
+        raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         if isinstance(call, exp.AggFunc):
@@ -41,6 +41,11 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
             at = next((token for token in tokens if token.token_type == kind and token.start > begin), tokens[0])
             message = f"{word} within an aggregate is not supported"
             raise NotSupportedError(message, Span(at.start, at.end + 1), _HINTS.get(word), sql)
+
+
+def _place(tokens: list[Token], word: str) -> Span:
+    at = next((token for token in tokens if token.text.upper() == word), tokens[0])
+    return Span(at.start, at.end + 1)
 
 
 def _spread(node: exp.Between) -> exp.Paren:
