@@ -91,7 +91,7 @@ class _Place:
         return max(0, self.range.end - self.position)
 
     @property
-    def partition(self) -> TopicPartition:
+    def topic_partition(self) -> TopicPartition:
         """The partition, to be read from the position."""
         return TopicPartition(self.range.topic, self.range.partition, self.position)
 
@@ -122,7 +122,7 @@ class _Group:
     def _assign(self) -> None:
         unread = [place for place in self._places if place.left]
         self._assigned = unread if self._together else unread[:1]
-        self._consumer.assign([place.partition for place in self._assigned])
+        self._consumer.assign([place.topic_partition for place in self._assigned])
 
     def _poll(self) -> None:
         begun, wanted = time.monotonic(), sum(place.left for place in self._assigned)
@@ -131,7 +131,7 @@ class _Group:
         again = self._take(messages)
         if self._together and len(self._assigned) > 1 and self._waiting_bytes() > _MOST_WAITING:
             self._together, again = False, True
-        ended = [place.partition for place in self._assigned if not place.left]
+        ended = [place.topic_partition for place in self._assigned if not place.left]
         if again:
             self._assign()
         elif ended and len(ended) < len(self._assigned):
@@ -165,7 +165,7 @@ class _Group:
         dense = _dense(records, place.position)
         place.position += dense
         believed = dense == len(records) or not place.left
-        if not believed and self._are_sparse(place):
+        if not believed and self._believes_gap(place):
             believed, dense, place.position = True, len(records), offset(records[-1]) + 1
         given = records[:dense]
         if place.position > place.range.end:
@@ -174,10 +174,11 @@ class _Group:
             place.lists.append(given)
         return believed
 
-    def _are_sparse(self, place: _Place) -> bool:
+    def _believes_gap(self, place: _Place) -> bool:
         """Tell whether to believe that offsets from a position on hold no record, such as marks of transactions.
 
-        A record that the client left out comes the second time.
+        The first time they are doubted, for a record that the client left out comes the second time. Then the partition
+        is remembered as sparse.
         """
         key = (self._servers, self._topic, place.range.partition)
         if place.doubted == place.position:
@@ -201,11 +202,11 @@ class _Group:
         if error.code() == KafkaError._PARTITION_EOF:
             if offset(event) < part.end and self._fail_on_loss:
                 raise _lost(part, offset(event), part.end)
-            if not self._are_sparse(place):
+            if not self._believes_gap(place):
                 return False
             place.position = part.end
             return True
-        first, _ = self._consumer.get_watermark_offsets(place.partition, PATIENCE_SECONDS)
+        first, _ = self._consumer.get_watermark_offsets(place.topic_partition, PATIENCE_SECONDS)
         if self._fail_on_loss:
             raise _lost(part, position, min(first, part.end) if first > position else part.end)
         place.position = first if first > position else part.end
