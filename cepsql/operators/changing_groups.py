@@ -13,6 +13,7 @@ from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, RunningBatch, RunningCall
 from cepsql.ordered.operator import Change, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.sort import stable_order
 
 EVER = 2**61
 """The lateness of a stage whose rows may come at any time, microseconds."""
@@ -59,7 +60,7 @@ class ChangingGroups(OneRelation):
         ]
         groups = np.concatenate([np.flatnonzero(updated), np.flatnonzero(updated | fresh)])
         # What a group was stands before what it is.
-        output = pa.concat_tables(parts).take(pa.array(np.argsort(groups, kind="stable")))
+        output = pa.concat_tables(parts).take(pa.array(stable_order(groups)))
         table = pa.table({**dict(zip(names, keys, strict=True)), **kept})
         return Step(output, [None], {_KEPT: remembered.replaced_by(table)})
 

@@ -27,6 +27,7 @@ from cepsql.ordered.columns import canonical, compact, integers, marked, one_chu
 from cepsql.ordered.keys import first_places, key_codes
 from cepsql.ordered.ordinal import ordinals
 from cepsql.ordered.row_layout import COUNTED, REPEATED, ROWS
+from cepsql.ordered.sort import stable_order
 
 PANE = "pane"
 """The BIGINT column of totals that tells in which windows their rows lie, as an event time that lies in them, too."""
@@ -56,7 +57,7 @@ class PartialTotals:
         around = {"bucket": rows["bucket"]} if "bucket" in rows.schema.names else {}
         around |= keys | {"t": pa.array(self.windows.until(rows)), PANE: pa.array(self.windows.panes(rows))}
         codes, _ = key_codes([column for name, column in around.items() if name != "t"], rows.num_rows)
-        order = np.argsort(codes, kind="stable")
+        order = stable_order(codes)
         codes = codes[order]
         starts = np.append(np.flatnonzero(np.diff(codes, prepend=-1)), len(codes))
         values = {name: rows[name] for name in distinct_columns(self.calls)}

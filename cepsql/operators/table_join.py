@@ -16,6 +16,7 @@ from cepsql.ordered.columns import integers, one_chunk, stack
 from cepsql.ordered.keys import find_keys
 from cepsql.ordered.operator import NEVER, OrderedRows, Step
 from cepsql.ordered.row_layout import RowLayout
+from cepsql.ordered.sort import stable_order
 
 _SECTIONS = ("left", "right")
 _NUMBER = "n"
@@ -148,7 +149,7 @@ class _Side:
         first, change, codes = net_rows([pa.array(group), *values], np.concatenate([*weights, np.zeros(0, np.int64)]))
         was = np.zeros(len(first), np.int64)
         np.add.at(was, codes, np.concatenate([*numbers, np.zeros(0, np.int64)]))
-        order = np.argsort(group[first], kind="stable")
+        order = stable_order(group[first])
         self.rows = rows.take(pa.array(first[order]))
         self.group, self.was = group[first[order]], was[order]
         self.now = self.was + change[order]

@@ -23,6 +23,7 @@ from cepsql.ordered.columns import compact, integers, one_chunk, take_rows
 from cepsql.ordered.keys import find_keys
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.row_layout import ROWS, RowLayout
+from cepsql.ordered.sort import stable_order
 
 _OPEN, _LAST, _OVER = "open", "last", "over"
 
@@ -147,7 +148,7 @@ class WindowTotals(OneRelation):
             # Groups that are new have NULL before their rows.
             totals = {name: pa.concat_arrays([before.column(name, part.type), part]) for name, part in totals.items()}
             group = np.concatenate([np.arange(len(taken.end)), group])
-        order = np.argsort(group, kind="stable")
+        order = stable_order(group)
         starts = np.searchsorted(group[order], np.arange(len(taken.end) + 1))
         sorted_totals = {name: part.take(pa.array(order)) for name, part in totals.items()}
         columns = dict(zip(names, taken.keys, strict=True))
@@ -158,7 +159,7 @@ class WindowTotals(OneRelation):
         """Return the values of the groups that are over, in the order in which they are."""
         if not len(closed):
             return pa.table({})
-        chosen = compact(groups.take(pa.array(closed[np.argsort(over[closed], kind="stable")])))
+        chosen = compact(groups.take(pa.array(closed[stable_order(over[closed])])))
         columns = {name: chosen[name] for name in (*self.layout.key_names, START, END)}
         return pa.table(columns | total_values(self.calls, self.types, chosen, self.wraps))
 

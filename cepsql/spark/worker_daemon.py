@@ -4,19 +4,43 @@ Spark runs this module as it runs `pyspark.daemon`, with the name of the module 
 """
 
 import gc
+import sys
+from importlib import import_module
+from pathlib import Path
 
-import pandas  # noqa: F401
-import pyarrow.compute  # noqa: F401
-from pyspark import daemon
+_NEEDED = (
+    "pandas",
+    "pyarrow.compute",
+    "cepsql.spark.arrow_scan",
+    "cepsql.spark.bounds",
+    "cepsql.spark.match",
+    "cepsql.spark.stage",
+    "cepsql.spark.window_groups",
+)
+_ARCHIVES = ("pyspark", "python", "lib")
 
-import cepsql.spark.arrow_scan
-import cepsql.spark.bounds
-import cepsql.spark.match
-import cepsql.spark.stage
-import cepsql.spark.window_groups  # noqa: F401
 
-if __name__ == "__main__":
+def run() -> None:
+    """Load what tasks need, and be the daemon until Spark ends it."""
+    sys.path[:] = archives_last(sys.path)
+    for name in _NEEDED:
+        import_module(name)
     # What is loaded stays in memory that all workers share, as long as no collection of garbage writes to it.
     gc.collect()
     gc.freeze()
-    daemon.manager()
+    import_module("pyspark.daemon").manager()
+
+
+def archives_last(paths: list[str]) -> list[str]:
+    """Return where modules are looked for, with Spark's archives of them behind the folder where it is installed.
+
+    Python makes code of the sources in an archive at each start, which takes half a second. Where the archives are not
+    of a pyspark that is installed, as on a cluster, all stays as it is.
+    """
+    archives = [path for path in paths if Path(path).suffix == ".zip" and Path(path).parts[-4:-1] == _ARCHIVES]
+    installed = {str(Path(path).parents[3]) for path in archives} & set(paths)
+    return [path for path in paths if path not in archives] + archives if installed else paths
+
+
+if __name__ == "__main__":
+    run()

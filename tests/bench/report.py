@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 
 from queries import KNOWN_MATCHES
 
-SYSTEMS = ("pass-through", "per-key", "cepsql", "cepsql-spark-scan", "flink", "flink-rocksdb")
-PASS_THROUGH, PER_KEY, CEPSQL, CEPSQL_SPARK_SCAN, FLINK, FLINK_ROCKSDB = SYSTEMS
+SYSTEMS = ("pass-through", "per-key", "cepsql", "cepsql-spark-scan", "flink", "flink-rocksdb", "esper")
+PASS_THROUGH, PER_KEY, CEPSQL, CEPSQL_SPARK_SCAN, FLINK, FLINK_ROCKSDB, ESPER = SYSTEMS
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Measurement:
 
     query:         None for systems that run none.
     seconds:       wall clock from building the query to its end.
-    batch_seconds: the part of it that Spark's micro-batches took; empty for Flink, as is `batches`.
+    batch_seconds: the part of it that Spark's micro-batches took; empty for Flink and Esper, as is `batches`.
     matches:       how many rows the query gave, None if the system finds none.
     peak_mib:      greatest resident memory of the processes together, MiB.
     """

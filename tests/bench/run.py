@@ -1,7 +1,8 @@
 """Measure cepsql's throughput against what it stands on and against its peer, one system after another on this machine.
 
     python tests/bench/run.py [--rows 4000000] [--keys 10000 200000] [--queries match within vshape dropped]
-                              [--flink /path/to/flink-venv/bin/python] [--repeat 1] [--dir DIR] [--json FILE]
+                              [--flink /path/to/flink-venv/bin/python] [--esper] [--repeat 1] [--dir DIR]
+                              [--json FILE]
 
 Every measurement is a process of its own that first runs the same thing over a few rows to get warm. docs/benchmark.md
 tells what the lines of the table mean. Exits with 1 if a measurement fails, or if the numbers of matches differ between
@@ -22,6 +23,7 @@ from memory import PeakMemory
 from report import (
     CEPSQL,
     CEPSQL_SPARK_SCAN,
+    ESPER,
     FLINK,
     FLINK_ROCKSDB,
     PASS_THROUGH,
@@ -93,6 +95,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--flink", type=Path, help="the Python of an environment with apache-flink; no Flink without it"
     )
+    parser.add_argument("--esper", action="store_true", help="Esper too, which Maven fetches and javac compiles for")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each measurement; the median counts")
     parser.add_argument(
         "--dir", type=Path, default=Path(tempfile.gettempdir(), "cepsql-bench"), help="keeps the events"
@@ -111,11 +114,12 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
         cases += [
             Case(system, query, events, warm_up)
             for query in options.queries
-            for system in (CEPSQL, CEPSQL_SPARK_SCAN, FLINK)
+            for system in (CEPSQL, CEPSQL_SPARK_SCAN, FLINK, ESPER)
         ]
         cases += [Case(FLINK_ROCKSDB, query, few, very_few) for query in options.queries]
         for case in cases:
-            if case.system in options.systems and (case.system not in (FLINK, FLINK_ROCKSDB) or options.flink):
+            asked = {FLINK: options.flink, FLINK_ROCKSDB: options.flink, ESPER: options.esper}
+            if case.system in options.systems and asked.get(case.system, True):
                 yield case
 
 
@@ -141,6 +145,9 @@ def _command(case: Case, options: argparse.Namespace, folder: Path) -> list[str]
         files, warm_up = case.events.flink, case.warm_up.flink
         command = [options.flink, HERE / "flink.py", files, case.query, "--results", folder / "results"]
         command += ["--rocksdb"] if case.system == FLINK_ROCKSDB else []
+    elif case.system == ESPER:
+        files, warm_up = case.events.spark, case.warm_up.spark
+        command = [sys.executable, HERE / "esper.py", files, case.query]
     else:
         files, warm_up = case.events.spark, case.warm_up.spark
         query = ["--query", case.query] if case.query else []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cepsql.ordered import columns as ordered_columns
 from cepsql.ordered.row_layout import OrderColumn
-from cepsql.ordered.sort import partition_rows
+from cepsql.ordered.sort import partition_rows, stable_order
 
 FLOATS = st.sampled_from([-math.inf, -1.5, -0.0, 0.0, 2.0, math.inf, math.nan])
 INTEGERS = st.sampled_from([-(2**63), -1, 0, 5, 2**63 - 1])
@@ -149,3 +149,21 @@ def test_many_rows_are_sorted_a_column_at_a_time(monkeypatch):
         "v": ["0", "1", "2", None, None, None],
     }
     assert starts.tolist() == [0, 3, 6]
+
+
+@settings(max_examples=examples(300))
+@given(st.data())
+def test_stable_order_of_every_range(data):
+    seed, size = data.draw(st.integers(0, 2**32)), data.draw(st.integers(0, 400))
+    width, kind = data.draw(
+        st.sampled_from([(8, np.int8), (16, np.int16), (17, np.int64), (31, np.int32), (47, np.int64), (63, np.int64)])
+    )
+    below = data.draw(st.sampled_from([0, 2 ** (width - 1)])) if kind is np.int64 else 2 ** (width - 1)
+    random = np.random.default_rng(seed)
+    values = random.integers(-below, min(2**width - below, 2**63) - 1, size, np.int64, endpoint=True).astype(kind)
+    if data.draw(st.booleans()):
+        runs = np.array_split(values, data.draw(st.integers(1, 150)))
+        values = np.concatenate([np.sort(run) for run in runs])
+    places = random.permutation(size)
+    assert stable_order(values).tolist() == np.argsort(values, kind="stable").tolist()
+    assert stable_order(values, places).tolist() == places[np.argsort(values[places], kind="stable")].tolist()
