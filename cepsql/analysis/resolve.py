@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
@@ -24,6 +25,9 @@ _OPAQUE = (exp.Lateral, exp.Pivot, exp.Lambda, exp.Unnest, exp.Values)
 
 _UNKNOWN_COLUMNS = "due to missing source schemas"
 """What sqlglot says of a name that may be a column of a relation whose columns are not known."""
+
+_REMEMBERED = 128
+"""So many queries: those that the planning of one statement asks about, again and again."""
 
 SPOKEN = "spoken"
 """Under which an identifier of a resolved query remembers how it was written."""
@@ -107,15 +111,35 @@ def _is_cte(table: exp.Table) -> bool:
     return len(table.parts) == 1 and any(cte.alias.lower() == table.name.lower() for cte in visible_ctes(table))
 
 
+class _Tree:
+    """A query as a key of what is known of it: itself, and not its equals, which stand elsewhere in the text."""
+
+    def __init__(self, query: exp.Query):
+        self.query = query
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Tree) and other.query is self.query
+
+    def __hash__(self) -> int:
+        return id(self.query)
+
+
 def resolve(query: exp.Query, lookup: Lookup) -> Resolved:
     """Resolve the tables and columns of a query and find the types of its columns.
 
+    What is known of a query stays so: it must not be changed afterwards.
     Raises ProgrammingError, with position and hint, for unknown tables and columns.
     """
     relations = {}
     for table in catalog_tables(query):
         relations[table_name(table)] = relation = lookup(table)
         _check_alias(table, relation)
+    return _resolved(_Tree(query), tuple(relations.items()))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) -> Resolved:
+    query, relations = tree.query, dict(known_relations)
     schema = schema_of({flat_name(n): [(c.name, c.type) for c in r.columns] for n, r in relations.items()})
     try:
         known = _qualified(query, schema)

@@ -11,7 +11,7 @@ from sqlglot.tokens import TokenType
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import InterfaceError, NotSupportedError, Span, in_text, suggestion
 from cepsql.language.column_types import TYPES, check_type
-from cepsql.language.guard import deep_stack
+from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.islands import kept_name, made_token, parse_island
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
@@ -70,7 +70,7 @@ def statements(sql: str) -> list[Statement]:
     if not isinstance(sql, str):
         raise InterfaceError(f"statements are text, not {type(sql).__name__}")
     text = Text(sql)
-    with in_text(sql), deep_stack():
+    with in_text(sql), deep_stack(), no_collection():
         return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
 
 

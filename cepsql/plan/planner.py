@@ -18,7 +18,7 @@ from cepsql.analysis.subqueries import with_hidden_columns
 from cepsql.analysis.written import Written, without_limit, written_input, written_query
 from cepsql.catalog import ColumnDefinition, Registered, Relation, Source, View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, in_text
-from cepsql.language.guard import deep_stack
+from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.language.translate import statements
 from cepsql.plan.as_of_tables import join_tables_as_of
@@ -121,7 +121,7 @@ def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
     defining: it is that of a view, which may be read where its rows change.
     Raises ProgrammingError and NotSupportedError, with position, hint and text.
     """
-    with in_text(query.sql), deep_stack(query.span):
+    with in_text(query.sql), deep_stack(query.span), no_collection():
         planner = _Planner(lookup)
         logical, limit = planner.query(query, defining=defining)
         logical = unshared(logical)

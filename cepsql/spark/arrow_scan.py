@@ -18,6 +18,7 @@ from cepsql.scan.layout import LISTING_OPTIONS, FileLayout
 from cepsql.scan.parquet import parquet_obstacle
 from cepsql.scan.projection import ArrowScan
 from cepsql.scan.read import CONTROL, chunk_rows, read_files
+from cepsql.spark.column_types import struct_of
 from cepsql.spark.control import control_time
 from cepsql.spark.kafka import Records, record_packets
 from cepsql.spark.settings import setting
@@ -54,17 +55,16 @@ def scan_packets(
     number:  of the input among those of the stage.
     reduction: a step before the shuffle, or None.
     """
+    packed, rows = partial(_packed, scan, buckets, number, reduction), struct_of(PACKET_DDL)
     if is_kafka(source):
         packets = record_packets(spark, source, partial(_packed_records, scan, buckets, number, reduction), PACKET_DDL)
         if control is None:
             return packets
-        return packets.unionAll(
-            _control_paths(spark, control).mapInArrow(partial(_packed, scan, buckets, number, reduction), PACKET_DDL)
-        )
+        return packets.unionAll(_control_paths(spark, control).mapInArrow(packed, rows))
     paths = file_paths(spark, source)
     if control is not None:
         paths = paths.unionByName(_control_paths(spark, control))
-    return paths.mapInArrow(partial(_packed, scan, buckets, number, reduction), PACKET_DDL)
+    return paths.mapInArrow(packed, rows)
 
 
 def file_paths(spark: SparkSession, source: Source) -> DataFrame:

@@ -31,7 +31,7 @@ def unpack_bounded(operator: DataFrame, schema: StructType, hold: int) -> DataFr
     """
     arrow = arrow_schema(schema)
     marked = StructType([*schema.fields]).add(BOUND, LongType())
-    return operator.select("bound", "output").mapInArrow(partial(_unpack, arrow, hold), marked)
+    return operator.mapInArrow(partial(_unpack, arrow, hold), marked)
 
 
 def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:

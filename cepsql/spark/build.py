@@ -16,6 +16,7 @@ from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
 from cepsql.language.misread import refuse_misread
+from cepsql.language.guard import no_collection
 from cepsql.language.tokens import quoted
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column
@@ -154,7 +155,7 @@ def build(
         several=_reads_several(plan.root),
     )
     try:
-        with in_text(plan.query.sql):
+        with in_text(plan.query.sql), no_collection():
             frame = builder.frame(plan.root)
     except Error:
         raise

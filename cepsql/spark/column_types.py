@@ -1,6 +1,9 @@
 """The columns of a DataFrame as Spark names their types."""
 
+from functools import cache
+
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from cepsql.catalog import ColumnDefinition
 
@@ -8,6 +11,17 @@ from cepsql.catalog import ColumnDefinition
 def column_types(frame: DataFrame) -> list[tuple[str, str]]:
     """Return the names of a frame's columns, each with its Spark type, such as `array<int>`."""
     return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+
+
+@cache
+def struct_of(ddl: str) -> StructType:
+    """Return the type of the rows that DDL names, which Spark is asked for once: it costs an exchange with Java.
+
+    It must not be changed.
+    """
+    found = StructType.fromDDL(ddl)
+    assert isinstance(found, StructType)
+    return found
 
 
 def frame_columns(frame: DataFrame) -> tuple[ColumnDefinition, ...]:

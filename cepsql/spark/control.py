@@ -13,7 +13,7 @@ from cepsql.ordered.packet import heartbeat_time
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.spark.checkpoint_path import CheckpointPath, write_whole
 from cepsql.spark.rows import column_type
-from cepsql.spark.spark_plan import analyzed, is_match, nodes
+from cepsql.spark.spark_plan import analyzed, has_more_matches
 
 _END = "end.txt"
 _HEARTBEATS = "heartbeat-*.txt"
@@ -85,7 +85,7 @@ def check_ended(frame: DataFrame, stages: int) -> None:
     Raises NotSupportedError.
     """
     plan = analyzed(frame)
-    if plan is not None and sum(map(is_match, nodes(plan))) > stages:
+    if plan is not None and has_more_matches(plan, stages):
         raise NotSupportedError(
             "a query over a registered DataFrame with a MATCH_RECOGNIZE of its own cannot be drained: nothing ends the "
             "input of that one",

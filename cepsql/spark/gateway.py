@@ -15,6 +15,31 @@ _LOG: list[Path] = []
 _PATIENCE_SECONDS = 5.0
 
 
+_NAMES = (
+    "PythonUtils",
+    "PythonSQLUtils",
+    "PythonForeachBatchHelper",
+    "SimplePythonFunction",
+    "functions",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.classic.SparkSession",
+    "org.apache.spark.sql.classic.SparkSession$",
+    "org.apache.spark.sql.execution.python.UserDefinedPythonFunction",
+    "org.apache.spark.sql.streaming.Trigger",
+    "java",
+    "org",
+    "scala",
+)
+"""Of classes and packages of Java that pyspark and cepsql ask for with nearly every step of a plan."""
+
+
+def remember_names(spark: SparkSession) -> None:
+    """Look up the names that are asked for again and again once: each time Java would search all its jars for them."""
+    view = spark._jvm
+    for name in _NAMES:
+        setattr(view, name, getattr(view, name))
+
+
 def logs_to(log: Path) -> None:
     """Remember where the Java process that is started now writes."""
     _LOG[:] = [log]

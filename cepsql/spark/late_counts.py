@@ -21,6 +21,7 @@ from cepsql.spark.spark_plan import (
     children,
     column_ids,
     frame_of,
+    has_aggregations,
     is_aggregation,
     items,
     jvm,
@@ -67,7 +68,7 @@ def count_left_out(frame: DataFrame) -> tuple[DataFrame, LateBound | None]:
     Matches, and what an operator with state gives to another one, are never late.
     """
     plan = analyzed(frame)
-    if plan is None or not any(is_aggregation(node) for node in nodes(plan)):
+    if plan is None or not has_aggregations(plan):
         return frame, None
     bound = LateBound(frame.sparkSession)
     counted = _counted(frame, plan, bound)

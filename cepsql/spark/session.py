@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from cepsql.errors import SessionError
 from cepsql.spark.class_archive import archive_options, has_archive_option
 from cepsql.spark.failures import translate_failure
-from cepsql.spark.gateway import forget_java, java_ended, logs_to
+from cepsql.spark.gateway import forget_java, java_ended, logs_to, remember_names
 from cepsql.spark.java import ensure_java
 from cepsql.spark.settings import AS_WRITTEN
 from cepsql.temporary import temporary_folder
@@ -141,6 +141,7 @@ def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSes
             if SparkContext._gateway is None:
                 SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
             started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
+        remember_names(started)
         # It would print a trace when Java ends.
         started.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
         return started

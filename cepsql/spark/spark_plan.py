@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 _AGGREGATIONS = ("Aggregate", "Distinct")
 _DEDUPLICATIONS = ("Deduplicate", "DeduplicateWithinWatermark")
+_STAGE = "FlatMapGroups"
 
 
 def analyzed(frame: DataFrame):
@@ -31,6 +32,15 @@ def nodes(plan) -> Iterator:
     yield plan
     for child in children(plan):
         yield from nodes(child)
+
+
+def mentions(plan, *names: str) -> int:
+    """Return how often the text of a plan has these words: no more of its nodes have such names.
+
+    Looking at every node takes many exchanges with Java, this one.
+    """
+    text = plan.toString()
+    return sum(text.count(name) for name in names)
 
 
 def children(node) -> list:
@@ -62,7 +72,7 @@ def is_aggregation(node) -> bool:
 
 def is_match(node) -> bool:
     """Tell whether a node is one of our stages."""
-    return node.nodeName().startswith("FlatMapGroups")
+    return node.nodeName().startswith(_STAGE)
 
 
 def keeps_state(node) -> bool:
@@ -74,13 +84,25 @@ def keeps_state(node) -> bool:
 
 def drops_rows(frame: DataFrame) -> bool:
     """Tell whether operators of Spark's that count the late rows that they drop are part of a streaming frame."""
-    plan = analyzed(frame)
-    return plan is not None and any(
-        node.nodeName() in ("Join", *_DEDUPLICATIONS) and keeps_state(node) for node in nodes(plan)
-    )
+    plan, dropping = analyzed(frame), ("Join", *_DEDUPLICATIONS)
+    if plan is None or not mentions(plan, *dropping):
+        return False
+    return any(node.nodeName() in dropping and keeps_state(node) for node in nodes(plan))
 
 
 def has_windows(frame: DataFrame) -> bool:
     """Tell whether a frame computes window functions over a stream: ours, of frames that lie in one micro-batch."""
     plan = analyzed(frame)
-    return plan is not None and any(node.nodeName() == "Window" and node.isStreaming() for node in nodes(plan))
+    if plan is None or not mentions(plan, "Window"):
+        return False
+    return any(node.nodeName() == "Window" and node.isStreaming() for node in nodes(plan))
+
+
+def has_aggregations(plan) -> bool:
+    """Tell whether a plan aggregates a stream."""
+    return mentions(plan, *_AGGREGATIONS) > 0 and any(map(is_aggregation, nodes(plan)))
+
+
+def has_more_matches(plan, number: int) -> bool:
+    """Tell whether a plan has more than so many of our stages."""
+    return mentions(plan, _STAGE) > number and sum(map(is_match, nodes(plan))) > number

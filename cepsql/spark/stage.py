@@ -25,6 +25,7 @@ from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.arrow import arrow_schema, refuse_months
 from cepsql.spark.bounds import BOUND
 from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
+from cepsql.spark.column_types import struct_of
 from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.progress import INPUT_COUNTS, SAID
@@ -44,6 +45,7 @@ PLACE = "place"
 """The name of a BIGINT column of a layout that gets the place of a row among those of its task."""
 
 _ADVANCED_DDL = "said STRING, bound BIGINT, output BINARY"
+_STATE_DDL = "state BINARY"
 _MAX_OUTPUT_BYTES = 32 * 2**20
 
 _MARKS = {
@@ -129,7 +131,11 @@ def run_stage(
     stage = Stage(operator, inputs, identity, lateness)
     late = tuple(feed.late for feed in feeds)
     batches = united.groupBy("bucket").applyInPandasWithState(
-        partial(_advance, stage, late), _ADVANCED_DDL, "state BINARY", "append", GroupStateTimeout.NoTimeout
+        partial(_advance, stage, late),
+        struct_of(_ADVANCED_DDL),
+        struct_of(_STATE_DDL),
+        "append",
+        GroupStateTimeout.NoTimeout,
     )
     if len(feeds) == 1 and feeds[0].name:
         observation = f"{observation} {feeds[0].name}"
@@ -185,7 +191,7 @@ def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataF
         control = control_times(frame.sparkSession, feed.control).selectExpr("t", "0 AS bucket")
         rows = rows.unionByName(control, allowMissingColumns=True)
     refuse_months(rows.schema)
-    return rows.mapInArrow(partial(_pack, buckets, number, reduction), PACKET_DDL)
+    return rows.mapInArrow(partial(_pack, buckets, number, reduction), struct_of(PACKET_DDL))
 
 
 def _check_keys(layout: RowLayout, feed: Feed) -> None:

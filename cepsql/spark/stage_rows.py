@@ -23,6 +23,7 @@ from cepsql.scan.murmur import HASHED, bucket_numbers
 from cepsql.scan.projection import Projection
 from cepsql.scan.select import Columns, both, plain_table, projected, projection
 from cepsql.spark.arrow_scan import scan_session, session_obstacle
+from cepsql.spark.column_types import struct_of
 from cepsql.spark.rows import layout_fields
 from cepsql.spark.worker import settle
 
@@ -140,7 +141,7 @@ class OutputPackets:
     def __call__(self, buckets: int, number: int, reduction: Reduction | None) -> DataFrame:
         """Return the packets as PACKET_DDL; arguments as of `cepsql.ordered.packet.pack`."""
         packed = partial(_packed, self.projection, self.hold, buckets, number, reduction)
-        return self.stage.select("bound", "output").mapInArrow(packed, PACKET_DDL)
+        return self.stage.mapInArrow(packed, struct_of(PACKET_DDL))
 
 
 def _packed(
