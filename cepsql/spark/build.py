@@ -15,8 +15,8 @@ from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
 from cepsql.catalog import Registered, Relation, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, OperationalError, in_text
-from cepsql.language.misread import refuse_misread
 from cepsql.language.guard import no_collection
+from cepsql.language.misread import refuse_misread
 from cepsql.language.tokens import quoted
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.hidden_column import carry_column

@@ -5,6 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -15,10 +16,10 @@ _LOG: list[Path] = []
 _PATIENCE_SECONDS = 5.0
 
 
-_NAMES = (
+_PACKAGES = ("java", "org", "scala")
+_CLASSES = (
     "PythonUtils",
     "PythonSQLUtils",
-    "PythonForeachBatchHelper",
     "SimplePythonFunction",
     "functions",
     "org.apache.spark.sql.functions",
@@ -26,18 +27,18 @@ _NAMES = (
     "org.apache.spark.sql.classic.SparkSession$",
     "org.apache.spark.sql.execution.python.UserDefinedPythonFunction",
     "org.apache.spark.sql.streaming.Trigger",
-    "java",
-    "org",
-    "scala",
 )
-"""Of classes and packages of Java that pyspark and cepsql ask for with nearly every step of a plan."""
+"""For which pyspark and cepsql ask with nearly every step of a plan."""
 
 
 def remember_names(spark: SparkSession) -> None:
-    """Look up the names that are asked for again and again once: each time Java would search all its jars for them."""
+    """Look names of Java up once that are asked for again and again: each time Java searches all its jars for them."""
     view = spark._jvm
-    for name in _NAMES:
-        setattr(view, name, getattr(view, name))
+    for name in (*_PACKAGES, *_CLASSES):
+        found = getattr(view, name)
+        # What is not known yet is taken for a package.
+        if name in _PACKAGES or isinstance(found, JavaClass):
+            setattr(view, name, found)
 
 
 def logs_to(log: Path) -> None:
