@@ -144,6 +144,7 @@ class Query:
         files: "HostFiles | None" = None,
         sharing: "Sharing | None" = None,
         writer: str | None = None,
+        by_spark: "DataFrame | None" = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
@@ -163,6 +164,7 @@ class Query:
                 files,
                 sharing,
                 writer,
+                by_spark,
             )
 
     @cached_property
@@ -319,7 +321,8 @@ class Query:
             sharing = Sharing(folder.shared)
             scan = scan if plain else folder.scan
             writer = uuid.uuid4().hex
-            frame = self.build(folder.control, None, scan, folder.buckets, folder.files, sharing, writer)
+            known = self._frame if plain else None
+            frame = self.build(folder.control, None, scan, folder.buckets, folder.files, sharing, writer, known)
             folder = keep_shared(folder, sharing.found)
             if drain:
                 check_ended(frame, len(self.plan.stages))

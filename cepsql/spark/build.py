@@ -127,6 +127,7 @@ def build(
     files: HostFiles | None = None,
     sharing: Sharing | None = None,
     writer: str | None = None,
+    by_spark: DataFrame | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -139,6 +140,8 @@ def build(
                now, and streams without their history.
     sharing:    which operators share a stage; default: those that can. It is told which do.
     writer:    whose tasks may write the rows; see `cepsql.spark.task_files`.
+    by_spark:  the same plan as Spark reads it, if it has been built: a plan without operators is not built again for
+               its types only.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(
@@ -156,6 +159,9 @@ def build(
     )
     try:
         with in_text(plan.query.sql), no_collection():
+            scanned = None if by_spark is None else _scanned_plain(builder, plan, by_spark, writer)
+            if scanned is not None:
+                return scanned
             frame = builder.frame(plan.root)
     except Error:
         raise
@@ -165,14 +171,21 @@ def build(
     frame = _named(frame, plan.names)
     _check_times(frame, builder.untimed)
     _check_clocks(frame, builder.clocked)
-    if scan != SPARK_SCAN and (choice := choose_plain_scan(plan.root, scan_session(spark), frame_columns(frame))):
-        frame = builder.plain_rows(choice, frame, writer)
+    frame = _scanned_plain(builder, plan, frame, writer) or frame
     if rows is not None:
         frame = finished_rows(rows, frame, writer) or frame
     if frame.isStreaming and has_list_aggregates(frame) and not is_chain(frame):
         builder.aggregate = without_lists
         check_streaming(builder.frame(plan.root))
     return frame
+
+
+def _scanned_plain(builder: "_Builder", plan: Plan, frame: DataFrame, writer: str | None) -> DataFrame | None:
+    """Return the rows of a plan without operators, as Arrow reads them, None if Spark is to; `frame` has its rows."""
+    if builder.scan == SPARK_SCAN:
+        return None
+    choice = choose_plain_scan(plan.root, scan_session(builder.spark), frame_columns(frame))
+    return None if choice is None else builder.plain_rows(choice, frame, writer)
 
 
 def _named(frame: DataFrame, names: Sequence[str]) -> DataFrame:
