@@ -28,6 +28,7 @@ _CLASSES = (
     "org.apache.spark.sql.execution.python.UserDefinedPythonFunction",
     "org.apache.spark.sql.streaming.Trigger",
 )
+_METHODS = {"PythonUtils": ("toSeq",), "functions": ("col", "expr", "lit")}
 """For which pyspark and cepsql ask with nearly every step of a plan."""
 
 
@@ -39,6 +40,8 @@ def remember_names(spark: SparkSession) -> None:
         # What is not known yet is taken for a package.
         if name in _PACKAGES or isinstance(found, JavaClass):
             setattr(view, name, found)
+            for method in _METHODS.get(name, ()):
+                setattr(found, method, getattr(found, method))
 
 
 def logs_to(log: Path) -> None:
