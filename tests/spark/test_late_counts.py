@@ -8,6 +8,7 @@ from chance import everyday
 from pyspark.sql import functions as F
 
 import cepsql
+from cepsql.spark.spark_plan import analyzed, drops_rows, has_aggregations, has_more_matches
 
 FILES = [
     """
@@ -169,3 +170,18 @@ def test_a_union_waits_for_the_latest_stream(spark, engine, tmp_path):
     assert "watermark=" in caught.value.hint
     engine.register("u", frames[0].union(read.csv(str(tmp_path / "in"))), watermark=("ts", "2 hours"))
     assert engine.catalog.get("u").watermark.delay == 7_200_000_000
+
+
+@pytest.mark.parametrize("longest", [None, "0", "40"])
+def test_a_plan_is_looked_through_also_where_spark_cuts_its_text(spark, longest):
+    stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 second")
+    groups = stream.groupBy(F.window("timestamp", "1 minute")).count().select("count")
+    pairs = stream.join(stream, "timestamp").select("timestamp")
+    if longest is not None:
+        spark.conf.set("spark.sql.maxPlanStringLength", longest)
+    try:
+        assert [has_aggregations(analyzed(frame)) for frame in (stream, groups, pairs)] == [False, True, False]
+        assert [drops_rows(frame) for frame in (stream, groups, pairs)] == [False, False, True]
+        assert not has_more_matches(analyzed(groups), 0)
+    finally:
+        spark.conf.unset("spark.sql.maxPlanStringLength")
