@@ -63,7 +63,10 @@ def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Chunk:
 
 
 def _splits_alike(block: bytes, layout: FileLayout) -> bool:
-    """Tell whether Arrow splits the lines as Spark does: quotes stand around whole values only, without escapes."""
+    """Tell whether Arrow splits the lines as Spark does: quotes stand around whole values only, without escapes.
+
+    Whether such a value goes on in the next line is left to `_has_all_lines`.
+    """
     if b"\0" in block:
         return False
     if b'"' not in block:
@@ -71,18 +74,26 @@ def _splits_alike(block: bytes, layout: FileLayout) -> bool:
     if b"\\" in block:
         return False
     octets = np.frombuffer(block, np.uint8)
-    places = _places(octets, _QUOTE, _LINE_FEED)
-    quoted = octets[places] == _QUOTE
-    # Of a number of quotes the parity tells, which survives that eight bits are too few for it.
-    opened = np.cumsum(quoted, dtype=np.uint8) & 1
-    if opened[~quoted].any():
-        # A value goes on in the next line, or has an odd number of quotes.
+    quotes = _places(octets, _QUOTE)
+    if len(quotes) % 2:
         return False
-    quotes = places[quoted]
     outside = _among("\n", layout.separator)
     before = octets[quotes[::2] - 1]
-    before[quotes[::2] == 0] = _LINE_FEED
+    if quotes[0] == 0:
+        before[0] = _LINE_FEED
     return bool(outside[before].all() and outside[octets[quotes[1::2] + 1]].all())
+
+
+def _has_all_lines(block: bytes, rows: int) -> bool:
+    """Tell whether so many rows are all lines but empty ones: no value goes on in the next line.
+
+    A line feed within a value follows another sign than a line feed, or one that does, so that there are fewer empty
+    lines in a value than rows are missing.
+    """
+    if b'"' not in block or rows == (lines := block.count(b"\n")):
+        return True
+    ends = np.frombuffer(block, np.uint8) == _LINE_FEED
+    return rows + int(ends[0]) + int(np.count_nonzero(ends[1:] & ends[:-1])) == lines
 
 
 def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
@@ -111,12 +122,11 @@ def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
     return False
 
 
-def _places(octets: np.ndarray, *signs: int) -> np.ndarray:
-    """Return where bytes are one of these signs."""
+def _places(octets: np.ndarray, sign: int) -> np.ndarray:
+    """Return where bytes are this sign."""
     found = []
     for begin in range(0, len(octets), _PIECE):
-        piece = octets[begin : begin + _PIECE]
-        places = np.flatnonzero(np.logical_or.reduce([piece == sign for sign in signs]))
+        places = np.flatnonzero(octets[begin : begin + _PIECE] == sign)
         places += begin
         found.append(places)
     return np.concatenate(found)
@@ -145,6 +155,8 @@ def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
     try:
         table = _parsed(block, layout, options)
     except pa.ArrowInvalid:
+        return None
+    if not _has_all_lines(block, table.num_rows):
         return None
     columns = {name: _one_array(table[name]) for name in table.column_names}
     for column in columns.values():
@@ -178,13 +190,12 @@ def _local_type(type: Type) -> pa.DataType:
 def _split_by_arrow(block: bytes, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:
     """Split the lines into texts; return the columns and how many lines have too few or too many values.
 
-    None if a line is no UTF-8.
+    None if a line is no UTF-8, or a value goes on in the next one.
     """
-    wrong = 0
+    skipped: list[bool] = []
 
     def skip(row: csv.InvalidRow) -> str:
-        nonlocal wrong
-        wrong += bool(row.text.encode().strip(_BLANK))
+        skipped.append(bool(row.text.encode().strip(_BLANK)))
         return "skip"
 
     options = csv.ConvertOptions(
@@ -194,7 +205,9 @@ def _split_by_arrow(block: bytes, layout: FileLayout) -> tuple[dict[str, pa.Arra
         table = _parsed(block, layout, options, skip)
     except (pa.ArrowInvalid, UnicodeError):
         return None
-    return {name: _one_array(table[name]) for name in table.column_names}, wrong
+    if not _has_all_lines(block, table.num_rows + len(skipped)):
+        return None
+    return {name: _one_array(table[name]) for name in table.column_names}, sum(skipped)
 
 
 def _parsed(block: bytes, layout: FileLayout, options: csv.ConvertOptions, invalid=None) -> pa.Table:

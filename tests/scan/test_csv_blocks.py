@@ -1,0 +1,27 @@
+"""Whichever way a block of CSV is read, the rows are those of its lines one by one."""
+
+from chance import draws, examples
+
+from cepsql.scalar.types import BIGINT, STRING
+from cepsql.scalar.zone import Zone
+from cepsql.scan import csv
+from cepsql.scan.layout import FileLayout
+
+SIGNS = ('"', '"', '"', ",", ",", "\n", "\n", "x", "1", " ")
+LAYOUTS = [FileLayout("csv", (("a", STRING), ("b", kind)), frozenset("ab")) for kind in (STRING, BIGINT)]
+
+
+def found(chunk):
+    return {name: column.to_pylist() for name, column in chunk.columns.items()}, chunk.rows, chunk.malformed
+
+
+def test_quotes_and_line_feeds_anywhere():
+    random = draws("csv blocks")
+    fast = 0
+    for _ in range(examples(2_000)):
+        block = ("".join(random.choice(SIGNS) for _ in range(random.randint(1, 16))) + "\n").encode()
+        for layout in LAYOUTS:
+            expected = csv._from_texts(*csv._split_by_lines(block, layout), layout, Zone())
+            assert found(csv._read_block(block, layout, Zone())) == found(expected), block
+            fast += csv._splits_alike(block, layout) and csv._split_by_arrow(block, layout) is not None
+    assert fast > 100
