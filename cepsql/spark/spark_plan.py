@@ -1,7 +1,7 @@
 """Look into the analyzed plans of Spark, and put nodes of them together anew."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -88,23 +88,24 @@ def keeps_state(node) -> bool:
 
 def drops_rows(frame: DataFrame) -> bool:
     """Tell whether operators of Spark's that count the late rows that they drop are part of a streaming frame."""
-    plan, dropping = analyzed(frame), ("Join", *_DEDUPLICATIONS)
-    if plan is None or not mentions(plan, *dropping):
-        return False
-    return any(node.nodeName() in dropping and keeps_state(node) for node in nodes(plan))
+    plan = analyzed(frame)
+    return plan is not None and _has_node(plan, ("Join", *_DEDUPLICATIONS), keeps_state)
 
 
 def has_windows(frame: DataFrame) -> bool:
     """Tell whether a frame computes window functions over a stream: ours, of frames that lie in one micro-batch."""
     plan = analyzed(frame)
-    if plan is None or not mentions(plan, "Window"):
-        return False
-    return any(node.nodeName() == "Window" and node.isStreaming() for node in nodes(plan))
+    return plan is not None and _has_node(plan, ("Window",), lambda node: node.isStreaming())
 
 
 def has_aggregations(plan) -> bool:
     """Tell whether a plan aggregates a stream."""
-    return mentions(plan, *_AGGREGATIONS) > 0 and any(map(is_aggregation, nodes(plan)))
+    return _has_node(plan, _AGGREGATIONS, is_aggregation)
+
+
+def _has_node(plan, names: Sequence[str], test: Callable[[Any], bool]) -> bool:
+    """Tell whether a node of one of these names passes a test."""
+    return mentions(plan, *names) > 0 and any(node.nodeName() in names and test(node) for node in nodes(plan))
 
 
 def has_more_matches(plan, number: int) -> bool:

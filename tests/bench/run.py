@@ -105,6 +105,7 @@ def _options() -> argparse.Namespace:
 
 
 def _cases(options: argparse.Namespace) -> Iterator[Case]:
+    asked = {FLINK: options.flink, FLINK_ROCKSDB: options.flink, ESPER: options.esper}
     for keys in options.keys:
         events = prepare(options.dir, options.rows, keys)
         warm_up = prepare(options.dir, options.rows, keys, WARM_UP_ROWS)
@@ -118,7 +119,6 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
         ]
         cases += [Case(FLINK_ROCKSDB, query, few, very_few) for query in options.queries]
         for case in cases:
-            asked = {FLINK: options.flink, FLINK_ROCKSDB: options.flink, ESPER: options.esper}
             if case.system in options.systems and asked.get(case.system, True):
                 yield case
 
