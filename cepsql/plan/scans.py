@@ -6,8 +6,9 @@ from functools import partial
 from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.window_totals import totals
-from cepsql.catalog import ColumnDefinition, Relation
+from cepsql.catalog import ColumnDefinition, Relation, Source
 from cepsql.matching.match_operator import row_layout
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.change_layout import groups_layout, ranked_layout
@@ -39,6 +40,9 @@ from cepsql.scan.choose import Choice
 from cepsql.scan.expression import Unlike
 from cepsql.scan.plain import PlainScan
 from cepsql.scan.projection import ArrowScan
+
+_STATELESS = {"expressions", "from_", "joins", "where", "hint"}
+"""The parts of a SELECT for which Spark remembers no row of a stream."""
 
 _NESTED = ("array", "map", "struct", "variant")
 
@@ -86,15 +90,44 @@ def choose_plain_scan(
 ) -> Choice[PlainScan] | None:
     """Say how the rows of a plan over streams are read in which no operator stands; None for another plan.
 
+    Of a stream that is joined with tables at rest its columns are read; see `joined_stream`.
     session: the rules of the session that would run it.
     columns: those of the rows, as Spark tells them; their types are not compared without it.
     """
+    joined = joined_stream(root)
+    if joined is not None:
+        return choose.choose_column_scan(*joined, session)
     found = list(walk(root))
     if not root.properties.streaming or not all(isinstance(node, Read | Sql) for node in found):
         return None
     query, relations = _read(root)
     untyped = [ColumnDefinition(column.name, "unknown") for column in root.properties.columns]
     return choose.choose_plain_scan(query, relations, columns or untyped, session)
+
+
+def joined_stream(root: Node) -> tuple[Source, tuple[str, ...]] | None:
+    """Return the stream that a plan joins with tables at rest, remembering no row, and the columns of it that may be
+    read; None for another plan."""
+    if not isinstance(root, Sql) or not isinstance(root.query, exp.Select):
+        return None
+    given = {part for part, value in root.query.args.items() if value}
+    streams = {name: node for name, node in root.inputs.items() if node.properties.streaming}
+    if "joins" not in given or not given <= _STATELESS or len(streams) != 1:
+        return None
+    ((name, stream),) = streams.items()
+    named = [table for table in catalog_tables(root.query) if table_name(table) == name]
+    joins = root.query.args["joins"]
+    joined = [root.query.args["from_"].this, *(join.this for join in joins)]
+    if not isinstance(stream, Read) or not isinstance(stream.relation, Source) or len(named) != 1:
+        return None
+    if all(table is not named[0] for table in joined) or named[0].alias_column_names:
+        return None
+    columns = tuple(column.name for column in stream.relation.columns)
+    spoken = {part.name.lower() for part in root.query.find_all(exp.Identifier)}
+    read = tuple(column for column in columns if column.lower() in spoken)
+    stars = (star for star in root.query.find_all(exp.Star) if star.parent_select is root.query)
+    every = any(stars) or any(join.args.get("method") for join in joins)
+    return stream.relation, columns if every or not read else read
 
 
 def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice[ArrowScan]:

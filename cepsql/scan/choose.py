@@ -79,6 +79,17 @@ def choose_plain_scan(
         return Choice(None, reason=str(unlike))
 
 
+def choose_column_scan(source: Source, names: Sequence[str], session: Session) -> Choice[PlainScan]:
+    """Say how these columns of a stream are read, of which Spark makes the rows of a query.
+
+    session: as for `choose_scan`.
+    """
+    query = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in names)).from_("source")
+    types = {column.name: column.type for column in source.columns}
+    columns = [ColumnDefinition(name, types[name]) for name in names]
+    return choose_plain_scan(query, {"source": source}, columns, session)
+
+
 def _event_time(source: Source, columns: Columns) -> Node | None:
     """Return the event time of a stream by which Spark can go, None if it has none."""
     time = None if source.watermark is None else columns[source.watermark.column.lower()]

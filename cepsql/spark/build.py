@@ -7,7 +7,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import TimestampType
+from pyspark.sql.types import StructType, TimestampType
 from sqlglot import exp
 
 from cepsql.analysis.match import MatchPlan
@@ -45,8 +45,8 @@ from cepsql.plan.nodes import (
     walk,
 )
 from cepsql.plan.planner import Plan
-from cepsql.plan.scans import choose_plain_scan, choose_scans
-from cepsql.scan.choose import Choice, ScanT
+from cepsql.plan.scans import choose_plain_scan, choose_scans, joined_stream
+from cepsql.scan.choose import Choice, ScanT, choose_column_scan
 from cepsql.scan.plain import PlainScan
 from cepsql.scan.projection import ArrowScan
 from cepsql.spark.arrow_scan import scan_packets, scan_session
@@ -156,6 +156,7 @@ def build(
         files=files,
         sharing=sharing,
         several=_reads_several(plan.root),
+        root=plan.root,
     )
     try:
         with in_text(plan.query.sql), no_collection():
@@ -182,10 +183,10 @@ def build(
 
 def _scanned_plain(builder: "_Builder", plan: Plan, frame: DataFrame, writer: str | None) -> DataFrame | None:
     """Return the rows of a plan without operators, as Arrow reads them, None if Spark is to; `frame` has its rows."""
-    if builder.scan == SPARK_SCAN:
+    if builder.scan == SPARK_SCAN or builder.joined is not None:
         return None
     choice = choose_plain_scan(plan.root, scan_session(builder.spark), frame_columns(frame))
-    return None if choice is None else builder.plain_rows(choice, frame, writer)
+    return None if choice is None else builder.plain_rows(choice, frame.schema, writer)
 
 
 def _named(frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -283,6 +284,7 @@ class _Builder:
         files: HostFiles | None = None,
         sharing: Sharing | None = None,
         several: bool = False,
+        root: Node | None = None,
     ):
         self.spark, self.streaming = spark, streaming
         self.sharing = sharing or Sharing()
@@ -300,6 +302,7 @@ class _Builder:
         # With the frame, so that no other one gets its identity.
         self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
         self._choices: dict[int, list[Choice[ArrowScan] | None]] = {}
+        self.joined = joined_stream(root) if root is not None and scan != SPARK_SCAN else None
 
     def frame(self, node: Node, reader: str | None = None, over: exp.Query | None = None) -> DataFrame:
         """Build a node.
@@ -465,11 +468,16 @@ class _Builder:
     def _observation(self) -> str:
         return f"{MATCH_OBSERVATION}_{next(_numbers)}"
 
-    def plain_rows(self, choice: Choice[PlainScan], frame: DataFrame, writer: str | None) -> DataFrame:
-        """Return the rows of a plan without operators, as Arrow reads them; `frame` has them as Spark does."""
+    def plain_rows(self, choice: Choice[PlainScan], schema: StructType, writer: str | None = None) -> DataFrame:
+        """Return the rows of a plan without operators, or of a stream, as Arrow reads them; `schema` is Spark's."""
         source, scan = _chosen(choice)
         observation = f"{SOURCE_OBSERVATION}_{next(_numbers)}"
-        return scan_plain(self.spark, source, scan, frame.schema, observation, self.control, writer)
+        return scan_plain(self.spark, source, scan, schema, observation, self.control, writer)
+
+    def _joined_rows(self, source: Source, names: Sequence[str]) -> DataFrame:
+        """Return these columns of a stream, as Arrow reads them, for a join with tables at rest."""
+        columns = self._typed(f"SELECT {', '.join(map(quoted, names))} FROM source", {"source": source})
+        return self.plain_rows(choose_column_scan(source, names, scan_session(self.spark)), columns.schema)
 
     def _arrow_scan(self, node: Ordered, number: int) -> tuple[Source, ArrowScan] | None:
         """Return what Arrow reads for an input, and how, None if Spark is to read it."""
@@ -538,6 +546,8 @@ class _Builder:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
         watermark."""
         relation = read.relation
+        if relation.streaming and self.joined is not None:
+            return self._joined_rows(*self.joined)
         frame = self._events(relation)
         if not relation.streaming:
             return without_marks(frame)

@@ -213,7 +213,7 @@ Query  stream  sym string, id bigint
 SELECT t.sym, p.price FROM ticks t LEFT ASOF JOIN trades p MATCH_CONDITION (t.ts >= p.ts) ON t.sym = p.sym AND p.qty > 3
 ----
 Query  stream  sym string, price double
-  scan: Spark's: the input is more than columns of one stream and a WHERE
+  scan: Spark's: amount of type DECIMAL(10, 2)
   Sql  SELECT t.sym AS sym, p.price AS price FROM ticks AS t LEFT JOIN (SELECT *, LEAD(p.ts) OVER (PARTITION BY p.sym ORDER BY p.ts, `p`.`sym`, `p`.`price`, `p`.`qty`, `p`.`amount`, `p`.`day`, `p`.`active`) AS __edge FROM trades AS p WHERE NOT p.ts IS NULL AND p.qty > 3) AS p ON t.sym = p.sym AND p.ts <= t.ts AND (t.ts < p.__edge OR p.__edge IS NULL)
     Stream ticks  json  watermark ts - 10 seconds
     Table trades  parquet

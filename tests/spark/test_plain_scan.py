@@ -26,6 +26,20 @@ QUERIES = {
     "constants": "SELECT 1 AS one, k, 'x' AS x, NULL AS nothing FROM ticks AS t WHERE t.k IN ('x', 'y')",
     "nothing": "SELECT k, at FROM ticks WHERE seconds < -1000",
 }
+JOINS = {
+    "some columns": "SELECT t.k, s.side, T.PRICE, `odd name` AS odd FROM ticks AS t JOIN sides AS s ON t.k = s.k "
+    "WHERE t.seconds > 10",
+    "all columns": "SELECT * FROM ticks LEFT JOIN sides USING (k)",
+    "natural": "SELECT at, side FROM ticks NATURAL JOIN sides",
+    "table first": "SELECT /*+ BROADCAST(s) */ s.side, t.at FROM sides AS s RIGHT JOIN ticks AS t ON s.k = t.k AND flag",
+    "no column": "SELECT side FROM ticks CROSS JOIN sides",
+    "semi": "SELECT k, price FROM ticks AS t LEFT SEMI JOIN sides AS s ON s.k = t.k",
+    "aggregates": "SELECT t.k, n, at FROM ticks t, (SELECT k, COUNT(*) AS n FROM sides GROUP BY k) s WHERE t.k = s.k",
+    "two tables": "SELECT t.k, a.side, b.side AS b FROM ticks AS t JOIN sides AS a ON a.k = t.k LEFT JOIN sides AS b "
+    "ON b.side = t.seconds",
+    "renamed": "SELECT b, side FROM ticks AS t(a, b, c, d, e, f, g) JOIN sides ON a = k",
+}
+BY_SPARK = ("constants", "renamed")
 TYPES = {
     "i": pa.int32(), "b": pa.int64(), "t": pa.string(), "m": pa.decimal128(9, 6), "h": pa.decimal128(38, 0),
     "f": pa.bool_(), "d": pa.date32(), "x": pa.float64(), "y": pa.float32(),
@@ -69,6 +83,7 @@ def put(folder, number, lines):
 def engine_of(spark, folder, scan, format="csv", columns=COLUMNS):
     engine = cepsql.connect(spark)
     engine.sql(f"SET cepsql.scan = '{scan}'")
+    engine.sql("CREATE VIEW sides AS SELECT * FROM VALUES ('x', 1), ('y', 2), ('y', 3), (NULL, 4) AS t(k, side)")
     engine.sql(f"CREATE STREAM ticks ({columns}) USING {format} OPTIONS (path '{folder}', maxFilesPerTrigger '2')")
     return engine
 
@@ -78,7 +93,7 @@ def counts(progress):
     return {name: getattr(progress, name) for name in names}
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", QUERIES | JOINS)
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
 def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
     (tmp_path / "in").mkdir()
@@ -88,8 +103,8 @@ def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
         write(tmp_path / "in", number, draws(number))
     for scan in ("auto", "spark"):
         with engine_of(session, tmp_path / "in", scan) as engine:
-            query = engine.sql(QUERIES[name])
-            assert (query.scan_obstacle(session) is None) == (scan == "auto" and name != "constants")
+            query = engine.sql((QUERIES | JOINS)[name])
+            assert (query.scan_obstacle(session) is None) == (scan == "auto" and name not in BY_SPARK)
             given: list[pa.Table] = []
             standing = query.start(lambda rows, _, to=given: to.append(rows), drain=True)
             standing.await_(60)
@@ -99,7 +114,8 @@ def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
     assert found[0] == found[1]
 
 
-def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path):
+@pytest.mark.parametrize("text", [QUERIES["computed"], JOINS["some columns"]], ids=["one stream", "join"])
+def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path, text):
     (tmp_path / "in").mkdir()
     found = {}
     for scan in ("auto", "spark"):
@@ -109,7 +125,7 @@ def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path):
                 write(tmp_path / "in", number, draws(number))
                 if number % 2 == 0:
                     with engine_of(spark, tmp_path / "in", scan if number == 2 else other) as engine:
-                        query = engine.sql(QUERIES["computed"])
+                        query = engine.sql(text)
                         to = lambda rows, _, to=given: to.extend(rows.to_pylist())  # noqa: E731
                         with query.start(to, checkpoint=str(tmp_path / f"{scan}-{other}")) as standing:
                             standing.process_available()
