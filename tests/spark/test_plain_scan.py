@@ -31,7 +31,7 @@ JOINS = {
     "WHERE t.seconds > 10",
     "all columns": "SELECT * FROM ticks LEFT JOIN sides USING (k)",
     "natural": "SELECT at, side FROM ticks NATURAL JOIN sides",
-    "table first": "SELECT /*+ BROADCAST(s) */ s.side, t.at FROM sides AS s RIGHT JOIN ticks AS t ON s.k = t.k AND flag",
+    "table first": "SELECT /*+ BROADCAST(s) */ side, at FROM sides AS s RIGHT JOIN ticks AS t ON s.k = t.k AND flag",
     "no column": "SELECT side FROM ticks CROSS JOIN sides",
     "semi": "SELECT k, price FROM ticks AS t LEFT SEMI JOIN sides AS s ON s.k = t.k",
     "aggregates": "SELECT t.k, n, at FROM ticks t, (SELECT k, COUNT(*) AS n FROM sides GROUP BY k) s WHERE t.k = s.k",
