@@ -18,7 +18,7 @@ from cepsql.scan.texts import at_zone, text_values
 
 _BLANK = bytes(range(33))
 _QUOTE, _LINE_FEED = ord('"'), ord("\n")
-_PIECE = 2**16
+_PIECE = 2**17
 """So many bytes are compared at a time: all that this makes of them fits the processor's cache."""
 _SMALL = 0x20
 """What a small letter of ASCII has beside a capital one."""
@@ -33,13 +33,12 @@ def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     """
     header = layout.header
     for block in line_blocks(path):
-        if header:
-            block, header = _without_header(block)
-        if block:
-            yield _read_block(block, layout, zone)
+        rows, header = _without_header(block) if header else (block, False)
+        if rows:
+            yield _read_block(rows, layout, zone)
 
 
-def _without_header(block: bytes) -> tuple[bytes, bool]:
+def _without_header(block: bytes | bytearray) -> tuple[bytes | bytearray, bool]:
     """Return what follows the first line with other than spaces, and whether there was none yet."""
     begin = 0
     while begin < len(block):
@@ -50,7 +49,7 @@ def _without_header(block: bytes) -> tuple[bytes, bool]:
     return b"", True
 
 
-def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Chunk:
+def _read_block(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Chunk:
     if _splits_alike(block, layout):
         if not _leaves_doubt(block, layout):
             chunk = _typed(block, layout, zone)
@@ -62,7 +61,7 @@ def _read_block(block: bytes, layout: FileLayout, zone: Zone) -> Chunk:
     return _from_texts(*_split_by_lines(block, layout), layout, zone)
 
 
-def _splits_alike(block: bytes, layout: FileLayout) -> bool:
+def _splits_alike(block: bytes | bytearray, layout: FileLayout) -> bool:
     """Tell whether Arrow splits the lines as Spark does: quotes stand around whole values only, without escapes.
 
     Whether such a value goes on in the next line is left to `_has_all_lines`.
@@ -74,7 +73,7 @@ def _splits_alike(block: bytes, layout: FileLayout) -> bool:
     if b"\\" in block:
         return False
     octets = np.frombuffer(block, np.uint8)
-    quotes = _places(octets, _QUOTE)
+    quotes = np.flatnonzero(octets == _QUOTE)
     if len(quotes) % 2:
         return False
     outside = _among("\n", layout.separator)
@@ -84,19 +83,20 @@ def _splits_alike(block: bytes, layout: FileLayout) -> bool:
     return bool(outside[before].all() and outside[octets[quotes[1::2] + 1]].all())
 
 
-def _has_all_lines(block: bytes, rows: int) -> bool:
+def _has_all_lines(block: bytes | bytearray, rows: int) -> bool:
     """Tell whether so many rows are all lines but empty ones: no value goes on in the next line.
 
     A line feed within a value follows another sign than a line feed, or one that does, so that there are fewer empty
     lines in a value than rows are missing.
     """
-    if b'"' not in block or rows == (lines := block.count(b"\n")):
+    if b'"' not in block:
         return True
     ends = np.frombuffer(block, np.uint8) == _LINE_FEED
-    return rows + int(ends[0]) + int(np.count_nonzero(ends[1:] & ends[:-1])) == lines
+    lines = int(np.count_nonzero(ends))
+    return rows == lines or rows + int(ends[0]) + int(np.count_nonzero(ends[1:] & ends[:-1])) == lines
 
 
-def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
+def _leaves_doubt(block: bytes | bytearray, layout: FileLayout) -> bool:
     """Tell whether the block may hold values that Arrow reads and Spark does not.
 
     Arrow takes spaces off the ends of numbers and reads hexadecimal ones.
@@ -115,21 +115,11 @@ def _leaves_doubt(block: bytes, layout: FileLayout) -> bool:
     for space in " \t":
         if space == layout.separator or space.encode() not in block:
             continue
-        places = _places(octets, ord(space))
+        places = np.flatnonzero(octets == ord(space))
         # Each block ends with a line feed.
         if places[0] == 0 or edge[octets[places - 1]].any() or edge[octets[places + 1]].any():
             return True
     return False
-
-
-def _places(octets: np.ndarray, sign: int) -> np.ndarray:
-    """Return where bytes are this sign."""
-    found = []
-    for begin in range(0, len(octets), _PIECE):
-        places = np.flatnonzero(octets[begin : begin + _PIECE] == sign)
-        places += begin
-        found.append(places)
-    return np.concatenate(found)
 
 
 def _among(*characters: str) -> np.ndarray:
@@ -139,7 +129,7 @@ def _among(*characters: str) -> np.ndarray:
     return found
 
 
-def _typed(block: bytes, layout: FileLayout, zone: Zone) -> Chunk | None:
+def _typed(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Chunk | None:
     """Let Arrow read the block; None if it finds a value that it does not understand, or that may differ."""
     first, blank = layout.columns[0][0], layout.separator <= " "
     judged = [n for n, type in layout.columns if type != STRING or n in layout.wanted or (blank and n == first)]
@@ -187,7 +177,7 @@ def _local_type(type: Type) -> pa.DataType:
     return pa.timestamp("us") if type == TIMESTAMP else arrow_type(type)
 
 
-def _split_by_arrow(block: bytes, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:
+def _split_by_arrow(block: bytes | bytearray, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:
     """Split the lines into texts; return the columns and how many lines have too few or too many values.
 
     None if a line is no UTF-8, or a value goes on in the next one.
@@ -210,7 +200,7 @@ def _split_by_arrow(block: bytes, layout: FileLayout) -> tuple[dict[str, pa.Arra
     return {name: _one_array(table[name]) for name in table.column_names}, sum(skipped)
 
 
-def _parsed(block: bytes, layout: FileLayout, options: csv.ConvertOptions, invalid=None) -> pa.Table:
+def _parsed(block: bytes | bytearray, layout: FileLayout, options: csv.ConvertOptions, invalid=None) -> pa.Table:
     names = [name for name, _ in layout.columns]
     return csv.read_csv(
         pa.BufferReader(block),
@@ -220,10 +210,10 @@ def _parsed(block: bytes, layout: FileLayout, options: csv.ConvertOptions, inval
     )
 
 
-def _split_by_lines(block: bytes, layout: FileLayout) -> tuple[dict[str, pa.Array], int]:
+def _split_by_lines(block: bytes | bytearray, layout: FileLayout) -> tuple[dict[str, pa.Array], int]:
     """Do as `_split_by_arrow` line by line, for lines of any kind."""
     rows, wrong = [], 0
-    for line in block[:-1].split(b"\n"):
+    for line in bytes(block[:-1]).split(b"\n"):
         if not line.strip(_BLANK):
             continue
         values = split_line(line.decode(errors="replace"), layout.separator)
