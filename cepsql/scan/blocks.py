@@ -14,6 +14,9 @@ from cepsql.errors import OperationalError
 BLOCK_BYTES = 6 * 2**20
 """How many bytes of text are read at a time: about as many rows as a packet's piece holds."""
 
+Block = bytes | bytearray
+"""Lines that are read together, the last one ended, too."""
+
 _BOM = b"\xef\xbb\xbf"
 _UNREAD = {".snappy", ".lz4"}
 

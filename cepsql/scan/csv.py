@@ -10,7 +10,7 @@ from pyarrow import csv
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.types import INTEGERS, STRING, TIMESTAMP, Type, is_decimal
 from cepsql.scalar.zone import Zone
-from cepsql.scan.blocks import line_blocks
+from cepsql.scan.blocks import Block, line_blocks
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.csv_line import split_line
 from cepsql.scan.layout import FileLayout
@@ -38,7 +38,7 @@ def read_csv(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
             yield _read_block(rows, layout, zone)
 
 
-def _without_header(block: bytes | bytearray) -> tuple[bytes | bytearray, bool]:
+def _without_header(block: Block) -> tuple[Block, bool]:
     """Return what follows the first line with other than spaces, and whether there was none yet."""
     begin = 0
     while begin < len(block):
@@ -49,7 +49,7 @@ def _without_header(block: bytes | bytearray) -> tuple[bytes | bytearray, bool]:
     return b"", True
 
 
-def _read_block(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Chunk:
+def _read_block(block: Block, layout: FileLayout, zone: Zone) -> Chunk:
     if _splits_alike(block, layout):
         if not _leaves_doubt(block, layout):
             chunk = _typed(block, layout, zone)
@@ -61,7 +61,7 @@ def _read_block(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Chu
     return _from_texts(*_split_by_lines(block, layout), layout, zone)
 
 
-def _splits_alike(block: bytes | bytearray, layout: FileLayout) -> bool:
+def _splits_alike(block: Block, layout: FileLayout) -> bool:
     """Tell whether Arrow splits the lines as Spark does: quotes stand around whole values only, without escapes.
 
     Whether such a value goes on in the next line is left to `_has_all_lines`.
@@ -83,7 +83,7 @@ def _splits_alike(block: bytes | bytearray, layout: FileLayout) -> bool:
     return bool(outside[before].all() and outside[octets[quotes[1::2] + 1]].all())
 
 
-def _has_all_lines(block: bytes | bytearray, rows: int) -> bool:
+def _has_all_lines(block: Block, rows: int) -> bool:
     """Tell whether so many rows are all lines but empty ones: no value goes on in the next line.
 
     A line feed within a value follows another sign than a line feed, or one that does, so that there are fewer empty
@@ -96,7 +96,7 @@ def _has_all_lines(block: bytes | bytearray, rows: int) -> bool:
     return rows == lines or rows + int(ends[0]) + int(np.count_nonzero(ends[1:] & ends[:-1])) == lines
 
 
-def _leaves_doubt(block: bytes | bytearray, layout: FileLayout) -> bool:
+def _leaves_doubt(block: Block, layout: FileLayout) -> bool:
     """Tell whether the block may hold values that Arrow reads and Spark does not.
 
     Arrow takes spaces off the ends of numbers and reads hexadecimal ones.
@@ -129,7 +129,7 @@ def _among(*characters: str) -> np.ndarray:
     return found
 
 
-def _typed(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Chunk | None:
+def _typed(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
     """Let Arrow read the block; None if it finds a value that it does not understand, or that may differ."""
     first, blank = layout.columns[0][0], layout.separator <= " "
     judged = [n for n, type in layout.columns if type != STRING or n in layout.wanted or (blank and n == first)]
@@ -177,7 +177,7 @@ def _local_type(type: Type) -> pa.DataType:
     return pa.timestamp("us") if type == TIMESTAMP else arrow_type(type)
 
 
-def _split_by_arrow(block: bytes | bytearray, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:
+def _split_by_arrow(block: Block, layout: FileLayout) -> tuple[dict[str, pa.Array], int] | None:
     """Split the lines into texts; return the columns and how many lines have too few or too many values.
 
     None if a line is no UTF-8, or a value goes on in the next one.
@@ -200,7 +200,7 @@ def _split_by_arrow(block: bytes | bytearray, layout: FileLayout) -> tuple[dict[
     return {name: _one_array(table[name]) for name in table.column_names}, sum(skipped)
 
 
-def _parsed(block: bytes | bytearray, layout: FileLayout, options: csv.ConvertOptions, invalid=None) -> pa.Table:
+def _parsed(block: Block, layout: FileLayout, options: csv.ConvertOptions, invalid=None) -> pa.Table:
     names = [name for name, _ in layout.columns]
     return csv.read_csv(
         pa.BufferReader(block),
@@ -210,7 +210,7 @@ def _parsed(block: bytes | bytearray, layout: FileLayout, options: csv.ConvertOp
     )
 
 
-def _split_by_lines(block: bytes | bytearray, layout: FileLayout) -> tuple[dict[str, pa.Array], int]:
+def _split_by_lines(block: Block, layout: FileLayout) -> tuple[dict[str, pa.Array], int]:
     """Do as `_split_by_arrow` line by line, for lines of any kind."""
     rows, wrong = [], 0
     for line in bytes(block[:-1]).split(b"\n"):

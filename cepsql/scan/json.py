@@ -11,7 +11,7 @@ from pyarrow import json
 from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.types import DATE, STRING, TIMESTAMP, is_decimal
 from cepsql.scalar.zone import Zone
-from cepsql.scan.blocks import line_blocks
+from cepsql.scan.blocks import Block, line_blocks
 from cepsql.scan.chunk import Chunk
 from cepsql.scan.json_line import read_line
 from cepsql.scan.json_value import converter
@@ -45,7 +45,7 @@ def read_json(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
         yield _joined(list(_read_block(block, layout, zone)), layout)
 
 
-def _read_block(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
+def _read_block(block: Block, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     """Halve a block until Arrow reads it or it is small."""
     chunk = objects_by_arrow(block, layout, zone)
     if chunk is not None:
@@ -59,7 +59,7 @@ def _read_block(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Ite
     yield from _read_block(block[middle:], layout, zone)
 
 
-def objects_by_arrow(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Chunk | None:
+def objects_by_arrow(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
     """Let Arrow read lines with an object each; None if it finds anything that it does not understand, or that may
     differ."""
     lines = block.count(b"\n")
@@ -93,7 +93,7 @@ def objects_by_arrow(block: bytes | bytearray, layout: FileLayout, zone: Zone) -
     return Chunk({name: columns[name] for name in layout.wanted}, lines)
 
 
-def _one_object_a_line(block: bytes | bytearray, lines: int) -> bool:
+def _one_object_a_line(block: Block, lines: int) -> bool:
     """Tell whether as many objects as lines mean one object a line: none can go on where a line begins with a brace."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     if np.diff(ends, prepend=-1).max() > _LONGEST:
@@ -101,12 +101,12 @@ def _one_object_a_line(block: bytes | bytearray, lines: int) -> bool:
     return block.startswith(b"{") and block.count(b"}\n{") == lines - 1 and block.endswith(b"}\n")
 
 
-def _doubtful(block: bytes | bytearray) -> bool:
+def _doubtful(block: Block) -> bool:
     """Tell whether there may be a number that Arrow reads otherwise; most blocks are searched for fixed bytes only."""
     return bool(_MINUS_ZERO.search(block) or ((b"NaN" in block or b"Inf" in block) and _WORDS.search(block)))
 
 
-def _by_lines(block: bytes | bytearray, layout: FileLayout, zone: Zone) -> Chunk:
+def _by_lines(block: Block, layout: FileLayout, zone: Zone) -> Chunk:
     columns = {name: converter(type, zone) for name, type in layout.columns}
     rows, malformed = [], 0
     for line in bytes(block[:-1]).split(b"\n"):

@@ -37,6 +37,8 @@ JOINS = {
     "aggregates": "SELECT t.k, n, at FROM ticks t, (SELECT k, COUNT(*) AS n FROM sides GROUP BY k) s WHERE t.k = s.k",
     "two tables": "SELECT t.k, a.side, b.side AS b FROM ticks AS t JOIN sides AS a ON a.k = t.k LEFT JOIN sides AS b "
     "ON b.side = t.seconds",
+    "pattern of a table": "SELECT t.k, m.side FROM ticks AS t JOIN sides MATCH_RECOGNIZE (PARTITION BY k ORDER BY side "
+    "MEASURES A.side AS side PATTERN (A B) DEFINE B AS side > 1) AS m ON m.k = t.k",
     "renamed": "SELECT b, side FROM ticks AS t(a, b, c, d, e, f, g) JOIN sides ON a = k",
 }
 BY_SPARK = ("constants", "renamed")
