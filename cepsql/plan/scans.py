@@ -116,18 +116,21 @@ def joined_stream(root: Node) -> tuple[Source, tuple[str, ...]] | None:
         return None
     ((name, stream),) = streams.items()
     named = [table for table in catalog_tables(root.query) if table_name(table) == name]
-    joins = root.query.args["joins"]
-    joined = [root.query.args["from_"].this, *(join.this for join in joins)]
+    joined = [root.query.args["from_"].this, *(join.this for join in root.query.args["joins"])]
     if not isinstance(stream, Read) or not isinstance(stream.relation, Source) or len(named) != 1:
         return None
     if all(table is not named[0] for table in joined) or named[0].alias_column_names:
         return None
-    columns = tuple(column.name for column in stream.relation.columns)
-    spoken = {part.name.lower() for part in root.query.find_all(exp.Identifier)}
-    read = tuple(column for column in columns if column.lower() in spoken)
-    stars = (star for star in root.query.find_all(exp.Star) if star.parent_select is root.query)
-    every = any(stars) or any(join.args.get("method") for join in joins)
-    return stream.relation, columns if every or not read else read
+    return stream.relation, _columns_read(root.query, [column.name for column in stream.relation.columns])
+
+
+def _columns_read(query: exp.Select, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return those of the columns of a relation that a query with joins may read: by what it names, whatever of."""
+    stars = (star for star in query.find_all(exp.Star) if star.parent_select is query)
+    if any(stars) or any(join.args.get("method") for join in query.args["joins"]):
+        return tuple(columns)
+    spoken = {part.name.lower() for part in query.find_all(exp.Identifier)}
+    return tuple(column for column in columns if column.lower() in spoken) or tuple(columns)
 
 
 def choose_scan(layout: RowLayout, below: Node, session: Session = STANDARD_SESSION) -> Choice[ArrowScan]:

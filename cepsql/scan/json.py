@@ -62,8 +62,9 @@ def _read_block(block: Block, layout: FileLayout, zone: Zone) -> Iterator[Chunk]
 def objects_by_arrow(block: Block, layout: FileLayout, zone: Zone) -> Chunk | None:
     """Let Arrow read lines with an object each; None if it finds anything that it does not understand, or that may
     differ."""
-    lines = block.count(b"\n")
-    if not _one_object_a_line(block, lines) or _doubtful(block):
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    lines = len(ends)
+    if not _one_object_a_line(block, ends) or _doubtful(block):
         return None
     if any(is_decimal(type) for _, type in layout.columns) and _EXPONENT.search(block):
         return None
@@ -93,12 +94,14 @@ def objects_by_arrow(block: Block, layout: FileLayout, zone: Zone) -> Chunk | No
     return Chunk({name: columns[name] for name in layout.wanted}, lines)
 
 
-def _one_object_a_line(block: Block, lines: int) -> bool:
-    """Tell whether as many objects as lines mean one object a line: none can go on where a line begins with a brace."""
-    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+def _one_object_a_line(block: Block, ends: np.ndarray) -> bool:
+    """Tell whether as many objects as lines mean one object a line: none can go on where a line begins with a brace.
+
+    ends: where the lines end.
+    """
     if np.diff(ends, prepend=-1).max() > _LONGEST:
         return False
-    return block.startswith(b"{") and block.count(b"}\n{") == lines - 1 and block.endswith(b"}\n")
+    return block.startswith(b"{") and block.count(b"}\n{") == len(ends) - 1 and block.endswith(b"}\n")
 
 
 def _doubtful(block: Block) -> bool:
