@@ -5,11 +5,6 @@ of a checkpoint could both write what a batch is. Here an object is put as a who
 is put on that condition. The class is compiled in Spark's JVM, for it has to fit the version of Spark that runs.
 """
 
-import hashlib
-import os
-import tempfile
-import zipfile
-from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -17,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cepsql.errors import OperationalError
-from cepsql.spark.java import cache_folder
+from cepsql.spark.java_classes import own_jar, own_package
 from cepsql.spark.settings import CHECKPOINT_WRITER, checkpoint_writers
 from cepsql.spark.spark_plan import jvm
 
@@ -91,13 +86,12 @@ def object_store_writer(spark: SparkSession, package: str) -> str:
 
     package: of the classes of Spark's that write checkpoints. Raises OperationalError if it cannot be made.
     """
-    own = f"cepsql.checkpoint{hashlib.sha256((spark.version + package + _SOURCE).encode()).hexdigest()[:12]}"
-    name, java = f"{own}.{_CLASS}", jvm(spark)
+    source = _SOURCE.replace("SPARK", package)
+    own, java = own_package(spark, "checkpoint", source), jvm(spark)
+    name = f"{own}.{_CLASS}"
     try:
         loader = java.java.lang.Thread.currentThread().getContextClassLoader()
-        jar = cache_folder() / f"{own}.jar"
-        if not jar.exists():
-            _write_jar(jar, _compiled(java, loader, own, package))
+        jar = own_jar(spark, own, source)
         if not _is_known(loader, name):
             loader.addURL(java.java.net.URI(jar.as_uri()).toURL())
         context = spark.sparkContext._jsc
@@ -115,21 +109,3 @@ def _is_known(loader: Any, name: str) -> bool:
     except Py4JJavaError:
         return False
     return True
-
-
-def _compiled(java: Any, loader: Any, own: str, package: str) -> dict[str, bytes]:
-    """Return the code of each class, by its path."""
-    compiler = java.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(loader)
-    compiler.cook(f"package {own};" + _SOURCE.replace("SPARK", package))
-    codes = compiler.getBytecodes()
-    return {f"{name.replace('.', '/')}.class": bytes(codes[name]) for name in codes}
-
-
-def _write_jar(path: Path, codes: dict[str, bytes]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file, zipfile.ZipFile(file, "w") as archive:
-        for name, code in codes.items():
-            archive.writestr(name, code)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)

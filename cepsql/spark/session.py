@@ -18,6 +18,7 @@ from cepsql.spark.class_archive import archive_options, has_archive_option
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.gateway import forget_java, java_ended, logs_to, remember_names
 from cepsql.spark.java import ensure_java
+from cepsql.spark.quick_hadoop import quicken_hadoop
 from cepsql.spark.settings import AS_WRITTEN
 from cepsql.temporary import temporary_folder
 
@@ -142,6 +143,7 @@ def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSes
                 SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
             started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
         remember_names(started)
+        quicken_hadoop(started)
         # It would print a trace when Java ends.
         started.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
         return started
