@@ -12,13 +12,16 @@ from cepsql.scalar.zone import Zone
 
 SEPARATOR = ","
 _COMMENT = "#"
-_MARKED = r'["\\,\x00-\x1f\x7f]|^$|^#'
-"""Finds texts that stand otherwise in a line, and of these `_ESCAPED` those that Spark alone knows to write."""
 _ESCAPED = r'["\\\x00-\x1f\x7f]'
+"""Finds texts that Spark alone knows to write."""
+_SIGNS = (b'"', b"\\", b"\x7f", SEPARATOR.encode())
+_FIRST_SIGN = ord(" ")
+"""A text of none of _SIGNS and nothing before this one stands in a line as it is, if there is anything of it."""
 _SMALL, _GREAT = 1e-3, 1e7
 """Between them numbers have no exponent."""
 _PLAIN_SCALE = 6
 """Decimals with more digits behind the point can have an exponent."""
+_CLOCK_SIGNS, _CLOCK_SPACE = len("2026-01-01 12:00:00.000000"), len("2026-01-01")
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = (day.toordinal() - _EPOCH for day in (datetime.date.min, datetime.date.max))
 """Days since the epoch; years beyond them have a sign."""
@@ -67,7 +70,7 @@ def _marked(column: pa.Array, begins: bool) -> pa.Array | None:
 
     begins: lines begin with them.
     """
-    if not pc.any(pc.match_substring_regex(column, _MARKED)).as_py():
+    if _stand_as_they_are(column, begins):
         return column
     if pc.any(pc.match_substring_regex(column, _ESCAPED)).as_py():
         return None
@@ -75,6 +78,18 @@ def _marked(column: pa.Array, begins: bool) -> pa.Array | None:
     if begins:
         quoted = pc.or_(quoted, pc.starts_with(column, _COMMENT))
     return pc.if_else(quoted, pc.binary_join_element_wise('"', column, '"', ""), column)
+
+
+def _stand_as_they_are(column: pa.Array, begins: bool) -> bool:
+    """Tell whether all texts do: nothing in all their bytes says otherwise, and none is empty."""
+    ends = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+    # Arrow may give texts of no bytes no buffer.
+    octets = np.frombuffer(column.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
+    if np.any(ends[1:] == ends[:-1]) and pc.any(pc.equal(column, "")).as_py():
+        return False
+    signs = (*_SIGNS, _COMMENT.encode()) if begins else _SIGNS
+    text = octets.tobytes()
+    return not (octets.min(initial=_FIRST_SIGN) < _FIRST_SIGN or any(sign in text for sign in signs))
 
 
 def _fractions(column: pa.Array) -> pa.Array | None:
@@ -108,12 +123,14 @@ def _times(column: pa.Array, zone: Zone) -> pa.Array | None:
     clocks = zone.clocks(instants)
     if not _has_plain_years(pa.array(clocks), DAY):
         return None
+    texts = pa.array(clocks).view(pa.timestamp("us")).cast(pa.string())
+    signs = np.frombuffer(texts.buffers()[2], np.uint8, len(texts) * _CLOCK_SIGNS).reshape(-1, _CLOCK_SIGNS).copy()
+    signs[:, _CLOCK_SPACE] = ord("T")
+    texts = pa.StringArray.from_buffers(len(texts), texts.buffers()[1], pa.py_buffer(signs))
     offsets = pa.array((clocks - instants) // 1_000_000).dictionary_encode()
     spoken = pa.array([_offset(seconds) for seconds in offsets.dictionary.to_pylist()], pa.string())
-    texts = pc.replace_substring(
-        pa.array(clocks).view(pa.timestamp("us")).cast(pa.string()), " ", "T", max_replacements=1
-    )
-    return pc.if_else(null, None, pc.binary_join_element_wise(texts, spoken.take(offsets.indices), ""))
+    texts = pc.binary_join_element_wise(texts, spoken[0] if len(spoken) == 1 else spoken.take(offsets.indices), "")
+    return pc.if_else(null, None, texts) if column.null_count else texts
 
 
 def _offset(seconds: int) -> str:
