@@ -42,7 +42,7 @@ def test_modes_are_those_of_hadoop(spark, hadoop, tmp_path, mode):
         permission = hadoop.fs.permission.FsPermission(mode)
         files.create(hadoop.fs.Path(str(file))).close()
         files.mkdirs(hadoop.fs.Path(str(folder)))
-        hadoop.fs.FileSystem.mkdirs(files, hadoop.fs.Path(str(made)), permission)
+        files.mkdirs(hadoop.fs.Path(str(made)), permission)
         before = [stat.filemode(os.stat(path).st_mode) for path in (file, folder, made)]
         for path in (file, folder):
             files.setPermission(hadoop.fs.Path(str(path)), permission)
@@ -57,9 +57,12 @@ def test_a_file_that_is_not_there(spark, hadoop, tmp_path):
 
 
 def test_settings_keep_their_values(spark, hadoop):
-    fresh, ours = hadoop.conf.Configuration(), _settings(spark)
-    assert fresh.get("fs.trash.interval") == ours.get("fs.trash.interval") is not None
-    assert fresh.getPropertySources("fs.trash.interval") and ours.getPropertySources("fs.trash.interval") is None
+    fresh, ours, name = hadoop.conf.Configuration(), _settings(spark), "fs.trash.interval"
+    ours.reloadConfiguration()
+    assert list(fresh.getPropertySources(name)) == list(ours.getPropertySources(name)) == ["core-default.xml"]
+    quicken_hadoop(spark)
+    assert fresh.get(name) == ours.get(name) is not None
+    assert ours.getPropertySources(name) is None
 
 
 def test_files_that_a_user_chose_stay(spark, hadoop, tmp_path):
