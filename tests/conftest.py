@@ -1,7 +1,7 @@
 """What the tests share: a small Spark session, --update for tests that read their expectations from files, and seeds.
 
-The whole suite runs in as many processes as there are cores, each with a Spark session of its own; what names files or
-tests, or rewrites expectations, runs in one.
+The whole suite runs in one process more than there are cores, for some tests wait for servers and other processes; each
+has a Spark session of its own. What names files or tests, or rewrites expectations, runs in one.
 
 Everyday runs draw the same random examples, so that a failure is one of the change at hand. `--nightly` draws new ones,
 and more of them. Either way the seed is said at the end, and `--hypothesis-seed` repeats it (see `chance.py`).
@@ -33,7 +33,7 @@ def pytest_xdist_auto_num_workers(config):
     if any(config.getoption(name, None) for name in ONE_PROCESS):
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 0 if cores == 1 else min(cores, MOST_PROCESSES)
+    return 0 if cores == 1 else min(cores + 1, MOST_PROCESSES)
 
 
 def pytest_configure(config):
