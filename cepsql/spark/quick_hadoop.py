@@ -47,7 +47,8 @@ def quicken_hadoop(spark: SparkSession) -> None:
         if os.name == "posix":
             _set_modes_in_java(spark)
         _forget_files_of_settings(spark)
-    except (Py4JError, OSError):
+    except (Py4JError, OSError, TypeError):
+        # A class that is not there is a package to py4j, which cannot be called.
         return
 
 
