@@ -19,6 +19,10 @@ _LOCK = 0x6365_7073
 _SECONDS_OF_PATIENCE = 30
 """How long a process waits for another one's transaction."""
 
+_LOCKED = "database is locked"
+_LOCKED_HINT = "another process has been writing to it for long: one that is frozen must go on, or end"
+"""What SQLite says when _SECONDS_OF_PATIENCE are over, and what to do."""
+
 
 class Database:
     """Transactions on a catalog's database, whose clock is the one that counts.
@@ -81,7 +85,8 @@ class Database:
         except sa.exc.SQLAlchemyError as error:
             cause = getattr(error, "orig", None) or error
             said = redact(" ".join(str(cause).split()), self._hidden)
-            raise OperationalError(f"the catalog {self.shown} cannot be used: {said}") from None
+            hint = _LOCKED_HINT if _LOCKED in said else None
+            raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=hint) from None
 
     @property
     def shown(self) -> str:

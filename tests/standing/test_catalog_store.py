@@ -162,6 +162,15 @@ def test_an_older_catalog_is_brought_forward_at_once_or_not_at_all(location, mon
     Database(location)
 
 
+def test_a_locked_file_says_who_has_to_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("cepsql.catalog.database._SECONDS_OF_PATIENCE", 0.1)
+    database = Database(str(tmp_path / "catalog.db"))
+    locked = pytest.raises(OperationalError, match="cannot be used: database is locked")
+    with database.writing(), locked as raised, database.writing():
+        pass
+    assert "one that is frozen" in raised.value.hint
+
+
 def test_what_is_no_catalog(tmp_path):
     (tmp_path / "text").write_text("no database, but a text that is long enough to be looked at\n" * 100)
     with pytest.raises(OperationalError, match="cannot be used: file is not a database"):
