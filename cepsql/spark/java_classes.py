@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from cepsql.spark.java import cache_folder
@@ -18,22 +19,33 @@ def own_package(spark: SparkSession, name: str, source: str) -> str:
     return f"cepsql.{name}{hashlib.sha256((spark.version + source).encode()).hexdigest()[:12]}"
 
 
-def own_jar(spark: SparkSession, package: str, source: str) -> Path:
-    """Return a jar with the classes of a source in a package, compiled unless the user's cache has it.
+def load_own(spark: SparkSession, package: str, name: str, source: str) -> Path:
+    """Let the driver find a class of a source in a package; return its jar, compiled unless the user's cache has it.
 
     source: one file of Java without its line that names the package, as Janino reads it: casts where Java infers.
     Raises Py4JError if it cannot be compiled, OSError if there is nowhere to keep it.
     """
-    jar = cache_folder() / f"{package}.jar"
+    java, jar = jvm(spark), cache_folder() / f"{package}.jar"
+    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
     if not jar.exists():
-        _write_jar(jar, _compiled(jvm(spark), f"package {package};{source}"))
+        _write_jar(jar, _compiled(java, loader, f"package {package};{source}"))
+    if not _is_known(loader, f"{package}.{name}"):
+        loader.addURL(java.java.net.URI(jar.as_uri()).toURL())
     return jar
 
 
-def _compiled(java: Any, source: str) -> dict[str, bytes]:
+def _is_known(loader: Any, name: str) -> bool:
+    try:
+        loader.loadClass(name)
+    except Py4JJavaError:
+        return False
+    return True
+
+
+def _compiled(java: Any, loader: Any, source: str) -> dict[str, bytes]:
     """Return the code of each class, by its path."""
     compiler = java.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(java.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.setParentClassLoader(loader)
     compiler.cook(source)
     codes = compiler.getBytecodes()
     return {f"{name.replace('.', '/')}.class": bytes(codes[name]) for name in codes}

@@ -5,16 +5,13 @@ of a checkpoint could both write what a batch is. Here an object is put as a who
 is put on that condition. The class is compiled in Spark's JVM, for it has to fit the version of Spark that runs.
 """
 
-from typing import Any
-
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cepsql.errors import OperationalError
-from cepsql.spark.java_classes import own_jar, own_package
+from cepsql.spark.java_classes import load_own, own_package
 from cepsql.spark.settings import CHECKPOINT_WRITER, checkpoint_writers
-from cepsql.spark.spark_plan import jvm
 
 _CLASS = "ObjectStoreWriter"
 _SOURCE = """
@@ -87,25 +84,13 @@ def object_store_writer(spark: SparkSession, package: str) -> str:
     package: of the classes of Spark's that write checkpoints. Raises OperationalError if it cannot be made.
     """
     source = _SOURCE.replace("SPARK", package)
-    own, java = own_package(spark, "checkpoint", source), jvm(spark)
-    name = f"{own}.{_CLASS}"
+    own = own_package(spark, "checkpoint", source)
     try:
-        loader = java.java.lang.Thread.currentThread().getContextClassLoader()
-        jar = own_jar(spark, own, source)
-        if not _is_known(loader, name):
-            loader.addURL(java.java.net.URI(jar.as_uri()).toURL())
+        jar = load_own(spark, own, _CLASS, source)
         context = spark.sparkContext._jsc
         if jar.name not in context.sc().listJars().mkString():
             context.addJar(str(jar))
     except (Py4JError, PySparkException, OSError) as error:
         said = str(error).partition("\n")[0]
         raise OperationalError(f"Spark cannot be taught to write checkpoints on object stores: {said}") from error
-    return name
-
-
-def _is_known(loader: Any, name: str) -> bool:
-    try:
-        loader.loadClass(name)
-    except Py4JJavaError:
-        return False
-    return True
+    return f"{own}.{_CLASS}"

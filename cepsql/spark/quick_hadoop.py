@@ -1,14 +1,14 @@
 """What Hadoop, whose classes Spark reads and writes files with, does with less effort for each file and each task."""
 
 import os
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from cepsql.spark.java_classes import own_jar, own_package
+from cepsql.spark.java_classes import load_own, own_package
 from cepsql.spark.spark_plan import jvm
 
+_CLASS = "LocalFiles"
 _SOURCE = """
 import java.io.IOException;
 import java.nio.file.Files;
@@ -63,12 +63,9 @@ def _set_modes_in_java(spark: SparkSession) -> None:
     if given.get(_FILES_CLASS):
         return
     package = own_package(spark, "files", _SOURCE)
-    gateway: Any = spark.sparkContext._gateway
-    jars = gateway.new_array(java.java.net.URL, 1)
-    jars[0] = java.java.net.URI(own_jar(spark, package, _SOURCE).as_uri()).toURL()
+    load_own(spark, package, _CLASS, _SOURCE)
     settings = java.org.apache.hadoop.conf.Configuration(given)
-    settings.setClassLoader(java.java.net.URLClassLoader(jars, given.getClassLoader()))
-    settings.set(_FILES_CLASS, f"{package}.LocalFiles")
+    settings.set(_FILES_CLASS, f"{package}.{_CLASS}")
     files = java.java.net.URI(_FILES)
     # Hadoop keeps the file system of the first who asks, for all that ask later, whatever their settings say.
     java.org.apache.hadoop.fs.FileSystem.get(files, given).close()
