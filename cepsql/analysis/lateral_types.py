@@ -1,28 +1,58 @@
-"""The types of the columns that LATERAL VIEW makes of arrays and maps."""
+"""Types of expressions as sqlglot finds them, with those of the columns that LATERAL VIEW makes of arrays and maps.
+
+sqlglot by itself takes what is exploded for its elements. But it reads the columns of a call in LATERAL VIEW from the
+type of the call where that is a STRUCT, so here such a call has one, with a field for each column. Its TypeAnnotator
+cannot be derived from instead: compiled, as `sqlglot[c]` has it, it allows no classes below it.
+"""
+
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.optimizer.annotate_types import TypeAnnotator
-from sqlglot.optimizer.scope import Scope
+from sqlglot.schema import Schema
 
-Types = dict[str, exp.DataType | exp.DType]
+from cepsql.language.tokens import DIALECT
 
-
-class LateralTypes(TypeAnnotator):
-    """Finds types as sqlglot does, which by itself takes what is exploded for its elements."""
-
-    def _get_source_scope_selects(self, source: Scope) -> Types:
-        lateral = source.expression
-        if isinstance(lateral, exp.Lateral) and isinstance(lateral.this, exp.Explode | exp.Inline):
-            return dict(zip(lateral.alias_column_names, _made_of(lateral.this), strict=False))
-        return super()._get_source_scope_selects(source)
+_STANDS_FOR = "stands_for"
 
 
-def _made_of(call: exp.Explode | exp.Inline) -> list[exp.DataType | exp.DType]:
-    """Return the types of the columns that a call makes, as far as they are known."""
-    given = call.this.type
-    parts = list(given.expressions) if given is not None else []
+def annotate_types(tree: exp.Expr, schema: Schema) -> None:
+    """Find the types of the expressions of a tree, as far as sqlglot knows them."""
+    calls = [
+        (node, node.this) for node in tree.find_all(exp.Lateral) if isinstance(node.this, exp.Explode | exp.Inline)
+    ]
+    for lateral, call in calls:
+        stand_in = exp.Explode(this=call.this)
+        stand_in.meta[_STANDS_FOR] = call
+        lateral.set("this", stand_in)
+    try:
+        TypeAnnotator(schema, expression_metadata=_METADATA).annotate(tree)
+    finally:
+        for lateral, call in calls:
+            call.set("this", lateral.this.this)
+            lateral.set("this", call)
+
+
+def _annotate_explode(annotator: TypeAnnotator, call: Any) -> exp.Expr:
+    """Annotate a call of EXPLODE, in a LATERAL VIEW for the call that it stands for there."""
+    if _STANDS_FOR not in call.meta:
+        return DIALECT.EXPRESSION_METADATA[exp.Explode]["annotator"](annotator, call)
+    names, types = call.parent.alias_column_names, _made_of(call.meta[_STANDS_FOR], call.this.type)
+    fields = [exp.ColumnDef(this=exp.to_identifier(name), kind=kind) for name, kind in zip(names, types, strict=False)]
+    call.type = exp.DataType(this=exp.DType.STRUCT, expressions=fields, nested=True)
+    return call
+
+
+_METADATA = {**DIALECT.EXPRESSION_METADATA, exp.Explode: {"annotator": _annotate_explode}}
+
+
+def _made_of(call: exp.Explode | exp.Inline, given: exp.DataType | None) -> list[exp.DataType]:
+    """Return the types of the columns that a call makes of what it is given, as far as they are known."""
+    parts = [part.copy() for part in given.expressions] if given is not None else []
     if isinstance(call, exp.Inline):
         fields = parts[0].expressions if parts and parts[0].is_type(exp.DType.STRUCT) else []
-        return [field.kind or exp.DType.UNKNOWN for field in fields if isinstance(field, exp.ColumnDef)]
+        return [
+            field.kind or exp.DataType(this=exp.DType.UNKNOWN) for field in fields if isinstance(field, exp.ColumnDef)
+        ]
     made = parts if given is not None and given.is_type(exp.DType.ARRAY, exp.DType.MAP) else []
-    return [exp.DType.INT, *made] if isinstance(call, exp.Posexplode) else made
+    return [exp.DataType(this=exp.DType.INT), *made] if isinstance(call, exp.Posexplode) else made

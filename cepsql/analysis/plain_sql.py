@@ -10,7 +10,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
-from cepsql.analysis.lateral_types import LateralTypes
+from cepsql.analysis.lateral_types import annotate_types
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error, NotSupportedError
 from cepsql.language.guard import guarded, not_understood
@@ -70,7 +70,7 @@ def annotate(query: exp.Query, schema: MappingSchema) -> None:
 
     Raises ProgrammingError at the innermost call that is not understood.
     """
-    _asked(query, lambda tree: LateralTypes(schema).annotate(tree))
+    _asked(query, lambda tree: annotate_types(tree, schema))
 
 
 def spoken_type(expression: exp.Expr) -> str:

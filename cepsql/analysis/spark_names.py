@@ -1,14 +1,19 @@
 """The names that Spark gives to what a SELECT computes without an alias."""
 
+import re
 from collections.abc import Callable
+from typing import Any
 
 from sqlglot import exp
 
 from cepsql.analysis.plain_sql import without_tables
 from cepsql.analysis.resolve import SPOKEN
 from cepsql.analysis.window_calls import is_window_call
-from cepsql.language.spark_sql import SparkSql
 from cepsql.language.tokens import DIALECT
+
+_QUOTED, _ESCAPED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.S), re.compile(r"\\(.)", re.S)
+_KEPT = "\ue000"
+_PART = re.compile(r"__part_(\d+)_")
 
 
 def spark_name(expression: exp.Expr) -> str:
@@ -17,79 +22,107 @@ def spark_name(expression: exp.Expr) -> str:
     That of a window function, of which Spark names the frame as well, is its text.
     """
     plain = without_tables(expression)
-    if plain.find(exp.Window) is not None:
-        return plain.sql(dialect=DIALECT)
-    return _Names(dialect=DIALECT, normalize_functions="lower").generate(plain)
+    return plain.sql(dialect=DIALECT) if plain.find(exp.Window) is not None else _name(plain)
 
 
-class _Names(SparkSql.Generator):
-    """Writes expressions with all their parentheses, and nothing quoted."""
+def _name(node: exp.Expr) -> str:
+    """Return a node with all its parentheses, and nothing quoted."""
+    rule = _rule(node)
+    return _written(node) if rule is None else rule(node)
 
-    TRANSFORMS: dict[type[exp.Expr], Callable[..., str]] = {  # noqa: RUF012
-        **SparkSql.Generator.TRANSFORMS,
-        exp.Anonymous: lambda self, e: self.anonymous_name(e),
-        exp.DPipe: lambda self, e: self.func("concat", e.this, e.expression),
-        exp.Between: lambda self, e: self.func("between", e.this, e.args["low"], e.args["high"]),
-        exp.If: lambda self, e: self.if_name(e),
-        exp.Mod: lambda self, e: self.binary(e, "%"),
-        exp.NEQ: lambda self, e: f"(NOT {self.binary(e, '=')})",
-        exp.NullSafeEQ: lambda self, e: self.binary(e, "<=>"),
-        exp.Pow: lambda self, e: self.func("pow", e.this, e.expression),
-        exp.IgnoreNulls: lambda self, e: self.sql(e, "this"),
-        exp.Like: lambda self, e: f"{self.sql(e, 'this')} LIKE {self.sql(e, 'expression')}",
-    }
 
-    def anonymous_name(self, expression: exp.Anonymous) -> str:
-        name = expression.name.lower()
-        return name if is_window_call(expression) else self.func(name, *expression.expressions)
+def _rule(node: exp.Expr) -> Callable[[Any], str] | None:
+    return next((_RULES[kind] for kind in type(node).__mro__ if kind in _RULES), None)
 
-    def binary(self, expression: exp.Binary, op: str) -> str:
-        return f"({self.sql(expression, 'this')} {op} {self.sql(expression, 'expression')})"
 
-    def connector_sql(self, expression, op, stack=None) -> str:
-        return self.binary(expression, op)
+def _written(node: exp.Expr) -> str:
+    """Return a node as it is written as SQL, with its parts as they are named."""
+    copy = node.copy()
+    parts: list[str] = []
 
-    def if_name(self, expression: exp.If) -> str:
-        parts = (expression.this, expression.args["true"], expression.args.get("false") or exp.null())
-        return f"(IF({', '.join(map(self.sql, parts))}))"
+    def named(part: exp.Expr) -> exp.Expr:
+        if isinstance(part, exp.Literal):
+            # It stays one, for calls convert formats; but one that is the default is not left out.
+            return exp.Literal.string(_KEPT + part.name) if part.is_string else part
+        rule = None if part is copy else _rule(part)
+        if rule is None:
+            return part
+        parts.append(rule(part))
+        return exp.Var(this=f"__part_{len(parts) - 1}_")
 
-    def in_sql(self, expression: exp.In) -> str:
-        return f"({super().in_sql(expression)})"
+    text = copy.transform(named, copy=False).sql(dialect=DIALECT, normalize_functions="lower", comments=False)
+    bare = _QUOTED.sub(lambda found: _ESCAPED.sub(r"\1", found[1]), text.replace(_KEPT, ""))
+    return _PART.sub(lambda found: parts[int(found[1])], bare)
 
-    def filter_sql(self, expression: exp.Filter) -> str:
-        condition = self.sql(expression.expression, "this")
-        return f"{self.sql(expression, 'this')} FILTER (WHERE {condition})"
 
-    def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-        named = isinstance(expression.this, exp.Column)
-        return self.sql(expression, "this") if named else super().cast_sql(expression, safe_prefix)
+def _call(name: str, *arguments: exp.Expr) -> str:
+    return f"{name}({', '.join(map(_name, arguments))})"
 
-    def dot_sql(self, expression: exp.Dot) -> str:
-        return f"{self.sql(expression, 'this')}.{expression.name}"
 
-    def boolean_sql(self, expression: exp.Boolean) -> str:
-        return super().boolean_sql(expression).lower()
+def _operation(sign: str) -> Callable[[exp.Binary], str]:
+    return lambda node: f"({_name(node.this)} {sign} {_name(node.expression)})"
 
-    def paren_sql(self, expression: exp.Paren) -> str:
-        return self.sql(expression, "this")
 
-    def neg_sql(self, expression: exp.Neg) -> str:
-        return f"(- {self.sql(expression, 'this')})"
+def _anonymous(call: exp.Anonymous) -> str:
+    name = call.name.lower()
+    return name if is_window_call(call) else _call(name, *call.expressions)
 
-    def not_sql(self, expression: exp.Not) -> str:
-        negated = expression.this
-        if isinstance(negated, exp.Is):
-            return f"({self.sql(negated, 'this')} IS NOT {self.sql(negated, 'expression')})"
-        return f"(NOT {self.sql(negated)})"
 
-    def literal_sql(self, expression: exp.Literal) -> str:
-        return expression.name
+def _case(node: exp.Case) -> str:
+    value, otherwise = node.this, node.args.get("default")
+    branches = [f"WHEN {_name(branch.this)} THEN {_name(branch.args['true'])}" for branch in node.args["ifs"]]
+    given, last = ([_name(part)] if part is not None else [] for part in (value, otherwise))
+    return " ".join(["CASE", *given, *branches, *(f"ELSE {text}" for text in last), "END"])
 
-    def column_sql(self, expression: exp.Column) -> str:
-        return ".".join(map(self.sql, expression.parts))
 
-    def identifier_sql(self, expression: exp.Identifier) -> str:
-        return expression.meta.get(SPOKEN, expression.name)
+def _struct(node: exp.Struct) -> str:
+    fields = (
+        f"{_name(field.expression)} AS {_name(field.this)}" if isinstance(field, exp.PropertyEQ) else _name(field)
+        for field in node.expressions
+    )
+    return f"struct({', '.join(fields)})"
 
-    def star_sql(self, expression: exp.Star) -> str:
-        return "1"
+
+def _if(node: exp.If) -> str:
+    return f"({_call('IF', node.this, node.args['true'], node.args.get('false') or exp.null())})"
+
+
+def _not(node: exp.Not) -> str:
+    negated = node.this
+    return _operation("IS NOT")(negated) if isinstance(negated, exp.Is) else f"(NOT {_name(negated)})"
+
+
+_RULES: dict[type[exp.Expr], Callable[[Any], str]] = {
+    **{
+        kind: _operation(sign)
+        for kind, sign in {
+            exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "DIV", exp.Mod: "%",
+            exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>",
+            exp.Is: "IS", exp.And: "AND", exp.Or: "OR", exp.ILike: "ILIKE", exp.RegexpLike: "RLIKE",
+            exp.Escape: "ESCAPE", exp.NullSafeNEQ: "IS DISTINCT FROM",
+            exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^",
+        }.items()
+    },
+    exp.Anonymous: _anonymous,
+    exp.Between: lambda node: _call("between", node.this, node.args["low"], node.args["high"]),
+    exp.Boolean: lambda node: _written(node).lower(),
+    exp.Case: _case,
+    exp.Cast: lambda node: _name(node.this) if isinstance(node.this, exp.Column) else _written(node),
+    exp.Column: lambda node: ".".join(map(_name, node.parts)),
+    exp.Dot: lambda node: f"{_name(node.this)}.{node.expression.name}",
+    exp.DPipe: lambda node: _call("concat", node.this, node.expression),
+    exp.Filter: lambda node: f"{_name(node.this)} FILTER (WHERE {_name(node.expression.this)})",
+    exp.Identifier: lambda node: node.meta.get(SPOKEN, node.name),
+    exp.If: _if,
+    exp.IgnoreNulls: lambda node: _name(node.this),
+    exp.In: lambda node: f"({_written(node)})",
+    exp.Like: lambda node: f"{_name(node.this)} LIKE {_name(node.expression)}",
+    exp.Literal: lambda node: node.name,
+    exp.Neg: lambda node: f"(- {_name(node.this)})",
+    exp.NEQ: lambda node: f"(NOT {_operation('=')(node)})",
+    exp.Not: _not,
+    exp.Paren: lambda node: _name(node.this),
+    exp.Pow: lambda node: _call("pow", node.this, node.expression),
+    exp.Star: lambda node: "1",
+    exp.Struct: _struct,
+}  # fmt: skip

@@ -1,5 +1,7 @@
 """Islands of plain SQL in a statement, which sqlglot reads."""
 
+from itertools import pairwise
+
 from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
@@ -10,6 +12,7 @@ from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_misread
 from cepsql.language.syntax_errors import dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text
+from cepsql.language.variant_path import fold_paths, unfold_paths
 
 KEPT_AGGREGATES = frozenset(
     {"LISTAGG", "STRING_AGG", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY"}
@@ -32,6 +35,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
     tokens = [_function_name(token, after) for token, after in zip(tokens, [*tokens[1:], None], strict=True)]
+    tokens, paths = fold_paths(tokens)
     tokens = [named for token in tokens for named in _parameter(token)]
     try:
         with guarded(span):
@@ -40,8 +44,9 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
         raise plain_sql_error(text, tokens, error) from None
     if len(trees) != 1 or trees[0] is None:
         raise ProgrammingError("one expression was expected here", span, None, text.sql)
-    tree = trees[0]
+    tree = unfold_paths(trees[0], paths)
     _note_parameters(text, tokens, tree)
+    _refuse_names(text, tokens, tree)
     mark_misread(text, tokens, tree)
     if into is not None:
         refuse_misread(tree, text.sql)
@@ -83,6 +88,17 @@ def _refuse_values(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
             raise ProgrammingError(f"syntax error: unexpected {at.text}", Span(at.start, at.end + 1), None, text.sql)
 
 
+def _refuse_names(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
+    """Refuse parameters where sqlglot takes them for the names of columns."""
+    parameters = [(colon, name) for colon, name in pairwise(tokens) if colon.token_type == TokenType.COLON]
+    aliases = [alias.args["alias"] for alias in tree.find_all(exp.Alias)] if parameters else []
+    wrong = {alias.name for alias in aliases if isinstance(alias, exp.Placeholder)}
+    for colon, name in parameters:
+        if name.text in wrong:
+            place = Span(colon.start, colon.start + 1)
+            raise ProgrammingError(f"syntax error: unexpected {text.sql[colon.start]}", place, None, text.sql)
+
+
 def _function_name(token: Token, following: Token | None) -> Token:
     """Make names of functions that sqlglot would read or write wrongly names that it does not know."""
     if following is None or following.token_type != TokenType.L_PAREN:
@@ -106,9 +122,9 @@ def _note_parameters(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
     """Note in the text where the parameters of an expression stand; if that is not clear, that there are some."""
     names = sorted(node.name for node in tree.find_all(exp.Placeholder))
     found = []
-    for before, colon, name in zip([None, *tokens], tokens, tokens[1:], strict=False):
+    for colon, name in pairwise(tokens):
         called = colon.token_type == TokenType.COLON and (colon.start == name.start or colon.end + 1 == name.start)
-        if called and name.text in names and not (before is not None and before.end + 1 == colon.start):
+        if called and name.text in names:
             found.append((Span(colon.start, name.end + 1), name.text))
     if sorted(name for _, name in found) == names:
         text.parameters += found

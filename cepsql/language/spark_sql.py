@@ -1,24 +1,60 @@
-"""Spark's SQL as sqlglot knows it, and what that leaves out."""
+"""Spark's SQL as sqlglot knows it, and what that leaves out.
 
-from sqlglot import Generator, exp, transforms
+Nothing is derived from sqlglot's parsers and generators: compiled, as `sqlglot[c]` has them, they allow no classes
+below them. What they would read otherwise is changed in the tokens (see `islands`), what they would write otherwise
+in the tree.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-
-
-def _json_extract(generator: Generator, expression: exp.JSONExtract) -> str:
-    """Write `v:a.b`, which takes a part of a VARIANT, as the function that it stands for."""
-    if not expression.args.get("variant_extract"):
-        return Spark.Generator.TRANSFORMS[exp.JSONExtract](generator, expression)
-    return generator.func("VARIANT_GET", expression.this, expression.expression)
-
 
 _AFTER_QUALIFY = ("with_", "distinct", "order", "limit", "offset")
 
 
-def _without_qualify(expression: exp.Expr) -> exp.Expr:
-    """Write QUALIFY, which not every version of Spark knows, as WHERE over a subquery with the values that it asks."""
-    if not isinstance(expression, exp.Select) or expression.args.get("qualify") is None:
+class SparkSql(Spark):
+    """The dialect in which statements are read and written."""
+
+    def generate(self, expression: exp.Expr, copy: bool = True, **options) -> str:
+        """Return a tree as Spark reads it; not to copy it means that it may be changed."""
+        if copy and expression.find(*_UNLIKE) is not None:
+            expression, copy = expression.copy(), False
+        return super().generate(_as_spark_reads(expression), copy=copy, **options)
+
+
+def _as_spark_reads(tree: exp.Expr) -> exp.Expr:
+    """Write anew what not every version of Spark reads, or no version, from the inside out."""
+    node: exp.Expr
+    for node in reversed([*tree.find_all(*_UNLIKE)]):
+        old: Any = node.parent if isinstance(node, exp.Qualify) else node
+        new = _REWRITTEN[type(node)](old)
+        if old is tree:
+            tree = new
+        elif old is not new:
+            old.replace(new)
+    return tree
+
+
+def _variant_get(part: exp.JSONExtract) -> exp.Expr:
+    """Write `v:a.b`, which takes a part of a VARIANT, as the function that it stands for."""
+    if not part.args.get("variant_extract"):
+        return part
+    return exp.Anonymous(this="VARIANT_GET", expressions=[part.this.copy(), part.expression.copy()])
+
+
+def _nulls_after_filter(expression: exp.Filter) -> exp.Expr:
+    """Write FILTER before IGNORE NULLS."""
+    call = expression.this
+    if not isinstance(call, exp.IgnoreNulls | exp.RespectNulls):
         return expression
-    inner = expression
+    return type(call)(this=exp.Filter(this=call.this.copy(), expression=expression.expression.copy()))
+
+
+def _without_qualify(select: exp.Select) -> exp.Select:
+    """Write QUALIFY, as WHERE over a subquery with the values that it asks."""
+    inner = select.copy()
     condition, order = inner.args.pop("qualify").this, inner.args.get("order")
     after = {part: inner.args.pop(part) for part in _AFTER_QUALIFY if inner.args.get(part) is not None}
     given = {item.alias_or_name.lower(): item.unalias() for item in inner.expressions if item.alias_or_name}
@@ -46,26 +82,9 @@ def _of_alias(part: exp.Expr, given: dict[str, exp.Expr]) -> exp.Expr:
     return part if known is None else known.copy()
 
 
-class SparkSql(Spark):
-    """The dialect in which statements are read and written."""
-
-    # sqlglot sets both as attributes, which a type checker cannot follow.
-    class Parser(Spark.Parser):  # type: ignore[valid-type,misc]
-        COLON_IS_VARIANT_EXTRACT = True
-
-    class Generator(Spark.Generator):  # type: ignore[valid-type,misc]
-        TRANSFORMS = {  # noqa: RUF012
-            **Spark.Generator.TRANSFORMS,
-            exp.JSONExtract: _json_extract,
-            exp.Select: transforms.preprocess([
-                _without_qualify, transforms.eliminate_distinct_on, transforms.unnest_to_explode,
-                transforms.any_to_exists,
-            ]),
-        }  # fmt: skip
-
-        def filter_sql(self, expression: exp.Filter) -> str:
-            """Write FILTER before IGNORE NULLS, as Spark reads them."""
-            call, where = expression.this, expression.expression
-            if not isinstance(call, exp.IgnoreNulls | exp.RespectNulls):
-                return super().filter_sql(expression)
-            return self.sql(type(call)(this=exp.Filter(this=call.this.copy(), expression=where.copy())))
+_REWRITTEN: dict[type, Callable[[Any], exp.Expr]] = {
+    exp.JSONExtract: _variant_get,
+    exp.Filter: _nulls_after_filter,
+    exp.Qualify: _without_qualify,
+}
+_UNLIKE = tuple(_REWRITTEN)

@@ -58,6 +58,14 @@ ITEMS = (
     "max(n) - 1 > 2 or false",
     "true",
     "hour(max(ts))",
+    "date_format(max(ts), 'yyyy-MM-dd HH')",
+    "to_date(k, 'yyyy-MM-dd')",
+    "from_unixtime(n)",
+    "unix_timestamp(max(ts))",
+    r"coalesce(k, 'it\'s')",
+    r"replace(k, 'a\\b', '1')",
+    "n IN (1, 2) AND k NOT IN ('x')",
+    "try_cast(k AS INT)",
 )
 
 
