@@ -22,6 +22,8 @@ def fold_paths(tokens: list[Token]) -> tuple[list[Token], list[exp.JSONPath]]:
     """
     folded: list[Token] = []
     paths: list[exp.JSONPath] = []
+    if all(token.token_type != TokenType.COLON for token in tokens):
+        return tokens, paths
     i = depth = 0
     while i < len(tokens):
         token = tokens[i]

@@ -4,6 +4,7 @@ import contextlib
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -16,32 +17,61 @@ _LOG: list[Path] = []
 _PATIENCE_SECONDS = 5.0
 
 
-_PACKAGES = ("java", "org", "scala")
 _CLASSES = (
     "PythonUtils",
     "PythonSQLUtils",
+    "PythonErrorUtils",
+    "PythonForeachBatchHelper",
     "SimplePythonFunction",
     "functions",
     "org.apache.spark.sql.functions",
     "org.apache.spark.sql.classic.SparkSession",
     "org.apache.spark.sql.classic.SparkSession$",
     "org.apache.spark.sql.execution.python.UserDefinedPythonFunction",
+    "org.apache.spark.sql.internal.SQLConf",
     "org.apache.spark.sql.streaming.Trigger",
+    "org.apache.spark.util.Utils",
 )
-_METHODS = {"PythonUtils": ("toSeq",), "functions": ("col", "expr", "lit")}
-"""For which pyspark and cepsql ask with nearly every step of a plan."""
+"""Classes that pyspark asks for by their whole name, with nearly every step of a plan."""
+
+_PATHS = (
+    "java.lang.Class",
+    "java.lang.System",
+    "org.apache.spark.sql",
+    "py4j.reflection.TypeUtil.isInstanceOf",
+    "scala",
+)
+"""What pyspark and cepsql ask for package by package."""
+
+_METHODS = {
+    "PythonUtils": ("getBroadcastThreshold", "toArray", "toSeq"),
+    "PythonErrorUtils": ("getCondition",),
+    "functions": ("col", "expr", "lit"),
+    "org.apache.spark.sql.functions": ("col", "expr", "lit"),
+}
 
 
 def remember_names(spark: SparkSession) -> None:
     """Look names of Java up once that are asked for again and again: each time Java searches all its jars for them."""
     view = spark._jvm
-    for name in (*_PACKAGES, *_CLASSES):
+    for name in _CLASSES:
         found = getattr(view, name)
         # What is not known yet is taken for a package.
-        if name in _PACKAGES or isinstance(found, JavaClass):
+        if isinstance(found, JavaClass):
             setattr(view, name, found)
             for method in _METHODS.get(name, ()):
-                setattr(found, method, getattr(found, method))
+                with contextlib.suppress(Py4JError):
+                    setattr(found, method, getattr(found, method))
+    for path in _PATHS:
+        remember_path(view, path)
+
+
+def remember_path(view: Any, path: str) -> None:
+    """Look the packages of a name of Java up once, and what stands at its end."""
+    for name in path.split("."):
+        if name not in vars(view):
+            setattr(view, name, getattr(view, name))
+        view = vars(view)[name]
 
 
 def logs_to(log: Path) -> None:

@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 
 from cepsql.catalog.locations import is_object_store
 from cepsql.errors import NotSupportedError
+from cepsql.spark.gateway import remember_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -262,6 +263,8 @@ class HadoopFiles:
         assert spark._jvm is not None
         self.is_object_store = is_object_store(uri)
         self.jvm: Any = spark._jvm
+        for name in ("hadoop.fs.Path", "hadoop.fs.FileSystem", "commons.io.IOUtils.toByteArray"):
+            remember_path(self.jvm, f"org.apache.{name}")
         self._gateway: Any = spark.sparkContext._gateway
         with _raising():
             configuration = spark._jsparkSession.sessionState().newHadoopConf()
