@@ -21,7 +21,6 @@ _CLASSES = (
     "PythonUtils",
     "PythonSQLUtils",
     "PythonErrorUtils",
-    "PythonForeachBatchHelper",
     "SimplePythonFunction",
     "functions",
     "org.apache.spark.sql.functions",
