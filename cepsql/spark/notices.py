@@ -32,3 +32,12 @@ def warn(batch: int, observed: Mapping[str, Mapping[str, Any]], patterns: str) -
             patterns,
             "once" if misplaced == 1 else f"{misplaced} times",
         )
+
+
+def warn_of_growth(file: str) -> None:
+    """Log that a file was written to after a micro-batch was given it."""
+    LOGGER.warning(
+        "%s was written to after it was found: rows that came later may be missing; a file must appear whole, so write "
+        "it under a name that begins with . and rename it",
+        file,
+    )

@@ -1,7 +1,10 @@
 """Which files the micro-batches of a checkpoint have: Spark's log of each source, and where a batch ends in it."""
 
+import contextlib
 import json
+import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import ParseResult, unquote, urlparse
@@ -12,6 +15,8 @@ from cepsql.spark.checkpoint_path import CheckpointPath, remove_checksum, write_
 _ENTRY = re.compile(rb'^\{"path":".*"batchId":(\d+)[^"]*$')
 PATTERN = re.compile(r"[\[\]{}*?\\]")
 """What Spark takes for a pattern in the path of a file."""
+
+_WRITING_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class PlannedFiles:
         self._spark = spark
         self._own = f"{urlparse(str(spark.parent)).path}/"
         self._last: tuple[int, dict[int, int | None]] | None = None
+        self._young: dict[str, int] = {}
 
     def check(self, batch: int) -> None:
         """Raise OperationalError for a batch in which Spark would read files twice: it does where the path of one of
@@ -86,14 +92,17 @@ class PlannedFiles:
         if self._last is None or self._last[0] != batch - 1:
             self._last = batch - 1, _ends(self._spark, batch - 1 if batch else None)
         begins, ends = self._last[1], _ends(self._spark, batch)
+        self._young = {}
         for source, end in ends.items():
             begin = begins.get(source, -1)
             if end is None or begin is None or end <= begin:
                 continue
-            files = list(_files(self._spark / "sources" / str(source), begin, end))
+            entries = list(_entries(self._spark / "sources" / str(source), begin, end))
+            files = [file_of(entry).path for entry in entries]
             if any(file.startswith(self._own) for file in files):
                 # What ends the input, or is a heartbeat, may come twice.
                 continue
+            self._young |= _changed_lately(entries)
             wrong = next((file for file in files if PATTERN.search(file)), None)
             if wrong is not None and len(files) > 1:
                 raise OperationalError(
@@ -103,13 +112,34 @@ class PlannedFiles:
                 )
         self._last = batch, ends
 
+    def written_to(self) -> Iterator[str]:
+        """Yield the files of the batch that was checked last that were written to after Spark had found them, each
+        once: of one that grew while it was read, or was empty, rows may be missing. Files of this machine only."""
+        for path, found in list(self._young.items()):
+            with contextlib.suppress(OSError):
+                if os.stat(path).st_mtime_ns // 1_000_000 != found:
+                    del self._young[path]
+                    yield path
 
-def _files(folder: CheckpointPath, begin: int, end: int) -> Iterator[str]:
-    """Yield the paths of the files that came with the files of a log after `begin`, up to `end`."""
+
+def _changed_lately(entries: list[bytes]) -> dict[str, int]:
+    """Return the files of this machine among entries that somebody may still write, and when each was changed as Spark
+    found it, in milliseconds. Those that have not changed for long are whole."""
+    begin = (time.time() - _WRITING_SECONDS) * 1000
+    found = {}
+    for entry in entries:
+        changed = json.loads(entry).get("timestamp", 0)
+        if changed >= begin and (place := file_of(entry)).scheme in ("", "file"):
+            found[place.path] = changed
+    return found
+
+
+def _entries(folder: CheckpointPath, begin: int, end: int) -> Iterator[bytes]:
+    """Yield the entries of the files that came with the files of a log after `begin`, up to `end`."""
     for number in range(begin + 1, end + 1):
         for name in (str(number), f"{number}.compact"):
             if (log := read_log(folder / name)) is not None:
-                yield from (file_of(entry).path for entry, came in log.entries if came == number)
+                yield from (entry for entry, came in log.entries if came == number)
                 break
 
 

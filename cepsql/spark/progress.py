@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -74,6 +75,7 @@ STANDING = ("deadline", "rows", "waiting", "open", "bytes")
 _JOINED = {"bound": max, "deadline": min}
 _OFFSETS = ("startOffset", "endOffset", "latestOffset")
 _LAST_EVENTS_SECONDS = 10
+_POLL = 0.005
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -195,6 +197,7 @@ class Watch:
         self.ended = threading.Event()
         self._patterns = patterns
         self._last: int | None = None
+        self._due: list[int] = []
         self._lock = threading.Lock()
 
     def reach(self, observed: Observed, batch: int) -> Progress:
@@ -203,6 +206,7 @@ class Watch:
         What Spark's own operators hold is as the last event has it.
         """
         with self._lock:
+            self._due.append(batch)
             known = {name: getattr(self.progress, name) for name in ("bound", "state_rows", "state_bytes")}
             self._reached = self._uncounted(counted(replace(self._reached, **known), observed), batch)
             self.late_alerts = self._alerts.judge(_read_and_late(self._reached, self._shares), batch)
@@ -214,6 +218,7 @@ class Watch:
             if self._last is not None and event.batchId <= self._last:
                 return
             self._last = event.batchId
+            self._due = [batch for batch in self._due if batch > event.batchId]
             observed = observed_by(event)
             progress = self._uncounted(add_batch(self.progress, event, observed), event.batchId)
             self._alerts.compare(progress.watermark, event.timestamp)
@@ -225,6 +230,15 @@ class Watch:
         if batch != self._known:
             return progress
         return replace(progress, **{name: getattr(self._begun, name) for name in _TOTALS})
+
+    def catch_up(self, query: StreamingQuery) -> None:
+        """Add the batches of a query that runs and has done all there is, of which no event has come yet."""
+        last = query.lastProgress
+        if last is not None and self._due == [last.batchId] and "addBatch" in last.durationMs:
+            self.add(last)
+        end = time.monotonic() + _LAST_EVENTS_SECONDS
+        while self._due and query.isActive and time.monotonic() < end:
+            time.sleep(_POLL)
 
     def complete(self, query: StreamingQuery, limit: int) -> None:
         """Add the batches of a run that has ended of which no event has come yet: events come some tenths of a second

@@ -28,6 +28,7 @@ from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
+from cepsql.spark.notices import warn_of_growth
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles
@@ -226,7 +227,7 @@ class StandingQuery:
         return self._options.explain(key)
 
     def process_available(self) -> None:
-        """Wait until all input that is there now has been processed; for tests and replays.
+        """Wait until all input that is there now has been processed, and `progress` says so; for tests and replays.
 
         Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself.
         """
@@ -235,6 +236,7 @@ class StandingQuery:
             # Spark may have looked for input before this call, and then ends the first wait with what it found.
             for _ in range(2):
                 self._query.processAllAvailable()
+            self._watch.catch_up(self._query)
         except (PySparkException, Py4JError, OSError) as exception:
             raise self._translated(exception) from exception
 
@@ -395,14 +397,20 @@ class StandingQuery:
 
     def _check_files(self, batch: int) -> None:
         """Refuse a batch whose files Spark would misread, before anything of it is done."""
+        self._warn_of_growth()
         try:
             self._files.check(batch)
         except OperationalError:
             self._refused = True
             raise
 
+    def _warn_of_growth(self) -> None:
+        for file in self._files.written_to():
+            warn_of_growth(file)
+
     def _after_batch(self, batch: int) -> None:
         """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""
+        self._warn_of_growth()
         # The first batch may be here before the call that started it has returned.
         self._started.wait(_START_SECONDS)
         totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch)
