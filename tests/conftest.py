@@ -1,7 +1,7 @@
 """What the tests share: a small Spark session, --update for tests that read their expectations from files, and seeds.
 
-The whole suite runs in two processes more than there are cores, for some tests wait for servers and other processes;
-each has a Spark session of its own, and up to 3 GiB. What names files or tests, or rewrites expectations, runs in one.
+The whole suite runs in one process more than there are cores, for some tests wait for servers and other processes; each
+has a Spark session of its own. What names files or tests, or rewrites expectations, runs in one.
 
 Everyday runs draw the same random examples, so that a failure is one of the change at hand. `--nightly` draws new ones,
 and more of them. Either way the seed is said at the end, and `--hypothesis-seed` repeats it (see `chance.py`).
@@ -20,7 +20,6 @@ os.environ["CEPSQL_PREPARE"] = "false"
 os.environ["SPARK_SUBMIT_OPTS"] = SUBMIT_OPTIONS
 
 MOST_PROCESSES = 4
-PROCESS_BYTES = 3 << 30
 ONE_PROCESS = ("file_or_dir", "keyword", "markexpr", "lf", "failedfirst", "stepwise", "collectonly", "update")
 """Options with which few tests run, or files are written."""
 
@@ -34,9 +33,7 @@ def pytest_xdist_auto_num_workers(config):
     if any(config.getoption(name, None) for name in ONE_PROCESS):
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // PROCESS_BYTES if hasattr(os, "sysconf") else 2
-    processes = min(cores + 2, MOST_PROCESSES, room)
-    return 0 if cores == 1 or processes < 2 else processes
+    return 0 if cores == 1 else min(cores + 1, MOST_PROCESSES)
 
 
 def pytest_configure(config):
