@@ -227,7 +227,7 @@ class StandingQuery:
         return self._options.explain(key)
 
     def process_available(self) -> None:
-        """Wait until all input that is there now has been processed, and `progress` says so; for tests and replays.
+        """Wait until all input that is there now has been processed; for tests and replays.
 
         Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself.
         """

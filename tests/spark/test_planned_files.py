@@ -71,15 +71,6 @@ def test_a_file_that_grows_after_it_was_found_is_named(engine, tmp_path, caplog)
     assert [record.getMessage().partition(" was written to")[0] for record in caplog.records] == [str(grown)]
 
 
-def test_progress_has_what_was_processed(engine, tmp_path):
-    """Spark's events of micro-batches come later than the batches end."""
-    with engine.query(MATCH).start(lambda *_: None) as standing:
-        for number in range(6):
-            put(tmp_path, number)
-            standing.process_available()
-            assert (standing.progress.rows_read, standing.progress.batches) == (number + 1, number + 1)
-
-
 def test_files_that_no_batch_has_are_found_anew(engine, tmp_path):
     batches: dict[int, list[int]] = {}
     checkpoint = tmp_path / "c"
