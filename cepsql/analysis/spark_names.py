@@ -69,10 +69,10 @@ def _anonymous(call: exp.Anonymous) -> str:
 
 
 def _case(node: exp.Case) -> str:
-    value, otherwise = node.this, node.args.get("default")
+    value = [] if node.this is None else [_name(node.this)]
     branches = [f"WHEN {_name(branch.this)} THEN {_name(branch.args['true'])}" for branch in node.args["ifs"]]
-    given, last = ([_name(part)] if part is not None else [] for part in (value, otherwise))
-    return " ".join(["CASE", *given, *branches, *(f"ELSE {text}" for text in last), "END"])
+    default = [] if node.args.get("default") is None else [f"ELSE {_name(node.args['default'])}"]
+    return " ".join(["CASE", *value, *branches, *default, "END"])
 
 
 def _struct(node: exp.Struct) -> str:

@@ -11,7 +11,7 @@ from cepsql.language.foreign import refuse_foreign, spread_symmetric
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_misread
 from cepsql.language.syntax_errors import dangling, plain_sql_error
-from cepsql.language.tokens import DIALECT, Text
+from cepsql.language.tokens import DIALECT, Text, made_token
 from cepsql.language.variant_path import fold_paths, unfold_paths
 
 KEPT_AGGREGATES = frozenset(
@@ -90,10 +90,10 @@ def _refuse_values(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
 
 def _refuse_names(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
     """Refuse parameters where sqlglot takes them for the names of columns."""
-    parameters = [(colon, name) for colon, name in pairwise(tokens) if colon.token_type == TokenType.COLON]
-    aliases = [alias.args["alias"] for alias in tree.find_all(exp.Alias)] if parameters else []
+    colons = _colons(tokens)
+    aliases = [alias.args["alias"] for alias in tree.find_all(exp.Alias)] if colons else []
     wrong = {alias.name for alias in aliases if isinstance(alias, exp.Placeholder)}
-    for colon, name in parameters:
+    for colon, name in colons:
         if name.text in wrong:
             place = Span(colon.start, colon.start + 1)
             raise ProgrammingError(f"syntax error: unexpected {text.sql[colon.start]}", place, None, text.sql)
@@ -118,14 +118,19 @@ def _parameter(token: Token) -> list[Token]:
     return [made_token(TokenType.COLON, ":", token), made_token(TokenType.VAR, f"{PLACED}{token.start}", token)]
 
 
+def _colons(tokens: list[Token]) -> list[tuple[Token, Token]]:
+    """Return each colon and what follows it."""
+    return [(colon, after) for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON]
+
+
 def _note_parameters(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
     """Note in the text where the parameters of an expression stand; if that is not clear, that there are some."""
     names = sorted(node.name for node in tree.find_all(exp.Placeholder))
-    found = []
-    for colon, name in pairwise(tokens):
-        called = colon.token_type == TokenType.COLON and (colon.start == name.start or colon.end + 1 == name.start)
-        if called and name.text in names:
-            found.append((Span(colon.start, name.end + 1), name.text))
+    found = [
+        (Span(colon.start, name.end + 1), name.text)
+        for colon, name in _colons(tokens)
+        if name.start in (colon.start, colon.end + 1) and name.text in names
+    ]
     if sorted(name for _, name in found) == names:
         text.parameters += found
     else:
@@ -144,8 +149,3 @@ def _place_calls(text: Text, tree: exp.Expr) -> None:
         name = at.get(call.meta.get("start", -1))
         if name is not None and name + 1 in text.closing:
             call.meta["end"] = text.tokens[text.closing[name + 1]].end
-
-
-def made_token(kind: TokenType, text: str, at: Token) -> Token:
-    """Make a token that is not in the text, with the position of one that is."""
-    return Token(kind, text, line=at.line, col=at.col, start=at.start, end=at.end)

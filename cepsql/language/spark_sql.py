@@ -19,9 +19,9 @@ class SparkSql(Spark):
 
     def generate(self, expression: exp.Expr, copy: bool = True, **options) -> str:
         """Return a tree as Spark reads it; not to copy it means that it may be changed."""
-        if copy and expression.find(*_UNLIKE) is not None:
-            expression, copy = expression.copy(), False
-        return super().generate(_as_spark_reads(expression), copy=copy, **options)
+        if expression.find(*_UNLIKE) is not None:
+            expression, copy = _as_spark_reads(expression.copy() if copy else expression), False
+        return super().generate(expression, copy=copy, **options)
 
 
 def _as_spark_reads(tree: exp.Expr) -> exp.Expr:

@@ -8,8 +8,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import ProgrammingError, Span
-from cepsql.language.islands import made_token
-from cepsql.language.tokens import Text
+from cepsql.language.tokens import Text, made_token
 
 AS_OF = "__AS_OF"
 """The call in ON of an ASOF JOIN; its argument compares the two times."""

@@ -130,6 +130,11 @@ def unclosed(sql: str) -> int | None:
     return found.start() if found else None
 
 
+def made_token(kind: TokenType, text: str, at: Token, last: Token | None = None) -> Token:
+    """Make a token that is not in the text, with the position of one that is, or of all from there to a last one."""
+    return Token(kind, text, line=at.line, col=at.col, start=at.start, end=(last or at).end)
+
+
 def quoted(name: str) -> str:
     """Return a name as an identifier of Spark SQL, in backquotes.
 

@@ -12,7 +12,7 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import InterfaceError, NotSupportedError, Span, in_text, suggestion
 from cepsql.language.column_types import TYPES, check_type
 from cepsql.language.guard import deep_stack, no_collection
-from cepsql.language.islands import kept_name, made_token, parse_island
+from cepsql.language.islands import kept_name, parse_island
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
@@ -58,7 +58,7 @@ from cepsql.language.statements import (
     WatermarkClause,
 )
 from cepsql.language.temporal_joins import with_temporal_joins
-from cepsql.language.tokens import Text
+from cepsql.language.tokens import Text, made_token
 from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
 
 

@@ -8,6 +8,8 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
+from cepsql.language.tokens import made_token
+
 _MARK = "__VARIANT_"
 _BEFORE_PARAMETER = {TokenType.LIMIT, TokenType.OFFSET, TokenType.INTERVAL, TokenType.ESCAPE}
 _AFTER = {*Spark.Parser.ID_VAR_TOKENS, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET} - _BEFORE_PARAMETER
@@ -31,8 +33,8 @@ def fold_paths(tokens: list[Token]) -> tuple[list[Token], list[exp.JSONPath]]:
             depth += sum(_ANGLES.get(sign, 0) for sign in token.text) if set(token.text) <= set(_ANGLES) else 0
         steps, end = _path(tokens, i) if not depth and _begins_path(tokens, i) else ([], i)
         if steps:
-            folded.append(_made(TokenType.HASH_ARROW, ":", token, token))
-            folded.append(_made(TokenType.STRING, f"{_MARK}{len(paths)}", tokens[i + 1], tokens[end - 1]))
+            folded.append(made_token(TokenType.HASH_ARROW, ":", token))
+            folded.append(made_token(TokenType.STRING, f"{_MARK}{len(paths)}", tokens[i + 1], tokens[end - 1]))
             paths.append(exp.JSONPath(expressions=[exp.JSONPathRoot(), *steps]))
             i = end
         else:
@@ -64,14 +66,13 @@ def _begins_path(tokens: list[Token], i: int) -> bool:
 def _path(tokens: list[Token], i: int) -> tuple[list[exp.JSONPathPart], int]:
     """Return the steps of the path that the colon at i begins, and the index of the token after it."""
     steps: list[exp.JSONPathPart] = []
+    if tokens[i + 1].token_type == TokenType.L_BRACKET:
+        i += 1
     while i + 1 < len(tokens):
         kind = tokens[i].token_type
         if kind == TokenType.L_BRACKET:
             step, end = _subscript(tokens, i)
-        elif kind == TokenType.COLON or (kind == TokenType.DOT and steps):
-            if not steps and tokens[i + 1].token_type == TokenType.L_BRACKET:
-                i += 1
-                continue
+        elif kind in (TokenType.COLON, TokenType.DOT):
             step, end = _key(tokens[i + 1]), i + 2
         else:
             break
@@ -102,7 +103,3 @@ def _subscript(tokens: list[Token], i: int) -> tuple[exp.JSONPathPart | None, in
     if token.token_type == TokenType.STAR and not negative:
         return exp.JSONPathSubscript(this=exp.JSONPathWildcard()), at + 2
     return None, i
-
-
-def _made(kind: TokenType, text: str, first: Token, last: Token) -> Token:
-    return Token(kind, text, line=first.line, col=first.col, start=first.start, end=last.end)

@@ -8,9 +8,9 @@ from sqlglot.tokens import Token as SqlToken
 from sqlglot.tokens import TokenType
 
 from cepsql.errors import Span
-from cepsql.language.islands import made_token, parse_island
+from cepsql.language.islands import parse_island
 from cepsql.language.statements import WindowClause
-from cepsql.language.tokens import Text
+from cepsql.language.tokens import Text, made_token
 
 _LENGTHS = {
     "tumbling": ("SIZE",),

@@ -263,10 +263,10 @@ class HadoopFiles:
         assert spark._jvm is not None
         self.is_object_store = is_object_store(uri)
         self.jvm: Any = spark._jvm
-        for name in ("hadoop.fs.Path", "hadoop.fs.FileSystem", "commons.io.IOUtils.toByteArray"):
-            remember_path(self.jvm, f"org.apache.{name}")
         self._gateway: Any = spark.sparkContext._gateway
         with _raising():
+            for name in ("hadoop.fs.Path", "hadoop.fs.FileSystem", "commons.io.IOUtils.toByteArray"):
+                remember_path(self.jvm, f"org.apache.{name}")
             configuration = spark._jsparkSession.sessionState().newHadoopConf()
             at = self.jvm.java.net.URI(self.jvm.org.apache.hadoop.fs.Path(uri).toUri().toString())
             self.system = self.jvm.org.apache.hadoop.fs.FileSystem.get(at, configuration)

@@ -13,6 +13,7 @@ from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_checksum, write_whole
 
 _ENTRY = re.compile(rb'^\{"path":".*"batchId":(\d+)[^"]*$')
+_TIME = re.compile(rb'"timestamp":(\d+)')
 PATTERN = re.compile(r"[\[\]{}*?\\]")
 """What Spark takes for a pattern in the path of a file."""
 
@@ -49,6 +50,12 @@ def file_of(entry: bytes) -> ParseResult:
     """Return where the file of an entry lies; its path is not escaped any more."""
     place = urlparse(json.loads(entry)["path"])
     return place._replace(path=unquote(place.path))
+
+
+def changed_at(entry: bytes) -> int | None:
+    """Return when the file of an entry had been changed as Spark found it, in milliseconds; None if it does not say."""
+    found = _TIME.findall(entry)
+    return int(found[-1]) if found else None
 
 
 def rewrite_log(log: SourceLog, kept: list[bytes]) -> None:
@@ -93,16 +100,22 @@ class PlannedFiles:
             self._last = batch - 1, _ends(self._spark, batch - 1 if batch else None)
         begins, ends = self._last[1], _ends(self._spark, batch)
         self._young = {}
+        # A file that has not changed for long is whole.
+        writing = (time.time() - _WRITING_SECONDS) * 1000
         for source, end in ends.items():
             begin = begins.get(source, -1)
             if end is None or begin is None or end <= begin:
                 continue
             entries = list(_entries(self._spark / "sources" / str(source), begin, end))
-            files = [file_of(entry).path for entry in entries]
+            places = [file_of(entry) for entry in entries]
+            files = [place.path for place in places]
             if any(file.startswith(self._own) for file in files):
                 # What ends the input, or is a heartbeat, may come twice.
                 continue
-            self._young |= _changed_lately(entries)
+            for entry, place in zip(entries, places, strict=True):
+                changed = changed_at(entry)
+                if changed is not None and changed >= writing and place.scheme in ("", "file"):
+                    self._young[place.path] = changed
             wrong = next((file for file in files if PATTERN.search(file)), None)
             if wrong is not None and len(files) > 1:
                 raise OperationalError(
@@ -120,18 +133,6 @@ class PlannedFiles:
                 if os.stat(path).st_mtime_ns // 1_000_000 != found:
                     del self._young[path]
                     yield path
-
-
-def _changed_lately(entries: list[bytes]) -> dict[str, int]:
-    """Return the files of this machine among entries that somebody may still write, and when each was changed as Spark
-    found it, in milliseconds. Those that have not changed for long are whole."""
-    begin = (time.time() - _WRITING_SECONDS) * 1000
-    found = {}
-    for entry in entries:
-        changed = json.loads(entry).get("timestamp", 0)
-        if changed >= begin and (place := file_of(entry)).scheme in ("", "file"):
-            found[place.path] = changed
-    return found
 
 
 def _entries(folder: CheckpointPath, begin: int, end: int) -> Iterator[bytes]:

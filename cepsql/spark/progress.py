@@ -29,6 +29,7 @@ from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import COUNTS, Counts
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
 from cepsql.spark.control import says_end
+from cepsql.spark.gateway import remember_path
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.notices import warn
 from cepsql.spark.time_alerts import LateAlert, TimeAlerts
@@ -233,6 +234,8 @@ class Watch:
 
     def catch_up(self, query: StreamingQuery) -> None:
         """Add the batches of a query that runs and has done all there is, of which no event has come yet."""
+        if not self._due:
+            return
         last = query.lastProgress
         if last is not None and self._due == [last.batchId] and "addBatch" in last.durationMs:
             self.add(last)
@@ -266,16 +269,11 @@ def watch(spark: SparkSession, name: str, found: Watch) -> None:
         if spark not in _LISTENERS:
             _LISTENERS[spark] = _Listener()
             spark.streams.addListener(_LISTENERS[spark])
-            _remember_java_class("PythonSQLUtils")
+            if SparkContext._jvm is not None:
+                # pyspark names it at every metric of every batch.
+                remember_path(SparkContext._jvm, "PythonSQLUtils")
     found.ended.clear()
     _LISTENERS[spark].expected[name] = found
-
-
-def _remember_java_class(name: str) -> None:
-    """Keep a class that pyspark names at every metric of every batch, and that Py4J would look for in all jars anew."""
-    jvm = SparkContext._jvm
-    if jvm is not None and name not in vars(jvm):
-        setattr(jvm, name, getattr(jvm, name))
 
 
 def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Observed) -> Progress:

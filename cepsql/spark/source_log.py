@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 from cepsql.spark.checkpoint_path import CheckpointPath
-from cepsql.spark.planned_files import read_log, rewrite_log
+from cepsql.spark.planned_files import changed_at, read_log, rewrite_log
 
 _KEPT_BATCHES = 100
 """Of so many batches of the log all files are kept: the last one may have to be read again."""
 
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
-_TIME = re.compile(rb'"timestamp":(\d+)')
 
 
 def longest_file_age(options: Iterable[Iterable[tuple[str, str]]]) -> float | None:
@@ -37,8 +36,10 @@ def forget_old_files(spark: CheckpointPath, age: float) -> None:
 
 def _shorten(place: CheckpointPath, age: float) -> None:
     log = read_log(place)
-    times = [] if log is None else [int(n) for entry, _ in log.entries for n in _TIME.findall(entry)[-1:]]
-    if log is None or len(times) != len(log.entries):
+    if log is None:
+        return
+    times = [time for entry, _ in log.entries if (time := changed_at(entry)) is not None]
+    if len(times) != len(log.entries):
         return
     oldest = max(times) - 1000 * age
     kept = [
