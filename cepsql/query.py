@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from cepsql.spark.reading_start import ReadingStart
     from cepsql.spark.runs import Run
     from cepsql.spark.sink import BatchSink
+    from cepsql.spark.unread_files import ListedFolder
 
 
 class Host(Protocol):
@@ -354,6 +355,7 @@ class Query:
             ),
             late_files=late,
             file_age=_file_age(origins),
+            folders=_listed_folders(origins),
             refresh=refresh,
             late_shares={
                 origin.name: mark.late_alert
@@ -565,6 +567,14 @@ def _file_age(origins: list[Source | Registered]) -> float | None:
     from cepsql.spark.source_log import longest_file_age
 
     return longest_file_age(one.options for one in origins if isinstance(one, Source) and one.streaming)
+
+
+def _listed_folders(origins: list[Source | Registered]) -> "tuple[ListedFolder, ...]":
+    """Return where the streams of a query find files of this machine."""
+    from cepsql.spark.unread_files import listed_folder
+
+    streams = (one for one in origins if isinstance(one, Source) and one.streaming)
+    return tuple(folder for folder in map(listed_folder, streams) if folder is not None)
 
 
 def _kept_of_tables(origins: Iterable[Source | Registered]) -> str | None:

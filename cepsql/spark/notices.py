@@ -1,11 +1,24 @@
 """What a standing query tells its user while it runs, through the logger `cepsql`."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from cepsql.spark.unread_files import UnreadFile
 
 LOGGER = logging.getLogger("cepsql")
 """Python prints its warnings to standard error unless the program gives it a handler."""
+
+_NAMED = 3
+"""So many files are named at most."""
+
+_UNREAD = {
+    True: "rows may be missing: written to after it was found: %s; a file is read once, so write "
+    "what is new, whole, under another name that begins with . and rename it",
+    False: "not read: changed so much earlier (maxFileAge, by default 7 days) than the newest file that was read: %s; "
+    "touch gives a file a new time, and it is read",
+}
+"""By whether a file was read before it was changed."""
 
 
 def warn(batch: int, observed: Mapping[str, Mapping[str, Any]], patterns: str) -> None:
@@ -34,10 +47,11 @@ def warn(batch: int, observed: Mapping[str, Mapping[str, Any]], patterns: str) -
         )
 
 
-def warn_of_growth(file: str) -> None:
-    """Log that a file was written to after a micro-batch was given it."""
-    LOGGER.warning(
-        "%s was written to after it was found: rows that came later may be missing; a file must appear whole, so write "
-        "it under a name that begins with . and rename it",
-        file,
-    )
+def warn_of_unread(files: Iterable[UnreadFile]) -> None:
+    """Log which files of streams have rows that are not read, one line for each reason."""
+    found = list(files)
+    for changed, why in _UNREAD.items():
+        paths = [file.path for file in found if file.changed == changed]
+        if paths:
+            more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+            LOGGER.warning(why, ", ".join(paths[:_NAMED]) + more)

@@ -1,10 +1,7 @@
 """Which files the micro-batches of a checkpoint have: Spark's log of each source, and where a batch ends in it."""
 
-import contextlib
 import json
-import os
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import ParseResult, unquote, urlparse
@@ -16,8 +13,6 @@ _ENTRY = re.compile(rb'^\{"path":".*"batchId":(\d+)[^"]*$')
 _TIME = re.compile(rb'"timestamp":(\d+)')
 PATTERN = re.compile(r"[\[\]{}*?\\]")
 """What Spark takes for a pattern in the path of a file."""
-
-_WRITING_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,6 @@ class PlannedFiles:
         self._spark = spark
         self._own = f"{urlparse(str(spark.parent)).path}/"
         self._last: tuple[int, dict[int, int | None]] | None = None
-        self._young: dict[str, int] = {}
 
     def check(self, batch: int) -> None:
         """Raise OperationalError for a batch in which Spark would read files twice: it does where the path of one of
@@ -99,23 +93,14 @@ class PlannedFiles:
         if self._last is None or self._last[0] != batch - 1:
             self._last = batch - 1, _ends(self._spark, batch - 1 if batch else None)
         begins, ends = self._last[1], _ends(self._spark, batch)
-        self._young = {}
-        # A file that has not changed for long is whole.
-        writing = (time.time() - _WRITING_SECONDS) * 1000
         for source, end in ends.items():
             begin = begins.get(source, -1)
             if end is None or begin is None or end <= begin:
                 continue
-            entries = list(_entries(self._spark / "sources" / str(source), begin, end))
-            places = [file_of(entry) for entry in entries]
-            files = [place.path for place in places]
+            files = [file_of(entry).path for entry in _entries(self._spark / "sources" / str(source), begin, end)]
             if any(file.startswith(self._own) for file in files):
                 # What ends the input, or is a heartbeat, may come twice.
                 continue
-            for entry, place in zip(entries, places, strict=True):
-                changed = changed_at(entry)
-                if changed is not None and changed >= writing and place.scheme in ("", "file"):
-                    self._young[place.path] = changed
             wrong = next((file for file in files if PATTERN.search(file)), None)
             if wrong is not None and len(files) > 1:
                 raise OperationalError(
@@ -124,15 +109,6 @@ class PlannedFiles:
                     hint="rename it, without any of [ ] { } * ? \\, and start the query again",
                 )
         self._last = batch, ends
-
-    def written_to(self) -> Iterator[str]:
-        """Yield the files of the batch that was checked last that were written to after Spark had found them, each
-        once: of one that grew while it was read, or was empty, rows may be missing. Files of this machine only."""
-        for path, found in list(self._young.items()):
-            with contextlib.suppress(OSError):
-                if os.stat(path).st_mtime_ns // 1_000_000 != found:
-                    del self._young[path]
-                    yield path
 
 
 def _entries(folder: CheckpointPath, begin: int, end: int) -> Iterator[bytes]:

@@ -28,7 +28,7 @@ from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
-from cepsql.spark.notices import warn_of_growth
+from cepsql.spark.notices import warn_of_unread
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles
@@ -40,6 +40,7 @@ from cepsql.spark.source_log import forget_old_files
 from cepsql.spark.spark_plan import drops_rows, has_windows
 from cepsql.spark.table_refresh import TableRefresh
 from cepsql.spark.tasks import Tasks, grouped_tasks
+from cepsql.spark.unread_files import ListedFolder, UnreadFiles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,6 +53,9 @@ _OWN_BATCH_SECONDS = 3600.0
 
 _START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
 _TIDY_SECONDS = 60.0
+_LOOK_SECONDS, _LOOK_SHARE = 5.0, 0.02
+"""How often the folders of streams are looked at for files that are not read, and how much of the time at most."""
+
 _MOMENTS = 1000
 """How many batches are remembered for a drawing."""
 
@@ -70,6 +74,7 @@ class StartOptions:
     heartbeat: how often, in microseconds, the query is told what the clock shows; None: never.
     late_files: where rows go that are not used.
     file_age: after how many seconds Spark forgets a file that it has read, None: never.
+    folders:  where its streams find files of this machine.
     refresh:  keeps the tables that are read again while the query runs.
     late_shares: above which share of late rows there is an alert, by the names of streams.
     """
@@ -84,6 +89,7 @@ class StartOptions:
     heartbeat: int | None = None
     late_files: tuple[LateFiles, ...] = ()
     file_age: float | None = None
+    folders: tuple[ListedFolder, ...] = ()
     refresh: TableRefresh | None = None
     late_shares: Mapping[str, float] = field(default_factory=dict)
 
@@ -126,6 +132,7 @@ class StandingQuery:
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
         self._files, self._refused = PlannedFiles(checkpoint.spark_folder), False
+        self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders), threading.Lock()
         self._tidied = float("-inf")
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
 
@@ -293,6 +300,8 @@ class StandingQuery:
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
         if self._options.refresh is not None:
             self._options.refresh.follow()
+        if self._options.folders:
+            threading.Thread(target=self._look_for_unread, name="cepsql-unread", daemon=True).start()
         if self._options.heartbeat is not None and not self._options.drain:
             threading.Thread(target=self._beat, args=[self._options.heartbeat], name="cepsql-beat", daemon=True).start()
 
@@ -304,6 +313,18 @@ class StandingQuery:
                 given = self._batches_done
                 with contextlib.suppress(OSError):
                     give_heartbeat(self._checkpoint.control_folder, time.time_ns() // 1000)
+
+    def _look_for_unread(self) -> None:
+        """Warn of files whose rows are not read, while the query runs."""
+        wait = 0.0
+        while not self._done.wait(wait):
+            begun = time.monotonic()
+            self._warn_of_unread()
+            wait = max(_LOOK_SECONDS, (time.monotonic() - begun) / _LOOK_SHARE)
+
+    def _warn_of_unread(self) -> None:
+        with self._looking, contextlib.suppress(OSError):
+            warn_of_unread(self._unread.look())
 
     def _run(self) -> None:
         """Follow the query to its end, in a thread of its own."""
@@ -334,6 +355,7 @@ class StandingQuery:
 
     def _clean_up(self) -> None:
         self._sink.close()
+        self._warn_of_unread()
         self._drop_planned()
         if self._options.refresh is not None:
             self._options.refresh.end()
@@ -397,20 +419,14 @@ class StandingQuery:
 
     def _check_files(self, batch: int) -> None:
         """Refuse a batch whose files Spark would misread, before anything of it is done."""
-        self._warn_of_growth()
         try:
             self._files.check(batch)
         except OperationalError:
             self._refused = True
             raise
 
-    def _warn_of_growth(self) -> None:
-        for file in self._files.written_to():
-            warn_of_growth(file)
-
     def _after_batch(self, batch: int) -> None:
         """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""
-        self._warn_of_growth()
         # The first batch may be here before the call that started it has returned.
         self._started.wait(_START_SECONDS)
         totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch)

@@ -18,7 +18,7 @@ _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86
 
 def longest_file_age(options: Iterable[Iterable[tuple[str, str]]]) -> float | None:
     """Return after how many seconds Spark forgets files of all streams that have these options, None for never."""
-    ages = [_file_age({name.lower(): value for name, value in given}) for given in options]
+    ages = [file_age({name.lower(): value for name, value in given}) for given in options]
     known = [age for age in ages if age is not None]
     return max(known) if ages and len(known) == len(ages) else None
 
@@ -51,8 +51,9 @@ def _shorten(place: CheckpointPath, age: float) -> None:
         rewrite_log(log, kept)
 
 
-def _file_age(options: Mapping[str, str]) -> float | None:
-    """Return the maxFileAge of a stream in seconds, None where it has none or we cannot read it."""
+def file_age(options: Mapping[str, str]) -> float | None:
+    """Return the maxFileAge of a stream in seconds, by its options with lower-case names; None where it has none or we
+    cannot read it."""
     if options.get("latestfirst", "false").lower() == "true":
         return None
     given = options.get("maxfileage", "7d")

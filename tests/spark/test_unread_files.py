@@ -1,0 +1,184 @@
+"""Which files of a stream's folder are told to be unread: found by looking again and again."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import cepsql
+from cepsql.catalog import Source
+from cepsql.spark import query as standing_query
+from cepsql.spark.unread_files import ListedFolder, UnreadFiles, listed_folder
+
+DAY = 86_400
+NOW = int(time.time())
+
+
+class Folder:
+    """A stream's folder, and Spark's log of what was read of it."""
+
+    def __init__(self, place: Path):
+        self.place, self.log, self.number = place / "in", place / "spark" / "sources" / "0", -1
+        self.place.mkdir()
+        self.log.mkdir(parents=True)
+        self.unread = self.again()
+
+    def again(self) -> UnreadFiles:
+        return UnreadFiles(self.log.parent.parent, [ListedFolder(str(self.place), age=7 * DAY)])
+
+    def put(self, name: str, days_ago: float) -> Path:
+        file = self.place / name
+        file.write_text("x")
+        os.utime(file, (NOW - int(days_ago * DAY),) * 2)
+        return file
+
+    def read(self, *files: Path, compact: bool = False) -> None:
+        self.number += 1
+        entries = [
+            json.dumps({"path": f.as_uri(), "timestamp": f.stat().st_mtime_ns // 1_000_000, "batchId": self.number})
+            for f in files
+        ]
+        if compact:
+            earlier = [line for log in self.log.iterdir() for line in log.read_text().splitlines()[1:]]
+            entries = [*dict.fromkeys([*earlier, *entries])]
+        (self.log / f"{self.number}{'.compact' if compact else ''}").write_text(
+            "\n".join(["v1", *[e.replace('": ', '":').replace(', "', ',"') for e in entries]])
+        )
+
+    def told(self) -> list[tuple[str, bool]]:
+        return sorted((os.path.basename(file.path), file.changed) for file in self.unread.look())
+
+
+@pytest.fixture
+def folder(tmp_path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_a_file_much_older_than_the_newest_one_is_told_once(folder):
+    assert folder.told() == []
+    folder.read(folder.put("new", 0))
+    folder.put("old", 8)
+    folder.put("old enough", 6)
+    folder.put(".hidden", 8)
+    assert folder.told() == [("old", False)]
+    assert folder.told() == []
+    os.utime(folder.place / "old")
+    assert folder.told() == []
+    folder.read(folder.place / "old", folder.place / "old enough")
+    assert folder.told() == []
+
+
+def test_what_spark_finds_when_it_starts_is_read_however_old(folder):
+    old, new = folder.put("old", 30), folder.put("new", 0)
+    assert folder.told() == []
+    folder.read(old)
+    folder.read(new)
+    assert folder.told() == []
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_file_that_changes_after_it_was_read_is_told_each_time(folder, compact):
+    file = folder.put("a", 1)
+    folder.read(file)
+    folder.read(folder.put("b", 1), compact=compact)
+    assert folder.told() == []
+    for hours in (1, 2):
+        os.utime(file, (NOW - DAY + 3600 * hours,) * 2)
+        assert folder.told() == [("a", True)]
+        assert folder.told() == []
+    # Set back, it may hold what was read.
+    os.utime(file, (NOW - 2 * DAY,) * 2)
+    assert folder.told() == []
+
+
+def test_a_file_replaced_long_after_spark_found_it_is_told(folder):
+    file = folder.put("a", 1)
+    folder.read(file)
+    assert folder.told() == []
+    file.unlink()
+    assert folder.told() == []
+    folder.put("a", 0)
+    assert folder.told() == [("a", True)]
+
+
+def test_files_that_the_log_has_forgotten_are_not_told_after_a_start(folder, monkeypatch):
+    folder.put("read long ago", 30)
+    folder.read(folder.put("new", 0))
+    later = time.time() + 10
+    os.utime(folder.log / "0", (later, later))
+    folder.unread = folder.again()
+    assert folder.told() == []
+    os.utime(folder.log / "0", (NOW - 60, NOW - 60))
+    folder.unread = folder.again()
+    assert folder.told() == [("read long ago", False)]
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"path": "{0}"}, ["a.csv", "b.txt"]),
+        ({"path": "file:{0}/a.csv"}, ["a.csv"]),
+        ({"path": "{0}/*.csv"}, ["a.csv"]),
+        ({"path": "{0}/*"}, ["a.csv", "b.txt", "d.csv"]),
+        ({"path": "{0}/s*"}, ["d.csv"]),
+        ({"path": "{0}", "pathGlobFilter": "*.txt"}, ["b.txt"]),
+        ({"path": "{0}", "recursiveFileLookup": "true"}, ["a.csv", "b.txt", "d.csv", "e.csv"]),
+        ({"path": "{0}/parts"}, ["f.csv", "g.csv"]),
+        ({"path": "{0}/none"}, []),
+    ],
+)
+def test_the_files_of_a_stream_are_those_that_spark_lists(options, names, tmp_path):
+    below = "parts/" if options["path"].endswith("parts") else ""
+    files = ["a.csv", "b.txt", "sub/d.csv", "sub/deep/e.csv", "_h.csv", ".h.csv", "x._COPYING_", "_h/i.csv"]
+    for name in ["parts/day=1/f.csv", "parts/day=2/hour=3/g.csv"] if below else files:
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text("1\n")
+    given = tuple((name, value.format(tmp_path)) for name, value in options.items())
+    found = listed_folder(Source("s", (), "csv", given, streaming=True))
+    assert sorted(os.path.basename(file.path) for file in found.files()) == names
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"path": "/in", "modifiedAfter": "2020-01-01"}, {"path": "/in/{a,b}"}, {"path": "s3a://bucket/in"}, {}],
+)
+def test_files_are_not_looked_for_where_others_list_them(options):
+    assert listed_folder(Source("s", (), "csv", tuple(options.items()), streaming=True)) is None
+
+
+def test_a_query_warns_of_files_that_it_does_not_read(spark, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(standing_query, "_LOOK_SECONDS", 0.1)
+    (tmp_path / "in").mkdir()
+    engine = cepsql.connect(spark)
+    engine.sql(f"CREATE STREAM s (x INT) USING csv OPTIONS (path '{tmp_path}/in')")
+
+    def put(name, x, at=None):
+        hidden = tmp_path / "in" / f".{name}"
+        hidden.write_text(f"{x}\n")
+        if at is not None:
+            os.utime(hidden, (at, at))
+        hidden.rename(tmp_path / "in" / name)
+
+    def warned(names):
+        end = time.monotonic() + 60
+        while len(caplog.records) < names and time.monotonic() < end:
+            time.sleep(0.05)
+        return [record.getMessage() for record in caplog.records]
+
+    seen: list[int] = []
+    with engine.query("SELECT x FROM s").start(lambda rows, _: seen.extend(rows["x"].to_pylist())) as standing:
+        put("new.csv", 1)
+        standing.process_available()
+        put("old.csv", 2, NOW - 10 * DAY)
+        (first,) = warned(1)
+        assert first.startswith("not read: ") and str(tmp_path / "in" / "old.csv") in first
+        os.utime(tmp_path / "in" / "old.csv")
+        standing.process_available()
+        with (tmp_path / "in" / "new.csv").open("a") as file:
+            file.write("3\n")
+        second = warned(2)[1]
+        assert second.startswith("rows may be missing: ") and str(tmp_path / "in" / "new.csv") in second
+    assert seen == [1, 2]
+    assert len(caplog.records) == 2
