@@ -310,9 +310,10 @@ class Query:
         # Without operators either scan goes on from where the other was.
         plain = not self.plan.stages
         kept_scan = SPARK_SCAN if plain else scan
-        folder = open_checkpoint(path, self.identity(), drain, kept_scan, self._buckets(), epoch, upgrades)
+        origins = self._valued.origins
+        age = _file_age(origins)
+        folder = open_checkpoint(path, self.identity(), drain, kept_scan, self._buckets(), epoch, upgrades, age)
         try:
-            origins = self._valued.origins
             tables = [one for one in origins if isinstance(one, Source) and not one.streaming]
             if keeping is not None:
                 with used(folder.folder, "read"):
@@ -354,7 +355,7 @@ class Query:
                 filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
             late_files=late,
-            file_age=_file_age(origins),
+            file_age=age,
             folders=_listed_folders(origins),
             refresh=refresh,
             late_shares={

@@ -47,6 +47,8 @@ class Checkpoint:
     part:     the name of the folder that is Spark's own.
     shared:   which operators share a stage, and a state (`cepsql.spark.neighbours.Sharing`); None: it is not known yet.
     files:    what it keeps of tables; None: nothing.
+    forgot:   of files that were read, it knows none any more that were changed so many seconds before the newest one;
+              None: it knows all.
     """
 
     folder: CheckpointPath
@@ -61,6 +63,7 @@ class Checkpoint:
     part: str = SPARK
     shared: frozenset[int] | None = None
     files: HostFiles | None = None
+    forgot: float | None = None
 
     @property
     def spark(self) -> str:
@@ -91,6 +94,7 @@ def open_checkpoint(
     buckets: Buckets | None = None,
     epoch: int | None = None,
     upgrades: bool = False,
+    file_age: float | None = None,
 ) -> Checkpoint:
     """Open or make the checkpoint of the query with that identity; None makes a temporary one.
 
@@ -100,9 +104,10 @@ def open_checkpoint(
            starts are counted, and the checkpoint must be free.
     upgrades: one of another text of the query will do, if the plans are compatible or replayable
               (`cepsql.plan.upgrade`).
+    file_age: by how many seconds a file that Spark reads may be older than the newest one, None: by any.
     `discard` must be called when the query has ended.
     Raises OperationalError if the folder is in use, belongs to another query, another version of cepsql, no query at
-    all, or one whose input was ended.
+    all, or one whose input was ended, or has forgotten files that Spark would read again.
     """
     temporary = folder is None
     path = Path(tempfile.mkdtemp(prefix="cepsql-checkpoint-")) if folder is None else folder
@@ -117,7 +122,7 @@ def open_checkpoint(
             checkpoint = replace(checkpoint, folder=lock.folder, lock=lock)
     try:
         with used(path, "read"):
-            return _opened(checkpoint, drain, epoch, upgrades)
+            return _opened(checkpoint, drain, epoch, upgrades, file_age)
     except BaseException:
         discard(checkpoint)
         raise
@@ -143,12 +148,15 @@ def kept_identity(folder: CheckpointPath) -> dict | None:
     return plan["plan"]
 
 
-def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bool) -> Checkpoint:
+def _opened(
+    checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bool, file_age: float | None
+) -> Checkpoint:
     """Return a checkpoint with what is kept of it, and keep what is new."""
     file = checkpoint.folder / "plan.json"
     if file.exists():
         plan = _read_plan(file)
         kind = _verify(checkpoint, plan, drain, upgrades)
+        _check_forgotten(checkpoint.folder, plan, file_age)
         checkpoint = replace(checkpoint, part=plan.get("spark", SPARK))
         put_in_place(checkpoint.folder, plan["id"], checkpoint.part)
         check_files(checkpoint.spark_folder)
@@ -163,6 +171,7 @@ def _opened(checkpoint: Checkpoint, drain: bool, epoch: int | None, upgrades: bo
             # A checkpoint of a version that shared no stage says nothing of it.
             shared = plan.get("shared", [])
             kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
+            kept["forgot"] = plan.get("forgot")
             checkpoint = replace(checkpoint, **kept, id=plan["id"], epoch=epoch, rebuilds=plan["rebuilds"])
         forget_unbegun(checkpoint.folder)
     with used(checkpoint.folder):
@@ -177,6 +186,16 @@ def keep_shared(checkpoint: Checkpoint, shared: Iterable[int]) -> Checkpoint:
     if checkpoint.shared is not None:
         return checkpoint
     known = replace(checkpoint, shared=frozenset(shared))
+    _write_plan(known, finished=False)
+    return known
+
+
+def keep_forgotten(checkpoint: Checkpoint, age: float) -> Checkpoint:
+    """Record, before it forgets them, that files are forgotten that are so much older than the newest one; return the
+    checkpoint that knows it."""
+    if checkpoint.forgot is not None and checkpoint.forgot <= age:
+        return checkpoint
+    known = replace(checkpoint, forgot=age)
     _write_plan(known, finished=False)
     return known
 
@@ -223,6 +242,16 @@ def _verify(checkpoint: Checkpoint, plan: dict, drain: bool, upgrades: bool) -> 
     return found.kind
 
 
+def _check_forgotten(folder: CheckpointPath, plan: dict, file_age: float | None) -> None:
+    forgot = plan.get("forgot")
+    if forgot is not None and (file_age is None or file_age > forgot):
+        raise OperationalError(
+            f"the checkpoint {folder} has forgotten which files it read that are {int(forgot)} s older than the newest "
+            "one; with a longer maxFileAge, rows of them would come again",
+            hint=f"maxFileAge '{int(forgot)}s' in the OPTIONS of its streams, or another checkpoint folder",
+        )
+
+
 def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
     plan = {
         "format": FORMAT,
@@ -236,6 +265,7 @@ def _write_plan(checkpoint: Checkpoint, finished: bool) -> None:
         "rebuilds": checkpoint.rebuilds,
         "spark": checkpoint.part,
         "shared": None if checkpoint.shared is None else sorted(checkpoint.shared),
+        "forgot": checkpoint.forgot,
     }
     with used(checkpoint.folder):
         write_whole(checkpoint.folder / "plan.json", json.dumps(plan, ensure_ascii=False, indent=1) + "\n")

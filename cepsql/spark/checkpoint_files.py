@@ -31,10 +31,19 @@ def spark_folder(folder: CheckpointPath) -> CheckpointPath:
 
 def spark_name(folder: CheckpointPath) -> str:
     """Return the name of that folder; opening the checkpoint tells whether plan.json is damaged."""
-    if on_object_store(folder):
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            return json.loads((folder / "plan.json").read_text("utf-8")).get("spark", SPARK)
-    return SPARK
+    return _said(folder).get("spark", SPARK) if on_object_store(folder) else SPARK
+
+
+def forgotten(folder: CheckpointPath) -> float | None:
+    """Return by how many seconds a file that was read must be older than the newest one for the checkpoint not to know
+    it any more, None if it knows all."""
+    return _said(folder).get("forgot")
+
+
+def _said(folder: CheckpointPath) -> dict:
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return json.loads((folder / "plan.json").read_text("utf-8"))
+    return {}
 
 
 def check_files(spark: CheckpointPath) -> None:

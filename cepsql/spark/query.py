@@ -19,7 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
-from cepsql.spark.checkpoint import Checkpoint, discard, finish
+from cepsql.spark.checkpoint import Checkpoint, discard, finish, keep_forgotten
 from cepsql.spark.checkpoint_files import drop_planned, explained, keep_unbegun, last_committed, last_planned
 from cepsql.spark.checkpoint_path import on_object_store, used
 from cepsql.spark.column_types import column_types
@@ -31,12 +31,12 @@ from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_al
 from cepsql.spark.notices import warn_of_unread
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
-from cepsql.spark.planned_files import PlannedFiles
+from cepsql.spark.planned_files import PlannedFiles, rewrite_log
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
 from cepsql.spark.sink import BatchSink
-from cepsql.spark.source_log import forget_old_files
+from cepsql.spark.source_log import old_files
 from cepsql.spark.spark_plan import drops_rows, has_windows
 from cepsql.spark.table_refresh import TableRefresh
 from cepsql.spark.tasks import Tasks, grouped_tasks
@@ -132,7 +132,8 @@ class StandingQuery:
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
         self._files, self._refused = PlannedFiles(checkpoint.spark_folder), False
-        self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders), threading.Lock()
+        forgot = checkpoint.forgot is not None
+        self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders, forgot), threading.Lock()
         self._tidied = float("-inf")
         self._moments: deque[Moment] = deque(maxlen=_MOMENTS)
 
@@ -452,7 +453,9 @@ class StandingQuery:
         lock, age = self._checkpoint.lock, self._options.file_age
         if age is not None:
             with contextlib.nullcontext() if lock is None else lock.held(), contextlib.suppress(OSError):
-                forget_old_files(self._checkpoint.spark_folder, age)
+                for log, kept in old_files(self._checkpoint.spark_folder, age):
+                    self._checkpoint = keep_forgotten(self._checkpoint, age)
+                    rewrite_log(log, kept)
 
     def _prepare_batch(self, before: int | None = None) -> None:
         if self._late_bound is not None:

@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 from cepsql.errors import OperationalError
-from cepsql.spark.checkpoint_files import SPARK, is_between_batches, is_unbegun, last_committed, spark_folder
+from cepsql.spark.checkpoint_files import SPARK, forgotten, is_between_batches, is_unbegun, last_committed, spark_folder
 from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, move_whole, on_object_store, remove_tree, used
 from cepsql.spark.kept_progress import move_record, restarted_totals
 from cepsql.spark.planned_files import file_of, read_log
@@ -24,6 +24,8 @@ def rebuilding_obstacle(folder: CheckpointPath) -> str | None:
     gone = [path for path in _files_read(spark_folder(folder)) if not path.exists()]
     if gone:
         return f"{len(gone)} of the files that it has read are gone, such as {gone[0]}"
+    if (age := forgotten(folder)) is not None:
+        return f"it has forgotten which files it read that are {int(age)} s older than the newest one (maxFileAge)"
     return None
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from cepsql.spark.checkpoint_path import CheckpointPath
-from cepsql.spark.planned_files import changed_at, read_log, rewrite_log
+from cepsql.spark.planned_files import SourceLog, changed_at, read_log
 
 _KEPT_BATCHES = 100
 """Of so many batches of the log all files are kept: the last one may have to be read again."""
@@ -23,32 +23,33 @@ def longest_file_age(options: Iterable[Iterable[tuple[str, str]]]) -> float | No
     return max(known) if ages and len(known) == len(ages) else None
 
 
-def forget_old_files(spark: CheckpointPath, age: float) -> None:
-    """Leave files out of the logs in Spark's checkpoint that are so many seconds older than the newest one of a log.
+def old_files(spark: CheckpointPath, age: float) -> list[tuple[SourceLog, list[bytes]]]:
+    """Return the logs in Spark's checkpoint that have files so many seconds older than the newest one, each with the
+    entries of its other files. A log that holds something else has none.
 
-    No batch may be planned meanwhile. A log that holds something else is left as it is.
+    `rewrite_log` forgets them; no batch may be planned meanwhile.
     """
+    found = []
     for folder in (spark / "sources").glob("*"):
         whole: list[CheckpointPath] = sorted(folder.glob("[0-9]*.compact"), key=lambda path: int(path.stem))
-        if whole:
-            _shorten(whole[-1], age)
+        log = read_log(whole[-1]) if whole else None
+        kept = _kept(log, age) if log is not None else None
+        if log is not None and kept is not None and len(kept) < len(log.entries):
+            found.append((log, kept))
+    return found
 
 
-def _shorten(place: CheckpointPath, age: float) -> None:
-    log = read_log(place)
-    if log is None:
-        return
+def _kept(log: SourceLog, age: float) -> list[bytes] | None:
+    """Return the entries of a log that are not to be forgotten, None if it does not say when files were changed."""
     times = [time for entry, _ in log.entries if (time := changed_at(entry)) is not None]
     if len(times) != len(log.entries):
-        return
+        return None
     oldest = max(times) - 1000 * age
-    kept = [
+    return [
         entry
         for (entry, number), time in zip(log.entries, times, strict=True)
         if time >= oldest or number > log.number - _KEPT_BATCHES
     ]
-    if len(kept) < len(log.entries):
-        rewrite_log(log, kept)
 
 
 def file_age(options: Mapping[str, str]) -> float | None:

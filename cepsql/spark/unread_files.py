@@ -113,10 +113,11 @@ class UnreadFiles:
 
     spark:   Spark's checkpoint, whose log says what was read.
     folders: where the streams of the query find their files.
+    forgot:  whether the log may have forgotten files that were read.
     """
 
-    def __init__(self, spark: CheckpointPath, folders: Iterable[ListedFolder]):
-        self._spark, self._folders = spark, tuple(dict.fromkeys(folders))
+    def __init__(self, spark: CheckpointPath, folders: Iterable[ListedFolder], forgot: bool = False):
+        self._spark, self._folders, self._forgot = spark, tuple(dict.fromkeys(folders)), forgot
         self._read: dict[str, int] = {}
         self._number: dict[str, int] = {}
         self._newest: dict[ListedFolder, int] = {}
@@ -165,10 +166,10 @@ class UnreadFiles:
         return float("-inf") if newest is None or folder.age is None else newest - 1000 * folder.age
 
     def _found_before(self, arrived: Mapping[str, float]) -> set[str]:
-        """Return what came into the folders before the newest file of each was known: of files that were read long ago
-        the log says nothing any more."""
-        known = [place.stat().st_mtime for place in self._logs() if isinstance(place, Path)]
-        return {path for path, at in arrived.items() if not known or at <= max(known)}
+        """Return what may have come into the folders before Spark looked last, when it may have read it."""
+        logs = [] if self._forgot else [place for place in self._logs() if isinstance(place, Path)]
+        last = max((place.stat().st_mtime for place in logs), default=None)
+        return {path for path, at in arrived.items() if last is None or at <= last}
 
     def _logs(self) -> Iterator[CheckpointPath]:
         for folder in (self._spark / "sources").glob("[0-9]*"):

@@ -3,14 +3,19 @@
 import json
 import os
 import time
+from pathlib import Path
+
+import pytest
 
 import cepsql
+from cepsql.errors import OperationalError
 from cepsql.spark import query as standing_query
 from cepsql.spark import source_log
+from cepsql.spark.rebuilding import rebuilding_obstacle
 
 DAY = 86_400
 STREAM = """CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
-USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '1')
+USING csv OPTIONS (path '{folder}/in', maxFilesPerTrigger '1'{more})
 LATE ROWS INTO late_s USING parquet OPTIONS (path '{folder}/late', keep '1 hour')
 """
 QUERY = "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A))"
@@ -36,7 +41,7 @@ def test_old_files_are_forgotten_and_not_read_again(spark, tmp_path, monkeypatch
     for number in range(11):
         put(tmp_path, number, now - (20 - number) * DAY)
     engine = cepsql.connect(spark)
-    engine.sql(STREAM.format(folder=tmp_path))
+    engine.sql(STREAM.format(folder=tmp_path, more=""))
 
     def run():
         starting = engine.sql(QUERY).start(lambda rows, _: seen.extend(rows["x"].to_pylist()), checkpoint=checkpoint)
@@ -53,6 +58,16 @@ def test_old_files_are_forgotten_and_not_read_again(spark, tmp_path, monkeypatch
     put(tmp_path, 12, now + 1)
     run()
     assert logged(tmp_path)[0] == "02.csv"
+    assert sorted(x for x in seen if x >= 0) == list(range(13))
+    assert "has forgotten which files it read that are 604800 s older" in str(rebuilding_obstacle(Path(checkpoint)))
+    # With a longer age those that were forgotten would be read again.
+    for more in (", maxFileAge '30d'", ", maxFileAge '1 week'"):
+        engine.sql(STREAM.format(folder=tmp_path, more=more).replace("CREATE", "CREATE OR REPLACE"))
+        with pytest.raises(OperationalError, match="604800 s older") as caught:
+            run()
+        assert "maxFileAge '604800s'" in str(caught.value.hint)
+    engine.sql(STREAM.format(folder=tmp_path, more=", maxFileAge '3d'").replace("CREATE", "CREATE OR REPLACE"))
+    run()
     assert sorted(x for x in seen if x >= 0) == list(range(13))
     assert late[0] not in (tmp_path / "late").glob("*.parquet")
     assert set(late[1:]) < set((tmp_path / "late").glob("*.parquet"))

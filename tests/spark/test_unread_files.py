@@ -25,8 +25,8 @@ class Folder:
         self.log.mkdir(parents=True)
         self.unread = self.again()
 
-    def again(self) -> UnreadFiles:
-        return UnreadFiles(self.log.parent.parent, [ListedFolder(str(self.place), age=7 * DAY)])
+    def again(self, forgot: bool = False) -> UnreadFiles:
+        return UnreadFiles(self.log.parent.parent, [ListedFolder(str(self.place), age=7 * DAY)], forgot)
 
     def put(self, name: str, days_ago: float) -> Path:
         file = self.place / name
@@ -103,16 +103,17 @@ def test_a_file_replaced_long_after_spark_found_it_is_told(folder):
     assert folder.told() == [("a", True)]
 
 
-def test_files_that_the_log_has_forgotten_are_not_told_after_a_start(folder, monkeypatch):
-    folder.put("read long ago", 30)
+def test_what_came_while_no_query_ran_is_told_unless_it_may_have_been_read(folder):
+    folder.put("old", 30)
     folder.read(folder.put("new", 0))
-    later = time.time() + 10
-    os.utime(folder.log / "0", (later, later))
+    os.utime(folder.log / "0", (NOW + 60, NOW + 60))
     folder.unread = folder.again()
     assert folder.told() == []
     os.utime(folder.log / "0", (NOW - 60, NOW - 60))
+    folder.unread = folder.again(forgot=True)
+    assert folder.told() == []
     folder.unread = folder.again()
-    assert folder.told() == [("read long ago", False)]
+    assert folder.told() == [("old", False)]
 
 
 @pytest.mark.parametrize(
