@@ -344,7 +344,7 @@ class Query:
 
         options = StartOptions(
             drain=drain,
-            trigger=trigger or "0 seconds",
+            trigger=trigger or StartOptions.trigger,
             # One that somebody could go on with must not be ended before its rows are read.
             in_one_batch=checkpoint is None and _in_one_batch(origins),
             secrets=tuple(value for origin in self.origins for value in _secrets(origin)),

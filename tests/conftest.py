@@ -69,6 +69,8 @@ def spark():
         conf={
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "America/New_York",
+            # Queries that wait while something else is tested should not keep a core busy.
+            "spark.sql.streaming.pollingDelay": "40ms",
         },
     )
     yield found

@@ -32,6 +32,7 @@ from cepsql.spark.notices import warn_of_unread
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles, rewrite_log
+from cepsql.spark.polling import Polling
 from cepsql.spark.progress import Progress, Watch, watch
 from cepsql.spark.row_queue import RowQueue
 from cepsql.spark.settings import is_chain, local_checkpoint_settings, setting, stage_settings
@@ -53,6 +54,8 @@ _OWN_BATCH_SECONDS = 3600.0
 
 _START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
 _TIDY_SECONDS = 60.0
+_AT_ONCE = "0 seconds"
+_ATTEND_SECONDS = 0.5
 _LOOK_SECONDS, _LOOK_SHARE = 5.0, 0.02
 """How often the folders of streams are looked at for files that are not read, and how much of the time at most."""
 
@@ -80,7 +83,7 @@ class StartOptions:
     """
 
     drain: bool = False
-    trigger: str = "0 seconds"
+    trigger: str = _AT_ONCE
     in_one_batch: bool = False
     secrets: tuple[str, ...] = ()
     sql: str = ""
@@ -240,6 +243,7 @@ class StandingQuery:
         Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself.
         """
         self._refuse_inside("process_available")
+        self._be_busy()
         try:
             # Spark may have looked for input before this call, and then ends the first wait with what it found.
             for _ in range(2):
@@ -301,8 +305,7 @@ class StandingQuery:
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
         if self._options.refresh is not None:
             self._options.refresh.follow()
-        if self._options.folders:
-            threading.Thread(target=self._look_for_unread, name="cepsql-unread", daemon=True).start()
+        threading.Thread(target=self._attend, name="cepsql-attend", daemon=True).start()
         if self._options.heartbeat is not None and not self._options.drain:
             threading.Thread(target=self._beat, args=[self._options.heartbeat], name="cepsql-beat", daemon=True).start()
 
@@ -315,13 +318,17 @@ class StandingQuery:
                 with contextlib.suppress(OSError):
                     give_heartbeat(self._checkpoint.control_folder, time.time_ns() // 1000)
 
-    def _look_for_unread(self) -> None:
-        """Warn of files whose rows are not read, while the query runs."""
-        wait = 0.0
-        while not self._done.wait(wait):
+    def _attend(self) -> None:
+        """While the query runs, let it look for input more seldom if none comes, and warn of files it does not read."""
+        look = 0.0
+        while not self._done.wait(_ATTEND_SECONDS):
             begun = time.monotonic()
-            self._warn_of_unread()
-            wait = max(_LOOK_SECONDS, (time.monotonic() - begun) / _LOOK_SHARE)
+            if self._options.trigger == _AT_ONCE:
+                self._polling.be_idle(begun - self._busy)
+            if begun >= look:
+                self._warn_of_unread()
+                now = time.monotonic()
+                look = now + max(_LOOK_SECONDS, (now - begun) / _LOOK_SHARE)
 
     def _warn_of_unread(self) -> None:
         with self._looking, contextlib.suppress(OSError):
@@ -392,6 +399,7 @@ class StandingQuery:
         needed = object_store_settings(spark) if on_object_store(folder) else {}
         with self._lock, stage_settings(spark, _is_unchecked(self._frame), settings, needed):
             self._query = writer.trigger(**timing).start()
+            self._busy, self._polling = time.monotonic(), Polling(self._query)
             self._started.set()
             if settings or needed:
                 # The source's log is opened by the query's own thread, from the settings of this session.
@@ -440,11 +448,16 @@ class StandingQuery:
             with used(self._checkpoint.folder), self._checkpoint.lock.held():
                 self._kept.keep(batch, totals)
         self._prepare_batch(batch)
+        self._be_busy()
         if self._options.refresh is not None:
             self._options.refresh.batch_done()
         self._batches_done += 1
         if time.monotonic() - self._tidied > _TIDY_SECONDS:
             self._tidy()
+
+    def _be_busy(self) -> None:
+        self._busy = time.monotonic()
+        self._polling.be_quick()
 
     def _tidy(self) -> None:
         """Remove what would grow for ever; called where no batch is planned."""

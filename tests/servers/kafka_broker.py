@@ -3,10 +3,12 @@
 Maven fetches Kafka and Spark's connector. `python tests/servers/kafka_broker.py` starts it and says its address.
 """
 
+import base64
 import contextlib
 import socket
 import subprocess
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +24,7 @@ _CONNECTOR = {
     "org.apache.commons:commons-pool2": "2.12.0",
 }
 _SECONDS_TO_START = 60
+_JAVA = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -68,12 +71,13 @@ class Broker:
         self._properties = folder / "server.properties"
         self._properties.write_text(_PROPERTIES.format(port=self.port, controller=controller, logs=folder / "logs"))
         self._process: subprocess.Popen | None = None
-        cluster = self._java("kafka.tools.StorageTool", "random-uuid").stdout.split()[-1]
-        self._java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties))
+        # Kafka writes such numbers in the digits of URLs, and takes what begins with - for an option.
+        cluster = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
+        self._format(cluster)
 
     def start(self) -> None:
         """Start the process and wait until it listens. Raises Unavailable if it does not."""
-        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", self._class_path, "kafka.Kafka", self._properties]
+        command = [*_JAVA, "-Xmx512m", "-cp", self._class_path, "kafka.Kafka", self._properties]
         with (self.folder / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + _SECONDS_TO_START
@@ -95,10 +99,10 @@ class Broker:
                 self._process.wait()
             self._process = None
 
-    def _java(self, *arguments: str) -> subprocess.CompletedProcess:
-        command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", self._class_path, *arguments]
+    def _format(self, cluster: str) -> None:
+        command = [*_JAVA, "-cp", self._class_path, "kafka.tools.StorageTool", "format", "-t", cluster, "-c"]
         try:
-            return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+            subprocess.run([*command, self._properties], check=True, capture_output=True, timeout=60)
         except (OSError, subprocess.SubprocessError) as failure:
             raise Unavailable(f"Kafka's tools do not run: {failure}") from failure
 

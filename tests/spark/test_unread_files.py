@@ -106,7 +106,8 @@ def test_a_file_replaced_long_after_spark_found_it_is_told(folder):
 def test_what_came_while_no_query_ran_is_told_unless_it_may_have_been_read(folder):
     folder.put("old", 30)
     folder.read(folder.put("new", 0))
-    os.utime(folder.log / "0", (NOW + 60, NOW + 60))
+    later = time.time() + 60
+    os.utime(folder.log / "0", (later, later))
     folder.unread = folder.again()
     assert folder.told() == []
     os.utime(folder.log / "0", (NOW - 60, NOW - 60))
