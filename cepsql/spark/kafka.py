@@ -1,5 +1,6 @@
 """The records of Kafka as a DataFrame: read with confluent-kafka, or by Spark's own connector."""
 
+import pickle
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ def kafka_records(spark: SparkSession, source: Source) -> DataFrame:
         parsed = parsed_options(spark, source)
         make = partial(_batches, tuple(names))
         ddl = ", ".join(f"{name} {COLUMNS[name]}" for name in names)
-        return kafka_frame(spark, Reading(parsed, make, task_number(spark)), ddl, source.streaming)
+        return kafka_frame(spark, Reading(parsed, pickle.dumps(make), task_number(spark)), ddl, source.streaming)
     options.pop("reader", None)
     options = {"kafka.isolation.level": "read_committed", "includeHeaders": "true"} | options
     reader = spark.readStream if source.streaming else spark.read
@@ -52,7 +53,8 @@ def record_packets(
     """
     from cepsql.spark.kafka_source import Reading, kafka_frame
 
-    return kafka_frame(spark, Reading(parsed_options(spark, source), make, task_number(spark)), ddl, streaming=True)
+    reading = Reading(parsed_options(spark, source), pickle.dumps(make), task_number(spark))
+    return kafka_frame(spark, reading, ddl, streaming=True)
 
 
 def parsed_options(spark: SparkSession, source: Source) -> KafkaOptions:

@@ -2,12 +2,11 @@
 
 import base64
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
-from confluent_kafka import Message
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
@@ -23,19 +22,18 @@ _NAME = "cepsql_kafka"
 _SPEC = "secret.spec"
 """The option that holds everything; Spark does not show the values of options with such names."""
 
-Records = Iterator[list[Message]]
-
 
 @dataclass(frozen=True)
 class Reading:
     """What is read, and what it is made into.
 
-    make:  turns the records of a task into batches of the schema.
+    make:  the function, pickled, that turns the records of a task into batches of the schema. Every query has a process
+           that only asks for offsets, and imports nothing for it.
     tasks: into how many a micro-batch is cut at most.
     """
 
     options: KafkaOptions
-    make: Callable[[Records], Iterator[pa.RecordBatch]]
+    make: bytes
     tasks: int
 
 
@@ -153,6 +151,6 @@ def _next(offset: dict) -> Mapping[str, Mapping[str, int]]:
 def _read(reading: Reading, ranges: Sequence[Range]) -> Iterator[pa.RecordBatch]:
     records = read_ranges(reading.options.client, ranges, reading.options.fail_on_loss)
     try:
-        yield from reading.make(records)
+        yield from pickle.loads(reading.make)(records)
     finally:
         records.close()

@@ -37,7 +37,7 @@ def reader(monkeypatch):
 
     def made(*options):
         servers = [("kafka.bootstrap.servers", "h"), ("subscribe", "t")]
-        return _StreamReader(Reading(kafka_options("s", [*servers, *options], True), iter, tasks=2))
+        return _StreamReader(Reading(kafka_options("s", [*servers, *options], True), pickle.dumps(iter), tasks=2))
 
     return made
 
