@@ -331,8 +331,13 @@ class StandingQuery:
                 look = now + max(_LOOK_SECONDS, (now - begun) / _LOOK_SHARE)
 
     def _warn_of_unread(self) -> None:
-        with self._looking, contextlib.suppress(OSError):
-            warn_of_unread(self._unread.look())
+        # Another thread may wait for a file system that does not answer.
+        if self._looking.acquire(timeout=_LOOK_SECONDS):
+            try:
+                with contextlib.suppress(OSError):
+                    warn_of_unread(self._unread.look())
+            finally:
+                self._looking.release()
 
     def _run(self) -> None:
         """Follow the query to its end, in a thread of its own."""
@@ -465,7 +470,10 @@ class StandingQuery:
         remove_old(self._options.late_files, time.time())
         lock, age = self._checkpoint.lock, self._options.file_age
         if age is not None:
-            with contextlib.nullcontext() if lock is None else lock.held(), contextlib.suppress(OSError):
+            with (
+                contextlib.nullcontext() if lock is None else lock.held(),
+                contextlib.suppress(OSError, OperationalError),
+            ):
                 for log, kept in old_files(self._checkpoint.spark_folder, age):
                     self._checkpoint = keep_forgotten(self._checkpoint, age)
                     rewrite_log(log, kept)
