@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
-_SHARE, _LONGEST_SECONDS = 0.05, 0.5
+_SHARE, _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.05, 0.05, 0.5
 _CLASS, _FIELD = "StreamExecution", "pollingDelayMs"
 
 
@@ -38,7 +38,9 @@ class Polling:
 
     def be_idle(self, seconds: float) -> None:
         """Let the query, which has been without input for so many seconds, wait longer if that is long."""
-        self._wait(max(self._given, int(1000 * min(seconds * _SHARE, _LONGEST_SECONDS))))
+        wait = min(seconds * _SHARE, _LONGEST_SECONDS)
+        # Between batches that come one after another, telling Java would cost more than it saves.
+        self._wait(max(self._given, int(1000 * wait)) if wait >= _SHORTEST_SECONDS else self._given)
 
     def be_quick(self) -> None:
         """Let the query wait as Spark's setting has it."""
