@@ -71,6 +71,15 @@ def is_local(location: str) -> bool:
     return urlparse(location).scheme in ("", "file")
 
 
+def is_hidden(name: str) -> bool:
+    """Tell whether Spark passes over a file or folder of this name, as Hadoop's tools do.
+
+    >>> [is_hidden(name) for name in ("_SUCCESS", ".a.csv.crc", "_k=1", "a.csv")]
+    [True, True, False, False]
+    """
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
+
+
 def is_object_store(location: str) -> bool:
     """Tell whether a location is in an object store that can hold a checkpoint."""
     return urlparse(location).scheme in _CONDITIONAL

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepsql.catalog import Registered, Source
+from cepsql.catalog.locations import is_hidden
 from cepsql.render import canonical_zone, cells
 from cepsql.runner.counted import counted
 
@@ -99,8 +100,4 @@ def _empty_place(origin: Source | Registered) -> str | None:
 
 def _holds_files(folder: str) -> bool:
     """Tell whether a folder has a file that Spark reads."""
-    return any(
-        not name.startswith((".", "_")) and not name.endswith("._COPYING_")
-        for _, _, names in os.walk(folder)
-        for name in names
-    )
+    return any(not is_hidden(name) for _, _, names in os.walk(folder) for name in names)

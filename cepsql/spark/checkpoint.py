@@ -171,8 +171,8 @@ def _opened(
             # A checkpoint of a version that shared no stage says nothing of it.
             shared = plan.get("shared", [])
             kept = {"scan": plan["scan"], "buckets": buckets, "shared": None if shared is None else frozenset(shared)}
-            kept["forgot"] = plan.get("forgot")
-            checkpoint = replace(checkpoint, **kept, id=plan["id"], epoch=epoch, rebuilds=plan["rebuilds"])
+            kept |= {"id": plan["id"], "rebuilds": plan["rebuilds"], "forgot": plan.get("forgot")}
+            checkpoint = replace(checkpoint, **kept, epoch=epoch)
         forget_unbegun(checkpoint.folder)
     with used(checkpoint.folder):
         checkpoint.control_folder.mkdir(parents=True, exist_ok=True)

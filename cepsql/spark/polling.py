@@ -24,30 +24,39 @@ class Polling:
     """
 
     def __init__(self, query: StreamingQuery):
-        self._set_long: Callable[[int], object] | None = None
+        self._query = query
         self._given = self._now = 0
+
+    def be_idle(self, seconds: float) -> None:
+        """Let the query, which has been without input for so many seconds, wait longer if that is long."""
+        wait = min(seconds * _SHARE, _LONGEST_SECONDS)
+        # Between batches that come one after another, telling Java would cost more than it saves.
+        if wait < _SHORTEST_SECONDS:
+            self.be_quick()
+        elif self._set_delay is not None:
+            self._wait(max(self._given, int(1000 * wait)))
+
+    def be_quick(self) -> None:
+        """Let the query wait as Spark's setting has it."""
+        self._wait(self._given)
+
+    @functools.cached_property
+    def _set_delay(self) -> Callable[[int], object] | None:
+        """What sets the field, which few queries need: most have input all the time, or end."""
         with contextlib.suppress(PySparkException, Py4JError, OSError):
-            execution = query._jsq.streamingQuery()
+            execution = self._query._jsq.streamingQuery()
             kind = execution.getClass()
             while kind.getSimpleName() != _CLASS:
                 kind = kind.getSuperclass()
             field = kind.getDeclaredField(_FIELD)
             field.setAccessible(True)
             self._given = self._now = field.getLong(execution)
-            self._set_long = functools.partial(field.setLong, execution)
-
-    def be_idle(self, seconds: float) -> None:
-        """Let the query, which has been without input for so many seconds, wait longer if that is long."""
-        wait = min(seconds * _SHARE, _LONGEST_SECONDS)
-        # Between batches that come one after another, telling Java would cost more than it saves.
-        self._wait(max(self._given, int(1000 * wait)) if wait >= _SHORTEST_SECONDS else self._given)
-
-    def be_quick(self) -> None:
-        """Let the query wait as Spark's setting has it."""
-        self._wait(self._given)
+            return functools.partial(field.setLong, execution)
+        return None
 
     def _wait(self, milliseconds: int) -> None:
-        if self._set_long is not None and milliseconds != self._now:
+        # Before the field was asked for, both are 0.
+        if milliseconds != self._now and self._set_delay is not None:
             with contextlib.suppress(PySparkException, Py4JError, OSError):
-                self._set_long(milliseconds)
+                self._set_delay(milliseconds)
                 self._now = milliseconds

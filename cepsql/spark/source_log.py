@@ -33,17 +33,16 @@ def old_files(spark: CheckpointPath, age: float) -> list[tuple[SourceLog, list[b
     for folder in (spark / "sources").glob("*"):
         whole: list[CheckpointPath] = sorted(folder.glob("[0-9]*.compact"), key=lambda path: int(path.stem))
         log = read_log(whole[-1]) if whole else None
-        kept = _kept(log, age) if log is not None else None
-        if log is not None and kept is not None and len(kept) < len(log.entries):
+        if log is not None and len(kept := _kept(log, age)) < len(log.entries):
             found.append((log, kept))
     return found
 
 
-def _kept(log: SourceLog, age: float) -> list[bytes] | None:
-    """Return the entries of a log that are not to be forgotten, None if it does not say when files were changed."""
+def _kept(log: SourceLog, age: float) -> list[bytes]:
+    """Return the entries of a log that are not to be forgotten: all, if it does not say when each file was changed."""
     times = [time for entry, _ in log.entries if (time := changed_at(entry)) is not None]
     if len(times) != len(log.entries):
-        return None
+        return [entry for entry, _ in log.entries]
     oldest = max(times) - 1000 * age
     return [
         entry

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cepsql.catalog import Source
-from cepsql.catalog.locations import is_local, local_path
+from cepsql.catalog.locations import is_hidden, is_local, local_path
 from cepsql.spark.checkpoint_path import CheckpointPath
 from cepsql.spark.planned_files import changed_at, file_of, read_log
 from cepsql.spark.source_log import file_age
@@ -59,7 +59,7 @@ class ListedFolder:
         pattern = glob.has_magic(self.path)
         for place in glob.glob(self.path) if pattern else [self.path]:
             name = os.path.basename(place)
-            if os.path.isdir(place) and not (pattern and _is_hidden(name)):
+            if os.path.isdir(place) and not (pattern and is_hidden(name)):
                 yield from self._below(place)
             elif self._is_read(name):
                 yield from _listed(place)
@@ -79,13 +79,13 @@ class ListedFolder:
         for entry in entries:
             if entry.is_dir():
                 # Folders named like column=value are parts of a table.
-                if not _is_hidden(entry.name) and (self.recursive or "=" in entry.name):
+                if not is_hidden(entry.name) and (self.recursive or "=" in entry.name):
                     yield from self._below(entry.path)
             elif self._is_read(entry.name):
                 yield from _listed(entry.path)
 
     def _is_read(self, name: str) -> bool:
-        return not _is_hidden(name) and fnmatch.fnmatchcase(name, self.names)
+        return not is_hidden(name) and fnmatch.fnmatchcase(name, self.names)
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,10 @@ class UnreadFiles:
         listed = [(folder, file) for folder in self._folders for file in folder.files()]
         odd = [(folder, file) for folder, file in listed if self._is_odd(folder, file)]
         arrived = {file.path: file.arrived for _, file in listed}
-        first = self._settled is None
-        if odd or first:
+        if odd:
             self._read_logs()
-        if first:
-            self._settled = self._found_before(arrived)
+        if self._settled is None:
+            self._settled = self._found_before(arrived) if arrived else set()
         found = []
         for folder, file in odd:
             known = self._read.get(file.path)
@@ -199,11 +198,6 @@ class UnreadFiles:
         for folder in self._folders:
             if folder.covers(place.path):
                 self._newest[folder] = max(changed, self._newest.get(folder, changed))
-
-
-def _is_hidden(name: str) -> bool:
-    """Tell whether Spark passes a name over, as Hadoop's tools do."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
 def _listed(path: str) -> Iterator[ListedFile]:
