@@ -7,9 +7,12 @@ import tempfile
 from pathlib import Path
 
 
-def temporary_folder(prefix: str) -> Path:
-    """Make a folder that is removed when this process ends, and not when one that was forked from it does."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
+def temporary_folder(prefix: str, place: str | None = None) -> Path:
+    """Make a folder that is removed when this process ends, and not when one that was forked from it does.
+
+    place: the folder that it lies in; default: where temporary files lie.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
     atexit.register(_remove, folder, os.getpid())
     return folder
 

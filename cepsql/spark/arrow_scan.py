@@ -11,8 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.catalog import Source
 from cepsql.errors import OperationalError
-from cepsql.ordered.packet import PACKET_DDL, pack
-from cepsql.ordered.row_layout import Reduction
+from cepsql.ordered.packet import PACKET_DDL
 from cepsql.scalar.tree import Session
 from cepsql.scan.layout import LISTING_OPTIONS, FileLayout
 from cepsql.scan.parquet import parquet_obstacle
@@ -21,6 +20,7 @@ from cepsql.scan.read import CONTROL, chunk_rows, read_files
 from cepsql.spark.column_types import struct_of
 from cepsql.spark.control import control_time
 from cepsql.spark.kafka import Records, record_packets
+from cepsql.spark.packet_files import Packing
 from cepsql.spark.settings import setting
 from cepsql.spark.source import is_kafka, located_options
 from cepsql.spark.worker import settle
@@ -45,19 +45,16 @@ def scan_packets(
     source: Source,
     scan: ArrowScan,
     control: str | None,
-    buckets: int,
-    number: int,
-    reduction: Reduction | None,
+    packing: Packing,
 ) -> DataFrame:
     """Return the packets of a stream over files, or over records of Kafka, as PACKET_DDL.
 
     control: folder in which `cepsql.spark.control` ends the input and gives heartbeats; None: neither happens.
-    number:  of the input among those of the stage.
-    reduction: a step before the shuffle, or None.
+    packing: how tasks make packets.
     """
-    packed, rows = partial(_packed, scan, buckets, number, reduction), struct_of(PACKET_DDL)
+    packed, rows = partial(_packed, scan, packing), struct_of(PACKET_DDL)
     if is_kafka(source):
-        packets = record_packets(spark, source, partial(_packed_records, scan, buckets, number, reduction), PACKET_DDL)
+        packets = record_packets(spark, source, partial(_packed_records, scan, packing), PACKET_DDL)
         if control is None:
             return packets
         return packets.unionAll(_control_paths(spark, control).mapInArrow(packed, rows))
@@ -118,12 +115,10 @@ def _obstacle_in(path: str, layout: FileLayout) -> str | None:
     return None
 
 
-def _packed(
-    scan: ArrowScan, buckets: int, number: int, reduction: Reduction | None, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def _packed(scan: ArrowScan, packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
     paths = (_told(path) for batch in batches for path in batch["path"].to_pylist())
-    return pack(read_files(scan, buckets, paths), buckets, number, reduction)
+    return packing.packets(read_files(scan, packing.buckets, paths))
 
 
 def _told(path: str) -> str:
@@ -131,11 +126,9 @@ def _told(path: str) -> str:
     return f"{CONTROL}{control_time(path)}" if path.startswith(CONTROL) else path
 
 
-def _packed_records(
-    scan: ArrowScan, buckets: int, number: int, reduction: Reduction | None, records: Records
-) -> Iterator[pa.RecordBatch]:
+def _packed_records(scan: ArrowScan, packing: Packing, records: Records) -> Iterator[pa.RecordBatch]:
     from cepsql.scan.records import read_records
 
     settle()
-    rows = chunk_rows(scan, buckets, read_records(records, scan.layout, scan.projection.session.zone))
-    return pack(rows, buckets, number, reduction)
+    rows = read_records(records, scan.layout, scan.projection.session.zone)
+    return packing.packets(chunk_rows(scan, packing.buckets, rows))

@@ -19,6 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
+from cepsql.spark import packet_files
 from cepsql.spark.checkpoint import Checkpoint, discard, finish, keep_forgotten
 from cepsql.spark.checkpoint_files import drop_planned, explained, keep_unbegun, last_committed, last_planned
 from cepsql.spark.checkpoint_path import on_object_store, used
@@ -79,6 +80,7 @@ class StartOptions:
     file_age: after how many seconds Spark forgets a file that it has read, None: never.
     folders:  where its streams find files of this machine.
     refresh:  keeps the tables that are read again while the query runs.
+    packets:  where its tasks leave large packets.
     late_shares: above which share of late rows there is an alert, by the names of streams.
     """
 
@@ -94,6 +96,7 @@ class StartOptions:
     file_age: float | None = None
     folders: tuple[ListedFolder, ...] = ()
     refresh: TableRefresh | None = None
+    packets: str | None = None
     late_shares: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -300,7 +303,7 @@ class StandingQuery:
             self._start_spark()
         except Exception as exception:
             error = self._translated(exception)
-            discard(self._checkpoint)
+            self._discard()
             raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
         if self._options.refresh is not None:
@@ -372,8 +375,14 @@ class StandingQuery:
         self._drop_planned()
         if self._options.refresh is not None:
             self._options.refresh.end()
-        discard(self._checkpoint)
+        self._discard()
         self._sink.detach()
+
+    def _discard(self) -> None:
+        """Remove what is of no use to a later start."""
+        discard(self._checkpoint)
+        if self._options.packets is not None:
+            packet_files.remove(self._options.packets)
 
     def _drop_planned(self) -> None:
         """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
@@ -453,6 +462,8 @@ class StandingQuery:
             with used(self._checkpoint.folder), self._checkpoint.lock.held():
                 self._kept.keep(batch, totals)
         self._prepare_batch(batch)
+        if self._options.packets is not None:
+            packet_files.empty(self._options.packets)
         self._be_busy()
         if self._options.refresh is not None:
             self._options.refresh.batch_done()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -19,8 +19,8 @@ from cepsql.ordered.columns import plain_schema
 from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.fused import own_name
 from cepsql.ordered.operator import Operator
-from cepsql.ordered.packet import PACKET_DDL, pack
-from cepsql.ordered.row_layout import Reduction, RowLayout
+from cepsql.ordered.packet import PACKET_DDL
+from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.stage import Advanced, Input, Stage, advance
 from cepsql.spark.arrow import arrow_schema, refuse_months
 from cepsql.spark.bounds import BOUND
@@ -28,6 +28,7 @@ from cepsql.spark.buckets import Buckets, balanced_buckets, session_buckets
 from cepsql.spark.column_types import struct_of
 from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
+from cepsql.spark.packet_files import Packing, fetched
 from cepsql.spark.progress import INPUT_COUNTS, SAID
 from cepsql.spark.rows import layout_columns, typed_columns
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
@@ -67,8 +68,7 @@ class Feed:
     control: folder in which `cepsql.spark.control` ends the input and gives heartbeats; None: neither happens. One feed
              that is not chained is enough for all that are not.
     late:    where rows that are not used are written; the frame then has `__whole`.
-    read:    makes the packets for so many buckets, with this number of the input and this reduction, without Spark's
-             rows, of which only the types are then used.
+    read:    makes the packets without Spark's rows, of which only the types are then used.
     name:    what its counts are shown under, if the stage has several inputs; different for each.
     heartbeat, idle: as in `cepsql.ordered.stage.Input`.
     inner:   the rows come from another stage, without BOUND.
@@ -81,7 +81,7 @@ class Feed:
     side: int = 0
     control: str | None = None
     late: LateFiles | None = None
-    read: Callable[[int, int, Reduction | None], DataFrame] | None = None
+    read: Callable[[Packing], DataFrame] | None = None
     name: str = ""
     heartbeat: int | None = None
     inner: bool = False
@@ -108,6 +108,7 @@ def run_stage(
     observation: str,
     buckets: Buckets | None = None,
     lateness: int | None = None,
+    folder: str | None = None,
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -118,10 +119,11 @@ def run_stage(
                  `STANDING`. The name of a single input follows it.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness:    as of `cepsql.ordered.stage.Stage`.
+    folder:      where tasks leave large packets, as of `cepsql.spark.packet_files.Packing`.
     """
     spark = feeds[0].frame.sparkSession
     buckets = buckets or session_buckets(spark)
-    packets = [_packets(operator, feed, number, buckets.count) for number, feed in enumerate(feeds)]
+    packets = [_packets(operator, feed, Packing(buckets.count, i, folder=folder)) for i, feed in enumerate(feeds)]
     united = packets[0]
     for more in packets[1:]:
         united = united.unionAll(more)
@@ -173,25 +175,25 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
     return found
 
 
-def _packets(operator: Operator, feed: Feed, number: int, buckets: int) -> DataFrame:
+def _packets(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
     """Return the rows of an input in packets."""
     layout, frame = operator.sides[feed.side], feed.frame
     # A late row must be whole in the table of late rows, so none may be left out before.
-    reduction = layout.reduction if feed.late is None else None
+    packing = replace(packing, reduction=layout.reduction if feed.late is None else None)
     if feed.read is not None:
         _check_keys(layout, feed)
-        return feed.read(buckets, number, reduction)
+        return feed.read(packing)
     if feed.rows is not None and _MARKS.keys() & frame.columns <= {BOUND}:
         packets = packets_of(feed.rows, layout, frame)
         if packets is not None:
-            return packets(buckets, number, reduction)
+            return packets(packing)
     whole = [f"{WHOLE} AS whole"] if feed.late is not None else []
-    rows = frame.selectExpr(*layout_columns(frame, layout), *_routing(frame, layout, buckets), *whole)
+    rows = frame.selectExpr(*layout_columns(frame, layout), *_routing(frame, layout, packing.buckets), *whole)
     if feed.control is not None:
         control = control_times(frame.sparkSession, feed.control).selectExpr("t", "0 AS bucket")
         rows = rows.unionByName(control, allowMissingColumns=True)
     refuse_months(rows.schema)
-    return rows.mapInArrow(partial(_pack, buckets, number, reduction), struct_of(PACKET_DDL))
+    return rows.mapInArrow(partial(_pack, packing), struct_of(PACKET_DDL))
 
 
 def _check_keys(layout: RowLayout, feed: Feed) -> None:
@@ -220,11 +222,9 @@ def row_marks(frame: DataFrame) -> list[str]:
     return [f"{name} AS {short}" for name, short in _MARKS.items() if name in frame.columns]
 
 
-def _pack(
-    buckets: int, number: int, reduction: Reduction | None, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def _pack(packing: Packing, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     settle()
-    return pack(_placed(batches), buckets, number, reduction)
+    return packing.packets(_placed(batches))
 
 
 def _placed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -249,7 +249,7 @@ def _advance(
     import pandas as pd
 
     settle()
-    packets = (packet for frame in frames for packet in frame["packet"])
+    packets = (fetched(packet) for frame in frames for packet in frame["packet"])
     advanced = advance(stage, state.get[0] if state.exists else None, packets)
     for files, rejected in zip(late, advanced.rejected, strict=True):
         if files is not None and rejected is not None:

@@ -10,8 +10,8 @@ from pyspark.sql.types import StructType
 from sqlglot import exp, parse_one
 
 from cepsql.language.tokens import DIALECT
-from cepsql.ordered.packet import PACKET_DDL, pack
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Reduction, RowLayout
+from cepsql.ordered.packet import PACKET_DDL
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, RowLayout
 from cepsql.plan.markers import BOUND
 from cepsql.scalar.tree import Constant, Session
 from cepsql.scalar.tree import Node as Expression
@@ -24,6 +24,7 @@ from cepsql.scan.projection import Projection
 from cepsql.scan.select import Columns, both, plain_table, projected, projection
 from cepsql.spark.arrow_scan import scan_session, session_obstacle
 from cepsql.spark.column_types import struct_of
+from cepsql.spark.packet_files import Packing
 from cepsql.spark.rows import layout_fields
 from cepsql.spark.worker import settle
 
@@ -138,22 +139,17 @@ class OutputPackets:
     projection: Projection
     hold: int | None
 
-    def __call__(self, buckets: int, number: int, reduction: Reduction | None) -> DataFrame:
-        """Return the packets as PACKET_DDL; arguments as of `cepsql.ordered.packet.pack`."""
-        packed = partial(_packed, self.projection, self.hold, buckets, number, reduction)
+    def __call__(self, packing: Packing) -> DataFrame:
+        """Return the packets as PACKET_DDL."""
+        packed = partial(_packed, self.projection, self.hold, packing)
         return self.stage.mapInArrow(packed, struct_of(PACKET_DDL))
 
 
 def _packed(
-    made: Projection,
-    hold: int | None,
-    buckets: int,
-    number: int,
-    reduction: Reduction | None,
-    batches: Iterator[pa.RecordBatch],
+    made: Projection, hold: int | None, packing: Packing, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     settle()
-    return pack(_routed(made, hold, buckets, batches), buckets, number, reduction)
+    return packing.packets(_routed(made, hold, packing.buckets, batches))
 
 
 def _routed(

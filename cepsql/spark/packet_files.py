@@ -1,0 +1,102 @@
+"""Large packets as files of this machine: their rows go from the task that makes them to the bucket without Java.
+
+Spark writes all packets of a bucket into one buffer before it gives them to Python, and sorts, compresses and copies
+them on the way there. Where its tasks run on the driver's machine it is given the name of a file instead.
+"""
+
+import functools
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from cepsql.ordered.packet import PACKET_SCHEMA, pack
+from cepsql.ordered.row_layout import Reduction
+from cepsql.spark.settings import tasks_share_files
+from cepsql.temporary import temporary_folder
+
+LEAST_BYTES = 2**16
+"""Below that Spark is as fast as a file."""
+
+_MAGIC = b"FILE"
+"""What a packet does not begin with."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How the tasks of an input of a stage make packets.
+
+    buckets, input, reduction: as of `cepsql.ordered.packet.pack`.
+    folder: where large packets are written; None: Spark takes all of them.
+    """
+
+    buckets: int
+    input: int = 0
+    reduction: Reduction | None = None
+    folder: str | None = None
+
+    def packets(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what `pack` makes of a task's rows, with the names of files for large packets."""
+        made = pack(batches, self.buckets, self.input, self.reduction)
+        return made if self.folder is None else (_written(packets, self.folder) for packets in made)
+
+
+def packet_folder(spark: SparkSession) -> str | None:
+    """Make the folder for a query's packets; None where tasks run elsewhere, or no rows may lie on a disk as they are.
+
+    It lies where Spark has its own such files, and is removed with the process at the latest.
+    """
+    if not hasattr(spark, "_jsparkSession") or not tasks_share_files(spark):
+        return None
+    conf = spark.sparkContext.getConf()
+    if str(conf.get("spark.io.encryption.enabled", "false")).lower() == "true":
+        return None
+    places = os.environ.get("SPARK_LOCAL_DIRS") or str(conf.get("spark.local.dir", ""))
+    place = places.split(",")[0].strip()
+    folder = _home(place if os.path.isdir(place) else tempfile.gettempdir()) / uuid.uuid4().hex
+    folder.mkdir(parents=True)
+    return str(folder)
+
+
+@functools.cache
+def _home(place: str) -> Path:
+    return temporary_folder("cepsql-packets-", place)
+
+
+def fetched(packet: bytes) -> bytes:
+    """Return a packet, read if Spark has the name of its file only."""
+    return Path(os.fsdecode(packet[len(_MAGIC) :])).read_bytes() if packet.startswith(_MAGIC) else packet
+
+
+def empty(folder: str) -> None:
+    """Remove the packets of a micro-batch whose rows were handed over."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            os.remove(entry.path)
+
+
+def remove(folder: str) -> None:
+    """Remove the folder of a query that has ended."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _written(packets: pa.RecordBatch, folder: str) -> pa.RecordBatch:
+    given = [_name_of(packet, folder) for packet in packets["packet"]]
+    return pa.RecordBatch.from_arrays([packets["bucket"], pa.array(given, pa.binary())], schema=PACKET_SCHEMA)
+
+
+def _name_of(packet: pa.BinaryScalar, folder: str) -> pa.Buffer | bytes:
+    data = packet.as_buffer()
+    if data.size < LEAST_BYTES:
+        return data.to_pybytes()
+    name = os.path.join(folder, uuid.uuid4().hex)
+    with open(name, "wb") as file:
+        file.write(data)
+    return _MAGIC + os.fsencode(name)
