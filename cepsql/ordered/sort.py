@@ -15,6 +15,8 @@ _BLOCK = 2**17
 _DIGIT_BITS, _FEW_DIGITS, _FEW_ROWS, _FEW_RUNS = 16, 2, 2**21, 100
 """As measured: where rows are many, a third digit costs more than sorting whole numbers."""
 
+_PART_ROWS, _MOST_PARTS = 2**20, 2**8
+
 
 def partition_rows(
     rows: pa.Table, keys: Sequence[str], time: str, order: Sequence[OrderColumn], rest: Sequence[str]
@@ -31,13 +33,10 @@ def partition_rows(
     codes, count = key_codes([rows[k].chunk(0) for k in keys], rows.num_rows)
     if count <= 1:
         codes = np.zeros(rows.num_rows, np.uint8)
-    places, codes = _order(rows, codes, time, order, rest)
-    changes = codes[1:] != codes[:-1]
-    starts = np.flatnonzero(np.concatenate([[True], changes])) if len(codes) else np.zeros(0, np.int64)
-    starts = np.append(starts, len(codes)).astype(np.int64)
+    places, starts = _order(rows, codes, count, time, order, rest)
     if places is None:
         return rows, starts
-    del codes, changes
+    del codes
     columns, schema = [column.chunk(0) for column in rows.columns], rows.schema
     # A caller that has the rows no more lets each of their columns go as it is sorted.
     del rows
@@ -68,32 +67,68 @@ def partition_sides(
             found.append(None)
         else:
             rows, own = next(left)
-            places, own = _order(rows, own, time, order, rest)
-            rows = rows if places is None else take_rows(rows, places)
-            found.append((rows, np.searchsorted(own, np.arange(count + 1)).astype(np.int64)))
+            places, starts = _order(rows, own, count, time, order, rest)
+            found.append((rows if places is None else take_rows(rows, places), starts))
     return found
 
 
 def _order(
-    rows: pa.Table, codes: np.ndarray, time: str, order: Sequence[OrderColumn], rest: Sequence[str]
+    rows: pa.Table, codes: np.ndarray, count: int, time: str, order: Sequence[OrderColumn], rest: Sequence[str]
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """Order rows, one chunk a column, by the number of their key, by time and by what breaks ties.
 
-    Returns their places in this order, None if they stand in it, and the numbers of the keys in it.
+    Returns their places in this order, None if they stand in it, and where each of `count` keys begins in it, with the
+    number of rows at the end (int64).
     """
     times = integers(rows[time])
-    places = None if is_ascending(times) else stable_order(times)
-    if places is not None or not is_ascending(codes):
-        places = stable_order(codes, places)
-    if places is not None:
-        sizes = np.bincount(codes)
-        # Which is what is at the places, without a look at each of them.
-        times, codes = times[places], np.repeat(np.arange(len(sizes), dtype=codes.dtype), sizes)
-    tied = (codes[1:] == codes[:-1]) & (times[1:] == times[:-1])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))]).astype(np.int64)
+    places = key_order(codes, times, count, _PART_ROWS)
+    tied = _tied(times, places, starts)
     if tied.any():
         places = np.arange(rows.num_rows) if places is None else places
         _break_ties(rows, places, tied, _tie_breakers(order, rest))
-    return places, codes
+    return places, starts
+
+
+def key_order(codes: np.ndarray, times: np.ndarray, count: int, part_rows: int) -> np.ndarray | None:
+    """Return the places of rows in the order of the numbers of their keys, and stably by time in each key.
+
+    codes: numbers below `count`, one for each row.
+    part_rows: of many rows the keys are ordered by about so many rows at a time, which the processor's cache holds.
+    Returns None for rows that stand in this order.
+    """
+    parts = min(len(codes) // part_rows, count, _MOST_PARTS)
+    if parts <= 1 or (is_ascending(codes) and is_ascending(times)):
+        return _key_order(codes, times)
+    part_of_key = (np.arange(count) * parts // count).astype(np.uint8)
+    part_of_row = part_of_key[codes]
+    places: np.ndarray = np.empty(len(codes), _places_type(codes))
+    begin = 0
+    for part in range(parts):
+        at = np.flatnonzero(part_of_row == part)
+        found = _key_order(codes[at], times[at])
+        end = begin + len(at)
+        places[begin:end] = at if found is None else at[found]
+        begin = end
+    return places
+
+
+def _key_order(codes: np.ndarray, times: np.ndarray) -> np.ndarray | None:
+    places = None if is_ascending(times) else stable_order(times)
+    return stable_order(codes, places) if places is not None or not is_ascending(codes) else None
+
+
+def _tied(times: np.ndarray, places: np.ndarray | None, starts: np.ndarray) -> np.ndarray:
+    """Tell of each row but the first, in order, whether it has the key and the time of the one before it."""
+    rows = len(times)
+    tied = np.empty(max(rows - 1, 0), bool)
+    for begin in range(0, len(tied), _PART_ROWS):
+        block = slice(begin, begin + _PART_ROWS + 1)
+        some = times[block] if places is None else times[places[block]]
+        tied[begin : begin + _PART_ROWS] = some[1:] == some[:-1]
+    first = starts[(starts > 0) & (starts < rows)]
+    tied[first - 1] = False
+    return tied
 
 
 def is_ascending(values: np.ndarray) -> bool:

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.ordered import columns as ordered_columns
+from cepsql.ordered import sort as ordered_sort
 from cepsql.ordered.row_layout import OrderColumn
-from cepsql.ordered.sort import partition_rows, stable_order
+from cepsql.ordered.sort import key_order, partition_rows, stable_order
 
 FLOATS = st.sampled_from([-math.inf, -1.5, -0.0, 0.0, 2.0, math.inf, math.nan])
 INTEGERS = st.sampled_from([-(2**63), -1, 0, 5, 2**63 - 1])
@@ -101,11 +102,13 @@ def by_python(table: pa.Table, order) -> tuple[list[int], list[int]]:
 
 
 @settings(max_examples=examples(125))
-@given(cases())
-def test_sort_equals_python(case):
+@given(cases(), st.sampled_from([2, 2**20]))
+def test_sort_equals_python(case, part_rows):
     table, order = case
     keys, rest = ([n for n in table.column_names if n[0] in kind] for kind in ("k", "vm"))
-    rows, starts = partition_rows(table, keys, "t", order, rest)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ordered_sort, "_PART_ROWS", part_rows)
+        rows, starts = partition_rows(table, keys, "t", order, rest)
     assert all(c.num_chunks == 1 for c in rows.columns)
     assert (rows["m"].to_pylist(), starts.tolist()) == by_python(table, order)
 
@@ -167,3 +170,14 @@ def test_stable_order_of_every_range(data):
     places = random.permutation(size)
     assert stable_order(values).tolist() == np.argsort(values, kind="stable").tolist()
     assert stable_order(values, places).tolist() == places[np.argsort(values[places], kind="stable")].tolist()
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 20)), max_size=60), st.integers(1, 70))
+def test_many_keys_are_ordered_some_at_a_time(rows, part_rows):
+    codes, times = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    expected = np.lexsort((times, codes))
+    found = key_order(codes, times, 10, part_rows)
+    if found is None:
+        found = np.arange(len(rows))
+    assert found.tolist() == expected.tolist()
