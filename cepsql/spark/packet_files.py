@@ -96,7 +96,11 @@ def _name_of(packet: pa.BinaryScalar, folder: str) -> pa.Buffer | bytes:
     data = packet.as_buffer()
     if data.size < LEAST_BYTES:
         return data.to_pybytes()
-    name = os.path.join(folder, uuid.uuid4().hex)
-    with open(name, "wb") as file:
-        file.write(data)
-    return _MAGIC + os.fsencode(name)
+    file = Path(folder, uuid.uuid4().hex)
+    try:
+        file.write_bytes(data)
+    except FileNotFoundError:
+        # What tidies up temporary files takes a folder that has been empty for days.
+        os.makedirs(folder, 0o700, exist_ok=True)
+        file.write_bytes(data)
+    return _MAGIC + os.fsencode(file)

@@ -42,6 +42,11 @@ def test_a_large_packet_is_a_file_until_the_batch_is_over(tmp_path):
     remove(str(tmp_path))
 
 
+def test_a_folder_that_was_tidied_away_is_made_again(tmp_path):
+    packing = Packing(2, folder=str(tmp_path / "gone"))
+    assert [fetched(packet) for packet in packets(packing, ROWS)] == packets(Packing(2), ROWS)
+
+
 def test_small_packets_are_no_files(tmp_path):
     assert packets(Packing(2, folder=str(tmp_path)), 100) == packets(Packing(2), 100)
     assert os.listdir(tmp_path) == []
