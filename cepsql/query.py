@@ -146,7 +146,7 @@ class Query:
         sharing: "Sharing | None" = None,
         writer: str | None = None,
         by_spark: "DataFrame | None" = None,
-        packets: str | None = None,
+        packet_folder: str | None = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
@@ -167,7 +167,7 @@ class Query:
                 sharing,
                 writer,
                 by_spark,
-                packets,
+                packet_folder,
             )
 
     @cached_property
@@ -299,7 +299,7 @@ class Query:
         from cepsql.spark.host_files import check_on_host, host_files
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.neighbours import Sharing
-        from cepsql.spark.packet_files import packet_folder
+        from cepsql.spark.packet_files import make_packet_folder
         from cepsql.spark.query import StartOptions, start
         from cepsql.spark.table_refresh import TableRefresh
 
@@ -327,7 +327,7 @@ class Query:
             scan = scan if plain else folder.scan
             writer = uuid.uuid4().hex
             known = self._frame if plain else None
-            packets = None if plain else packet_folder(self._engine.spark)
+            packets = None if plain else make_packet_folder(self._engine.spark)
             frame = self.build(
                 folder.control, None, scan, folder.buckets, folder.files, sharing, writer, known, packets
             )
@@ -364,7 +364,7 @@ class Query:
             file_age=age,
             folders=_listed_folders(origins),
             refresh=refresh,
-            packets=packets,
+            packet_folder=packets,
             late_shares={
                 origin.name: mark.late_alert
                 for origin in origins

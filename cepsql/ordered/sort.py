@@ -94,7 +94,7 @@ def key_order(codes: np.ndarray, times: np.ndarray, count: int, part_rows: int) 
     """Return the places of rows in the order of the numbers of their keys, and stably by time in each key.
 
     codes: numbers below `count`, one for each row.
-    part_rows: of many rows the keys are ordered by about so many rows at a time, which the processor's cache holds.
+    part_rows: about so many rows are ordered at a time, all of some keys, so that it takes little memory.
     Returns None for rows that stand in this order.
     """
     parts = min(len(codes) // part_rows, count, _MOST_PARTS)

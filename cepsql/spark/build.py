@@ -128,7 +128,7 @@ def build(
     sharing: Sharing | None = None,
     writer: str | None = None,
     by_spark: DataFrame | None = None,
-    packets: str | None = None,
+    packet_folder: str | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -143,7 +143,7 @@ def build(
     writer:    whose tasks may write the rows; see `cepsql.spark.task_files`.
     by_spark:  the same plan as Spark reads it, if it has been built: a plan without operators is not built again for
                its types only.
-    packets:   folder in which the tasks of a running query leave large packets.
+    packet_folder: where the tasks of a running query leave large packets; None: Spark takes them.
     Raises OperationalError, ProgrammingError and NotSupportedError for what Spark refuses.
     """
     builder = _Builder(
@@ -159,7 +159,7 @@ def build(
         sharing=sharing,
         several=_reads_several(plan.root),
         root=plan.root,
-        packets=packets,
+        packet_folder=packet_folder,
     )
     try:
         with in_text(plan.query.sql), no_collection():
@@ -288,13 +288,13 @@ class _Builder:
         sharing: Sharing | None = None,
         several: bool = False,
         root: Node | None = None,
-        packets: str | None = None,
+        packet_folder: str | None = None,
     ):
         self.spark, self.streaming = spark, streaming
         self.sharing = sharing or Sharing()
         self._built: dict[int, Staged] = {}
         self.control, self.buckets, self.limits = control, buckets, limits
-        self.packets = packets
+        self.packet_folder = packet_folder
         self.scan, self.write_late = scan, write_late
         self.replaced = {name.lower(): frame for name, frame in replaced.items()}
         self.aggregate = with_aggregates
@@ -354,7 +354,7 @@ class _Builder:
     def _staged_rows(self, staged: Staged, markers: bool = False, over: exp.Query | None = None) -> DataFrame:
         if over is not None:
             staged = with_filter(staged, over)
-        rows = run_staged(staged, self._observation(), self.buckets, self.packets)
+        rows = run_staged(staged, self._observation(), self.buckets, self.packet_folder)
         found = staged_rows(staged, rows.stage, markers)
         return found if staged.gathered is not None else self._known(found, rows)
 

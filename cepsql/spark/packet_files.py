@@ -48,7 +48,7 @@ class Packing:
         return made if self.folder is None else (_written(packets, self.folder) for packets in made)
 
 
-def packet_folder(spark: SparkSession) -> str | None:
+def make_packet_folder(spark: SparkSession) -> str | None:
     """Make the folder for a query's packets; None where tasks run elsewhere, or no rows may lie on a disk as they are.
 
     It lies where Spark has its own such files, and is removed with the process at the latest.

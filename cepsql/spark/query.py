@@ -80,7 +80,7 @@ class StartOptions:
     file_age: after how many seconds Spark forgets a file that it has read, None: never.
     folders:  where its streams find files of this machine.
     refresh:  keeps the tables that are read again while the query runs.
-    packets:  where its tasks leave large packets.
+    packet_folder: where its tasks leave large packets.
     late_shares: above which share of late rows there is an alert, by the names of streams.
     """
 
@@ -96,7 +96,7 @@ class StartOptions:
     file_age: float | None = None
     folders: tuple[ListedFolder, ...] = ()
     refresh: TableRefresh | None = None
-    packets: str | None = None
+    packet_folder: str | None = None
     late_shares: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -381,8 +381,8 @@ class StandingQuery:
     def _discard(self) -> None:
         """Remove what is of no use to a later start."""
         discard(self._checkpoint)
-        if self._options.packets is not None:
-            packet_files.remove(self._options.packets)
+        if self._options.packet_folder is not None:
+            packet_files.remove(self._options.packet_folder)
 
     def _drop_planned(self) -> None:
         """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
@@ -462,8 +462,8 @@ class StandingQuery:
             with used(self._checkpoint.folder), self._checkpoint.lock.held():
                 self._kept.keep(batch, totals)
         self._prepare_batch(batch)
-        if self._options.packets is not None:
-            packet_files.empty(self._options.packets)
+        if self._options.packet_folder is not None:
+            packet_files.empty(self._options.packet_folder)
         self._be_busy()
         if self._options.refresh is not None:
             self._options.refresh.batch_done()

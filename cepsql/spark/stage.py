@@ -108,7 +108,7 @@ def run_stage(
     observation: str,
     buckets: Buckets | None = None,
     lateness: int | None = None,
-    folder: str | None = None,
+    packet_folder: str | None = None,
 ) -> DataFrame:
     """Return what an operator makes of streams: `output`, rows as Arrow IPC or NULL, and `bound` BIGINT, the event time
     in microseconds up to which rows were released.
@@ -119,11 +119,13 @@ def run_stage(
                  `STANDING`. The name of a single input follows it.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
     lateness:    as of `cepsql.ordered.stage.Stage`.
-    folder:      where tasks leave large packets, as of `cepsql.spark.packet_files.Packing`.
+    packet_folder: where tasks leave large packets, as of `cepsql.spark.packet_files.Packing`.
     """
     spark = feeds[0].frame.sparkSession
     buckets = buckets or session_buckets(spark)
-    packets = [_packets(operator, feed, Packing(buckets.count, i, folder=folder)) for i, feed in enumerate(feeds)]
+    packets = [
+        _packets(operator, feed, Packing(buckets.count, i, folder=packet_folder)) for i, feed in enumerate(feeds)
+    ]
     united = packets[0]
     for more in packets[1:]:
         united = united.unionAll(more)

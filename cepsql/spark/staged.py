@@ -48,15 +48,19 @@ class Staged:
         return last.sides[0]
 
 
-def run_staged(staged: Staged, observation: str, buckets: Buckets | None, folder: str | None = None) -> StageRows:
+def run_staged(
+    staged: Staged, observation: str, buckets: Buckets | None, packet_folder: str | None = None
+) -> StageRows:
     """Run an operator.
 
     observation: name under which each batch's progress shows the counts of `cepsql.spark.stage.run_stage`.
     buckets:     how keys are spread, the same for the life of a checkpoint; default `session_buckets`.
-    folder:      where tasks leave large packets; None: Spark takes them.
+    packet_folder: where tasks leave large packets; None: Spark takes them.
     Raises what Spark says of columns.
     """
-    stage = run_stage(staged.operator, staged.feeds, staged.identity, observation, buckets, staged.lateness, folder)
+    stage = run_stage(
+        staged.operator, staged.feeds, staged.identity, observation, buckets, staged.lateness, packet_folder
+    )
     return StageRows(stage, staged.schema, staged.output, staged.hold or 0)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import cepsql
 from cepsql.ordered.packet import open_packet
-from cepsql.spark.packet_files import LEAST_BYTES, Packing, empty, fetched, packet_folder, remove
+from cepsql.spark.packet_files import LEAST_BYTES, Packing, empty, fetched, make_packet_folder, remove
 
 ROWS = 40_000
 QUERY = """SELECT * FROM s MATCH_RECOGNIZE (
@@ -60,21 +60,21 @@ def stub(master: str, **settings: str) -> SimpleNamespace:
 
 def test_the_folder_lies_where_spark_has_its_files(tmp_path, monkeypatch):
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
-    folder = packet_folder(stub("local[2]", spark_local_dir=f"{tmp_path},/elsewhere"))
+    folder = make_packet_folder(stub("local[2]", spark_local_dir=f"{tmp_path},/elsewhere"))
     assert folder.startswith(str(tmp_path)) and os.path.isdir(folder)
-    assert packet_folder(stub("local[2]", spark_local_dir=str(tmp_path))) != folder
+    assert make_packet_folder(stub("local[2]", spark_local_dir=str(tmp_path))) != folder
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(other))
-    assert packet_folder(stub("local[2]", spark_local_dir=str(tmp_path))).startswith(str(other))
-    assert os.path.isdir(packet_folder(stub("local[2]", spark_local_dir="/not there")))
+    assert make_packet_folder(stub("local[2]", spark_local_dir=str(tmp_path))).startswith(str(other))
+    assert os.path.isdir(make_packet_folder(stub("local[2]", spark_local_dir="/not there")))
 
 
 def test_other_machines_and_encrypted_disks_get_no_files(tmp_path):
-    assert packet_folder(stub("spark://host:7077", spark_local_dir=str(tmp_path))) is None
+    assert make_packet_folder(stub("spark://host:7077", spark_local_dir=str(tmp_path))) is None
     encrypted = stub("local[2]", spark_local_dir=str(tmp_path), spark_io_encryption_enabled="true")
-    assert packet_folder(encrypted) is None
-    assert packet_folder(SimpleNamespace()) is None
+    assert make_packet_folder(encrypted) is None
+    assert make_packet_folder(SimpleNamespace()) is None
     assert os.listdir(tmp_path) == []
 
 
@@ -97,13 +97,13 @@ def test_a_query_leaves_no_packets(spark, tmp_path, scan, fails):
         hidden.rename(folder / hidden.name)
 
     def take(batch: pa.Table, _) -> None:
-        found.append(len(os.listdir(standing._options.packets)))
+        found.append(len(os.listdir(standing._options.packet_folder)))
         seen.append(batch.num_rows)
         if fails:
             raise ValueError("no more")
 
     standing = engine.sql(QUERY).start(take)
-    left = standing._options.packets
+    left = standing._options.packet_folder
     try:
         for number in range(2):
             write(number)
