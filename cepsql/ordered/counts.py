@@ -1,7 +1,7 @@
 """What became of the rows: the counts that must add up, and those of the operator."""
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Counts:
     punctuation: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
-        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Counts(*(getattr(self, name) + getattr(other, name) for name in COUNTS))
 
 
 COUNTS = tuple(field.name for field in fields(Counts))

@@ -61,7 +61,7 @@ def make_packet_folder(spark: SparkSession) -> str | None:
     places = os.environ.get("SPARK_LOCAL_DIRS") or str(conf.get("spark.local.dir", ""))
     place = places.split(",")[0].strip()
     folder = _home(place if os.path.isdir(place) else tempfile.gettempdir()) / uuid.uuid4().hex
-    folder.mkdir(parents=True)
+    folder.mkdir(0o700, parents=True)
     return str(folder)
 
 
@@ -92,7 +92,8 @@ def _written(packets: pa.RecordBatch, folder: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([packets["bucket"], pa.array(given, pa.binary())], schema=PACKET_SCHEMA)
 
 
-def _name_of(packet: pa.BinaryScalar, folder: str) -> pa.Buffer | bytes:
+def _name_of(packet: pa.BinaryScalar, folder: str) -> bytes:
+    """Return a small packet as it is, of a large one the name of the file that it is written to."""
     data = packet.as_buffer()
     if data.size < LEAST_BYTES:
         return data.to_pybytes()

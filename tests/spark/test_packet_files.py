@@ -62,6 +62,7 @@ def test_the_folder_lies_where_spark_has_its_files(tmp_path, monkeypatch):
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
     folder = make_packet_folder(stub("local[2]", spark_local_dir=f"{tmp_path},/elsewhere"))
     assert folder.startswith(str(tmp_path)) and os.path.isdir(folder)
+    assert os.stat(folder).st_mode & 0o077 == 0
     assert make_packet_folder(stub("local[2]", spark_local_dir=str(tmp_path))) != folder
     other = tmp_path / "other"
     other.mkdir()
