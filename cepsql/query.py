@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.catalog import Registered, Sink, Source, Watermark
@@ -146,7 +147,7 @@ class Query:
         sharing: "Sharing | None" = None,
         writer: str | None = None,
         by_spark: "DataFrame | None" = None,
-        packet_folder: str | None = None,
+        packet_folder: Path | None = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
         from cepsql.spark.build import build
@@ -327,9 +328,10 @@ class Query:
             scan = scan if plain else folder.scan
             writer = uuid.uuid4().hex
             known = self._frame if plain else None
-            packets = None if plain else make_packet_folder(self._engine.spark)
+            if not plain:
+                folder = replace(folder, packets=make_packet_folder(self._engine.spark))
             frame = self.build(
-                folder.control, None, scan, folder.buckets, folder.files, sharing, writer, known, packets
+                folder.control, None, scan, folder.buckets, folder.files, sharing, writer, known, folder.packets
             )
             folder = keep_shared(folder, sharing.found)
             if drain:
@@ -364,7 +366,6 @@ class Query:
             file_age=age,
             folders=_listed_folders(origins),
             refresh=refresh,
-            packet_folder=packets,
             late_shares={
                 origin.name: mark.late_alert
                 for origin in origins

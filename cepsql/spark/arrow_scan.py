@@ -19,7 +19,7 @@ from cepsql.scan.projection import ArrowScan
 from cepsql.scan.read import CONTROL, chunk_rows, read_files
 from cepsql.spark.column_types import struct_of
 from cepsql.spark.control import control_time
-from cepsql.spark.kafka import Records, record_packets
+from cepsql.spark.kafka import Records, made_of_records
 from cepsql.spark.packet_files import Packing
 from cepsql.spark.settings import setting
 from cepsql.spark.source import is_kafka, located_options
@@ -54,7 +54,7 @@ def scan_packets(
     """
     packed, rows = partial(_packed, scan, packing), struct_of(PACKET_DDL)
     if is_kafka(source):
-        packets = record_packets(spark, source, partial(_packed_records, scan, packing), PACKET_DDL)
+        packets = made_of_records(spark, source, partial(_packed_records, scan, packing), PACKET_DDL)
         if control is None:
             return packets
         return packets.unionAll(_control_paths(spark, control).mapInArrow(packed, rows))

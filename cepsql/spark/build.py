@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -128,7 +129,7 @@ def build(
     sharing: Sharing | None = None,
     writer: str | None = None,
     by_spark: DataFrame | None = None,
-    packet_folder: str | None = None,
+    packet_folder: Path | None = None,
 ) -> DataFrame:
     """Return the DataFrame of a plan: streaming if the plan is.
 
@@ -288,7 +289,7 @@ class _Builder:
         sharing: Sharing | None = None,
         several: bool = False,
         root: Node | None = None,
-        packet_folder: str | None = None,
+        packet_folder: Path | None = None,
     ):
         self.spark, self.streaming = spark, streaming
         self.sharing = sharing or Sharing()

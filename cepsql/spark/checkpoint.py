@@ -49,6 +49,7 @@ class Checkpoint:
     files:    what it keeps of tables; None: nothing.
     forgot:   of files that were read, it knows none any more that were changed so many seconds before the newest one;
               None: it knows all.
+    packets:  where tasks leave large packets while the query runs; None: Spark takes them.
     """
 
     folder: CheckpointPath
@@ -64,6 +65,7 @@ class Checkpoint:
     shared: frozenset[int] | None = None
     files: HostFiles | None = None
     forgot: float | None = None
+    packets: Path | None = None
 
     @property
     def spark(self) -> str:
@@ -206,11 +208,13 @@ def finish(checkpoint: Checkpoint) -> None:
 
 
 def discard(checkpoint: Checkpoint) -> None:
-    """Remove a temporary checkpoint; others stay, and are free for the next start."""
+    """Remove what only this run needed, a temporary checkpoint too; others stay, and are free for the next start."""
     if checkpoint.lock is not None:
         checkpoint.lock.release()
     if checkpoint.files is not None:
         checkpoint.files.discard()
+    if checkpoint.packets is not None:
+        remove_tree(checkpoint.packets)
     if checkpoint.temporary:
         remove_tree(checkpoint.folder)
 

@@ -31,30 +31,27 @@ def kafka_records(spark: SparkSession, source: Source) -> DataFrame:
     check_options(source.name, {name.lower(): value for name, value in options.items()})
     if reader_of(source) == PYTHON:
         from cepsql.kafka.columns import COLUMNS
-        from cepsql.spark.kafka_source import Reading, kafka_frame
 
         names = [name for name in COLUMNS if name != "headers" or _reads_headers(source)]
-        parsed = parsed_options(spark, source)
-        make = partial(_batches, tuple(names))
         ddl = ", ".join(f"{name} {COLUMNS[name]}" for name in names)
-        return kafka_frame(spark, Reading(parsed, pickle.dumps(make), task_number(spark)), ddl, source.streaming)
+        return made_of_records(spark, source, partial(_batches, tuple(names)), ddl)
     options.pop("reader", None)
     options = {"kafka.isolation.level": "read_committed", "includeHeaders": "true"} | options
     reader = spark.readStream if source.streaming else spark.read
     return reader.format("kafka").options(**options).load()
 
 
-def record_packets(
+def made_of_records(
     spark: SparkSession, source: Source, make: Callable[[Records], Iterator[pa.RecordBatch]], ddl: str
 ) -> DataFrame:
-    """Return what `make` makes of the records that each task reads, as a stream with the columns of `ddl`.
+    """Return what `make` makes of the records that each task reads, with the columns of `ddl`.
 
     Errors as for `kafka_records`, for a source that confluent-kafka reads.
     """
     from cepsql.spark.kafka_source import Reading, kafka_frame
 
     reading = Reading(parsed_options(spark, source), pickle.dumps(make), task_number(spark))
-    return kafka_frame(spark, reading, ddl, streaming=True)
+    return kafka_frame(spark, reading, ddl, source.streaming)
 
 
 def parsed_options(spark: SparkSession, source: Source) -> KafkaOptions:

@@ -6,8 +6,6 @@ them on the way there. Where its tasks run on the driver's machine it is given t
 
 import functools
 import os
-import shutil
-import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -40,7 +38,7 @@ class Packing:
     buckets: int
     input: int = 0
     reduction: Reduction | None = None
-    folder: str | None = None
+    folder: Path | None = None
 
     def packets(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what `pack` makes of a task's rows, with the names of files for large packets."""
@@ -48,25 +46,24 @@ class Packing:
         return made if self.folder is None else (_written(packets, self.folder) for packets in made)
 
 
-def make_packet_folder(spark: SparkSession) -> str | None:
+def make_packet_folder(spark: SparkSession) -> Path | None:
     """Make the folder for a query's packets; None where tasks run elsewhere, or no rows may lie on a disk as they are.
 
     It lies where Spark has its own such files, and is removed with the process at the latest.
     """
     if not hasattr(spark, "_jsparkSession") or not tasks_share_files(spark):
         return None
-    conf = spark.sparkContext.getConf()
-    if str(conf.get("spark.io.encryption.enabled", "false")).lower() == "true":
+    if str(spark.conf.get("spark.io.encryption.enabled", "false")).lower() == "true":
         return None
-    places = os.environ.get("SPARK_LOCAL_DIRS") or str(conf.get("spark.local.dir", ""))
+    places = os.environ.get("SPARK_LOCAL_DIRS") or str(spark.conf.get("spark.local.dir", ""))
     place = places.split(",")[0].strip()
-    folder = _home(place if os.path.isdir(place) else tempfile.gettempdir()) / uuid.uuid4().hex
+    folder = _home(place if os.path.isdir(place) else None) / uuid.uuid4().hex
     folder.mkdir(0o700, parents=True)
-    return str(folder)
+    return folder
 
 
 @functools.cache
-def _home(place: str) -> Path:
+def _home(place: str | None) -> Path:
     return temporary_folder("cepsql-packets-", place)
 
 
@@ -75,33 +72,30 @@ def fetched(packet: bytes) -> bytes:
     return Path(os.fsdecode(packet[len(_MAGIC) :])).read_bytes() if packet.startswith(_MAGIC) else packet
 
 
-def empty(folder: str) -> None:
+def empty(folder: Path) -> None:
     """Remove the packets of a micro-batch whose rows were handed over."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             os.remove(entry.path)
 
 
-def remove(folder: str) -> None:
-    """Remove the folder of a query that has ended."""
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _written(packets: pa.RecordBatch, folder: str) -> pa.RecordBatch:
+def _written(packets: pa.RecordBatch, folder: Path) -> pa.RecordBatch:
+    if packets.nbytes < LEAST_BYTES:
+        return packets
     given = [_name_of(packet, folder) for packet in packets["packet"]]
     return pa.RecordBatch.from_arrays([packets["bucket"], pa.array(given, pa.binary())], schema=PACKET_SCHEMA)
 
 
-def _name_of(packet: pa.BinaryScalar, folder: str) -> bytes:
+def _name_of(packet: pa.BinaryScalar, folder: Path) -> bytes:
     """Return a small packet as it is, of a large one the name of the file that it is written to."""
     data = packet.as_buffer()
     if data.size < LEAST_BYTES:
         return data.to_pybytes()
-    file = Path(folder, uuid.uuid4().hex)
+    file = folder / uuid.uuid4().hex
     try:
         file.write_bytes(data)
     except FileNotFoundError:
         # What tidies up temporary files takes a folder that has been empty for days.
-        os.makedirs(folder, 0o700, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
         file.write_bytes(data)
     return _MAGIC + os.fsencode(file)

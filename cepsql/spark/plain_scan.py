@@ -14,7 +14,7 @@ from cepsql.scan.plain import COLUMN, MALFORMED, READ, TIME, PlainScan, plain_ro
 from cepsql.scan.read import read_file
 from cepsql.spark.arrow_scan import file_paths
 from cepsql.spark.control import with_watermark
-from cepsql.spark.kafka import Records, record_packets
+from cepsql.spark.kafka import Records, made_of_records
 from cepsql.spark.source import is_kafka
 from cepsql.spark.task_files import written_or_given
 from cepsql.spark.worker import settle
@@ -39,7 +39,7 @@ def scan_plain(
     columns = [f"{COLUMN}{i} {kind}" for i, kind in enumerate(kinds)] + [f"{READ} BIGINT", f"{MALFORMED} BIGINT"]
     ddl = ", ".join(columns if scan.time is None else [*columns, f"{TIME} TIMESTAMP"])
     if is_kafka(source):
-        rows = record_packets(spark, source, partial(_of_records, scan, writer), ddl)
+        rows = made_of_records(spark, source, partial(_of_records, scan, writer), ddl)
     else:
         rows = file_paths(spark, source).mapInArrow(partial(_of_files, scan, writer), ddl)
     counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in (READ, MALFORMED)]

@@ -80,7 +80,6 @@ class StartOptions:
     file_age: after how many seconds Spark forgets a file that it has read, None: never.
     folders:  where its streams find files of this machine.
     refresh:  keeps the tables that are read again while the query runs.
-    packet_folder: where its tasks leave large packets.
     late_shares: above which share of late rows there is an alert, by the names of streams.
     """
 
@@ -96,7 +95,6 @@ class StartOptions:
     file_age: float | None = None
     folders: tuple[ListedFolder, ...] = ()
     refresh: TableRefresh | None = None
-    packet_folder: str | None = None
     late_shares: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -303,7 +301,7 @@ class StandingQuery:
             self._start_spark()
         except Exception as exception:
             error = self._translated(exception)
-            self._discard()
+            discard(self._checkpoint)
             raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
         if self._options.refresh is not None:
@@ -375,14 +373,8 @@ class StandingQuery:
         self._drop_planned()
         if self._options.refresh is not None:
             self._options.refresh.end()
-        self._discard()
-        self._sink.detach()
-
-    def _discard(self) -> None:
-        """Remove what is of no use to a later start."""
         discard(self._checkpoint)
-        if self._options.packet_folder is not None:
-            packet_files.remove(self._options.packet_folder)
+        self._sink.detach()
 
     def _drop_planned(self) -> None:
         """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
@@ -462,8 +454,8 @@ class StandingQuery:
             with used(self._checkpoint.folder), self._checkpoint.lock.held():
                 self._kept.keep(batch, totals)
         self._prepare_batch(batch)
-        if self._options.packet_folder is not None:
-            packet_files.empty(self._options.packet_folder)
+        if self._checkpoint.packets is not None:
+            packet_files.empty(self._checkpoint.packets)
         self._be_busy()
         if self._options.refresh is not None:
             self._options.refresh.batch_done()

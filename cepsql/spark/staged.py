@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -49,7 +50,7 @@ class Staged:
 
 
 def run_staged(
-    staged: Staged, observation: str, buckets: Buckets | None, packet_folder: str | None = None
+    staged: Staged, observation: str, buckets: Buckets | None, packet_folder: Path | None = None
 ) -> StageRows:
     """Run an operator.
 

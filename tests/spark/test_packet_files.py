@@ -8,7 +8,8 @@ import pytest
 
 import cepsql
 from cepsql.ordered.packet import open_packet
-from cepsql.spark.packet_files import LEAST_BYTES, Packing, empty, fetched, make_packet_folder, remove
+from cepsql.spark.checkpoint_path import remove_tree
+from cepsql.spark.packet_files import LEAST_BYTES, Packing, empty, fetched, make_packet_folder
 
 ROWS = 40_000
 QUERY = """SELECT * FROM s MATCH_RECOGNIZE (
@@ -26,7 +27,7 @@ def packets(packing: Packing, count: int) -> list[bytes]:
 
 
 def test_a_large_packet_is_a_file_until_the_batch_is_over(tmp_path):
-    plain, kept = packets(Packing(2), ROWS), packets(Packing(2, folder=str(tmp_path)), ROWS)
+    plain, kept = packets(Packing(2), ROWS), packets(Packing(2, folder=tmp_path), ROWS)
     # All rows are in bucket 0.
     assert len(plain[0]) > LEAST_BYTES > len(kept[0]) and plain[1] == kept[1]
     assert len(os.listdir(tmp_path)) == 1
@@ -34,40 +35,39 @@ def test_a_large_packet_is_a_file_until_the_batch_is_over(tmp_path):
         # A batch may be computed again.
         assert [fetched(packet) for packet in kept] == plain
     assert open_packet(fetched(kept[0])).rows.num_rows == ROWS
-    empty(str(tmp_path))
+    empty(tmp_path)
     assert os.listdir(tmp_path) == []
-    remove(str(tmp_path))
+    remove_tree(tmp_path)
     assert not tmp_path.exists()
-    empty(str(tmp_path))
-    remove(str(tmp_path))
+    empty(tmp_path)
+    remove_tree(tmp_path)
 
 
 def test_a_folder_that_was_tidied_away_is_made_again(tmp_path):
-    packing = Packing(2, folder=str(tmp_path / "gone"))
+    packing = Packing(2, folder=tmp_path / "gone")
     assert [fetched(packet) for packet in packets(packing, ROWS)] == packets(Packing(2), ROWS)
 
 
 def test_small_packets_are_no_files(tmp_path):
-    assert packets(Packing(2, folder=str(tmp_path)), 100) == packets(Packing(2), 100)
+    assert packets(Packing(2, folder=tmp_path), 100) == packets(Packing(2), 100)
     assert os.listdir(tmp_path) == []
 
 
 def stub(master: str, **settings: str) -> SimpleNamespace:
     conf = {name.replace("_", "."): value for name, value in settings.items()}
-    context = SimpleNamespace(master=master, getConf=lambda: conf)
-    return SimpleNamespace(_jsparkSession=None, sparkContext=context)
+    return SimpleNamespace(_jsparkSession=None, sparkContext=SimpleNamespace(master=master), conf=conf)
 
 
 def test_the_folder_lies_where_spark_has_its_files(tmp_path, monkeypatch):
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
     folder = make_packet_folder(stub("local[2]", spark_local_dir=f"{tmp_path},/elsewhere"))
-    assert folder.startswith(str(tmp_path)) and os.path.isdir(folder)
+    assert folder.is_relative_to(tmp_path) and os.path.isdir(folder)
     assert os.stat(folder).st_mode & 0o077 == 0
     assert make_packet_folder(stub("local[2]", spark_local_dir=str(tmp_path))) != folder
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(other))
-    assert make_packet_folder(stub("local[2]", spark_local_dir=str(tmp_path))).startswith(str(other))
+    assert make_packet_folder(stub("local[2]", spark_local_dir=str(tmp_path))).is_relative_to(other)
     assert os.path.isdir(make_packet_folder(stub("local[2]", spark_local_dir="/not there")))
 
 
@@ -98,13 +98,13 @@ def test_a_query_leaves_no_packets(spark, tmp_path, scan, fails):
         hidden.rename(folder / hidden.name)
 
     def take(batch: pa.Table, _) -> None:
-        found.append(len(os.listdir(standing._options.packet_folder)))
+        found.append(len(os.listdir(standing._checkpoint.packets)))
         seen.append(batch.num_rows)
         if fails:
             raise ValueError("no more")
 
     standing = engine.sql(QUERY).start(take)
-    left = standing._options.packet_folder
+    left = standing._checkpoint.packets
     try:
         for number in range(2):
             write(number)
