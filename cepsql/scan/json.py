@@ -91,7 +91,7 @@ def objects_by_arrow(block: Block, layout: FileLayout, zone: Zone) -> Chunk | No
         elif pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column), min_count=0).as_py():
             return None
         columns[name] = column
-    return Chunk({name: columns[name] for name in layout.wanted}, lines)
+    return Chunk({name: column for name, column in columns.items() if name in layout.wanted}, lines)
 
 
 def _one_object_a_line(block: Block, ends: np.ndarray) -> bool:

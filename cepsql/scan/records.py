@@ -77,8 +77,7 @@ def _by_arrow(values: Sequence[bytes], layout: FileLayout, zone: Zone) -> Chunk 
     block = b"\n".join(values) + b"\n"
     if block.count(b"\n") != len(values) or _ZERO in block:
         return None
-    chunk = objects_by_arrow(block, layout, zone)
-    return None if chunk is None else Chunk({n: a for n, a in chunk.columns.items() if n in layout.wanted}, chunk.rows)
+    return objects_by_arrow(block, layout, zone)
 
 
 def _one_by_one(

@@ -1,6 +1,7 @@
 """Plain SQL through cepsql against Spark itself: the same rows and columns, or the same refusal."""
 
 import pytest
+from chance import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
@@ -60,7 +61,7 @@ def engine(spark):
     return made
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(statements)
 def test_spark_is_given_what_was_written(engine, sql):
     try:
