@@ -97,6 +97,9 @@ class FileSink(FittedSink):
 
     def claim(self) -> None:
         """Take the folder over from earlier epochs, and bring to its end what a writer before has left."""
+        # An older copy of the checkpoint has an earlier epoch, too.
+        if (record := self._read()) is not None:
+            self.check_known(record["batch"])
         with self._locked():
             record = self._read()
             if record is not None:

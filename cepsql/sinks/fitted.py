@@ -76,7 +76,21 @@ class FittedSink(BatchSink):
         return super().attach(writer, after, before)
 
     def claim(self) -> None:
-        """Take the sink over from earlier epochs, as far as it knows of them."""
+        """Take the sink over from earlier epochs, as far as it knows of them.
+
+        Raises OperationalError if a later epoch has it, or it has rows of batches that the checkpoint does not know.
+        """
+
+    def check_known(self, written: int) -> None:
+        """Refuse to go on if the checkpoint does not know a batch that was written: its next ones would have the same
+        numbers, and their rows be taken for written."""
+        if self.planned is not None and written > max(self.planned, -1 if self.begun is None else self.begun):
+            raise OperationalError(
+                f"the checkpoint of query {self.writer.query} is an older copy: it does not know batch {written}, of "
+                f"which sink {self.sink.name} has rows",
+                hint="put its newest copy back; or make a savepoint of it, and CREATE OR REPLACE QUERY ... FROM "
+                "SAVEPOINT writes the rows since then again",
+            )
 
     def forget(self) -> None:
         """Remove what the sink keeps of the query beside its rows: it was dropped.

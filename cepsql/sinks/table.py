@@ -121,6 +121,9 @@ class TableSink(FittedSink):
         of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
         rows = connection.execute(sa.select(self._writers).where(of_query).with_for_update()).all()
         mine = next((row for row in rows if row.checkpoint == self.writer.checkpoint), None)
+        if mine is not None:
+            # An older copy of the checkpoint has an earlier epoch, too.
+            self.check_known(mine.batch)
         if mine is not None and mine.epoch > self.writer.epoch:
             raise fenced(self.sink, self.writer)
         connection.execute(sa.update(self._writers).where(of_query).values(active=False))

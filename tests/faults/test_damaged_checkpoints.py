@@ -4,13 +4,16 @@ import contextlib
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import cepsql
+from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
 from cepsql.spark.savepoint import save_checkpoint
 
@@ -68,6 +71,48 @@ def test_a_checkpoint_in_use_is_refused(spark, begun, copy):
     first.stop()
     with query(spark, begun).start(checkpoint=str(copy)) as again:
         assert again.status == "running"
+
+
+@pytest.mark.parametrize(
+    "sink",
+    [
+        Sink("out", (), "parquet", (("path", "{}/out"),)),
+        Sink("out", (), "sqlite", (("path", "{}/out.db"), ("create_table", "true"))),
+    ],
+    ids=lambda sink: sink.format,
+)
+def test_an_older_copy_is_refused_by_a_sink_that_is_ahead_of_it(spark, tmp_path, sink):
+    sink = replace(sink, options=tuple((name, value.format(tmp_path)) for name, value in sink.options))
+    for number in range(2):
+        put(tmp_path, number, f"0{number}:00,{number}")
+    engine = cepsql.connect(spark)
+    engine.sql(STREAM.format(folder=tmp_path))
+
+    def go_on() -> None:
+        with engine.query("SELECT x FROM s").start(
+            sink=sink, name="q", checkpoint=str(tmp_path / "checkpoint")
+        ) as standing:
+            standing.process_available()
+
+    go_on()
+    shutil.copytree(tmp_path / "checkpoint", tmp_path / "copy")
+    put(tmp_path, 2, "02:00,2")
+    go_on()
+    shutil.move(tmp_path / "checkpoint", tmp_path / "newest")
+    shutil.copytree(tmp_path / "copy", tmp_path / "checkpoint")
+    put(tmp_path, 3, "03:00,3")
+    for _ in range(3):
+        with pytest.raises(OperationalError, match="query q is an older copy: it does not know batch 2, of which sink"):
+            go_on()
+    shutil.rmtree(tmp_path / "checkpoint")
+    shutil.move(tmp_path / "newest", tmp_path / "checkpoint")
+    go_on()
+    if sink.format == "parquet":
+        found = [row.x for row in spark.read.parquet(f"{tmp_path}/out").collect()]
+    else:
+        with sqlite3.connect(tmp_path / "out.db") as database:
+            found = [x for (x,) in database.execute("SELECT x FROM out")]
+    assert sorted(found) == [0, 1, 2, 3]
 
 
 HOLDER = """
