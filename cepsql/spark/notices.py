@@ -1,16 +1,14 @@
 """What a standing query tells its user while it runs, through the logger `cepsql`."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cepsql.spark.planned_files import named
 from cepsql.spark.unread_files import UnreadFile
 
 LOGGER = logging.getLogger("cepsql")
 """Python prints its warnings to standard error unless the program gives it a handler."""
-
-_NAMED = 3
-"""So many files are named at most."""
 
 _UNREAD = {
     True: "rows may be missing: written to after it was found: %s; a file is read once, so write "
@@ -53,5 +51,10 @@ def warn_of_unread(files: Iterable[UnreadFile]) -> None:
     for changed, why in _UNREAD.items():
         paths = [file.path for file in found if file.changed == changed]
         if paths:
-            more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-            LOGGER.warning(why, ", ".join(paths[:_NAMED]) + more)
+            LOGGER.warning(why, named(paths))
+
+
+def warn_of_gone(batch: int, files: Sequence[str]) -> None:
+    """Log which files were gone before the micro-batch that has them could read them."""
+    if files:
+        LOGGER.warning("batch %s: not read: found, and gone before it was read: %s", batch, named(files))

@@ -1,18 +1,27 @@
 """Which files the micro-batches of a checkpoint have: Spark's log of each source, and where a batch ends in it."""
 
 import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import ParseResult, unquote, urlparse
 
 from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_checksum, write_whole
+from cepsql.spark.hadoop_path import HadoopFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _ENTRY = re.compile(rb'^\{"path":".*"batchId":(\d+)[^"]*$')
 _TIME = re.compile(rb'"timestamp":(\d+)')
 PATTERN = re.compile(r"[\[\]{}*?\\]")
 """What Spark takes for a pattern in the path of a file."""
+
+_NAMED = 3
+"""So many files are named at most."""
 
 
 @dataclass(frozen=True)
@@ -80,35 +89,75 @@ def forget_unplanned(spark: CheckpointPath, planned: int | None) -> None:
 
 
 class PlannedFiles:
-    """The files of the batches of Spark's checkpoint, one batch after another."""
+    """The files of the batches of Spark's checkpoint, one batch after another.
 
-    def __init__(self, spark: CheckpointPath):
-        self._spark = spark
+    session: reaches files that are not of this machine.
+    """
+
+    def __init__(self, spark: CheckpointPath, session: "SparkSession"):
+        self._spark, self._session = spark, session
         self._own = f"{urlparse(str(spark.parent)).path}/"
         self._last: tuple[int, dict[int, int | None]] | None = None
 
-    def check(self, batch: int) -> None:
-        """Raise OperationalError for a batch in which Spark would read files twice: it does where the path of one of
-        several looks like a pattern."""
+    def check(self, batch: int, again: bool = False) -> list[str]:
+        """Return files of this machine that a batch has and that are gone: Spark passes them over.
+
+        again: the batch was planned by an earlier start, and is done again.
+        Raises OperationalError if that has not the files any more that it had, and for a batch in which Spark would
+        read files twice: it does where the path of one of several looks like a pattern.
+        """
         if self._last is None or self._last[0] != batch - 1:
             self._last = batch - 1, _ends(self._spark, batch - 1 if batch else None)
         begins, ends = self._last[1], _ends(self._spark, batch)
+        gone: list[str] = []
         for source, end in ends.items():
             begin = begins.get(source, -1)
             if end is None or begin is None or end <= begin:
                 continue
-            files = [file_of(entry).path for entry in _entries(self._spark / "sources" / str(source), begin, end)]
-            if any(file.startswith(self._own) for file in files):
+            files = [file_of(entry) for entry in _entries(self._spark / "sources" / str(source), begin, end)]
+            if any(file.path.startswith(self._own) for file in files):
                 # What ends the input, or is a heartbeat, may come twice.
                 continue
-            wrong = next((file for file in files if PATTERN.search(file)), None)
+            wrong = next((file.path for file in files if PATTERN.search(file.path)), None)
             if wrong is not None and len(files) > 1:
                 raise OperationalError(
                     f"a micro-batch has {len(files)} files, and Spark takes the name of one for a pattern, so that it "
                     f"would read files of this batch twice: {wrong}",
                     hint="rename it, without any of [ ] { } * ? \\, and start the query again",
                 )
+            gone += (file.path for file in files if _is_here(file) and not os.path.exists(file.path))
+            if again:
+                gone += _gone_elsewhere(files, self._session)
+        if gone and again:
+            raise OperationalError(
+                f"the micro-batch that was cut short is done again, and files of it are gone: {named(gone)}",
+                hint="put them back; to go on without their rows, put files without rows in their places",
+            )
         self._last = batch, ends
+        return gone
+
+
+def named(files: Sequence[str]) -> str:
+    """Return the names of some files for a message, of many those of the first ones."""
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return ", ".join(files[:_NAMED]) + more
+
+
+def _is_here(file: ParseResult) -> bool:
+    return file.scheme in ("", "file")
+
+
+def _gone_elsewhere(files: Iterable[ParseResult], session: "SparkSession") -> Iterator[str]:
+    """Yield the files of other machines that are not there any more."""
+    systems: dict[tuple[str, str], HadoopFiles] = {}
+    for file in files:
+        if _is_here(file):
+            continue
+        uri = file.geturl()
+        if (file.scheme, file.netloc) not in systems:
+            systems[file.scheme, file.netloc] = HadoopFiles(session, uri)
+        if not systems[file.scheme, file.netloc].path(uri).exists():
+            yield uri
 
 
 def _entries(folder: CheckpointPath, begin: int, end: int) -> Iterator[bytes]:

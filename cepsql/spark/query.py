@@ -29,7 +29,7 @@ from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
-from cepsql.spark.notices import warn_of_unread
+from cepsql.spark.notices import warn_of_gone, warn_of_unread
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles, rewrite_log
@@ -133,9 +133,10 @@ class StandingQuery:
         self._kept = KeptProgress(checkpoint.folder, last_committed(checkpoint.spark_folder))
         # Another process may have begun it before it was killed.
         self._found_planned = last_planned(checkpoint.spark_folder)
+        sink.planned = -1 if self._found_planned is None else self._found_planned
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
-        self._files, self._refused = PlannedFiles(checkpoint.spark_folder), False
+        self._files, self._refused = PlannedFiles(checkpoint.spark_folder, frame.sparkSession), False
         forgot = checkpoint.forgot is not None
         self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders, forgot), threading.Lock()
         self._tidied = float("-inf")
@@ -433,9 +434,9 @@ class StandingQuery:
         self._stop_spark()
 
     def _check_files(self, batch: int) -> None:
-        """Refuse a batch whose files Spark would misread, before anything of it is done."""
+        """Refuse a batch whose files Spark would misread, before it is done; warn of files that are gone."""
         try:
-            self._files.check(batch)
+            warn_of_gone(batch, self._files.check(batch, again=batch == self._found_planned))
         except OperationalError:
             self._refused = True
             raise

@@ -7,7 +7,8 @@ import pytest
 
 import cepsql
 from cepsql.errors import OperationalError
-from cepsql.spark.planned_files import forget_unplanned
+from cepsql.spark.notices import warn_of_gone
+from cepsql.spark.planned_files import PlannedFiles, forget_unplanned
 
 FILE = '{{"path":"file:///in/{name}.csv","timestamp":{name},"batchId":{name}}}'
 
@@ -109,3 +110,45 @@ def test_a_log_keeps_what_batches_have(tmp_path):
     assert (tmp_path / "sources" / "0" / "9.compact").read_text().splitlines()[1:] == [
         FILE.format(name=number) for number in (7, 8)
     ]
+
+
+def test_a_batch_is_not_done_again_without_a_file_that_it_had(engine, tmp_path):
+    found: list[int] = []
+
+    def run() -> None:
+        with engine.query(MATCH).start(
+            lambda rows, _: found.extend(rows["id"].to_pylist()), checkpoint=str(tmp_path / "c")
+        ) as standing:
+            standing.process_available()
+
+    for number in range(4):
+        put(tmp_path, number)
+    run()
+    commits = tmp_path / "c" / "spark" / "commits"
+    # As a process leaves it that is killed before Spark's commit.
+    for name in ("1", ".1.crc"):
+        (commits / name).unlink()
+    (tmp_path / "in" / "2.csv").rename(tmp_path / "2.csv")
+    for _ in range(2):
+        with pytest.raises(OperationalError, match=f"files of it are gone: {tmp_path}/in/2.csv"):
+            run()
+    (tmp_path / "2.csv").rename(tmp_path / "in" / "2.csv")
+    put(tmp_path, 4)
+    run()
+    assert found == [0, 1, 2, 3, 2, 3, 4]
+
+
+def test_files_that_are_gone_before_their_first_batch_are_named(spark, tmp_path, caplog):
+    there = tmp_path / "there.csv"
+    there.touch()
+    for folder in ("offsets", "sources/0"):
+        (tmp_path / "c/spark" / folder).mkdir(parents=True)
+    (tmp_path / "c/spark/offsets/0").write_text('v1\n{}\n{"logOffset":0}')
+    entries = (f'{{"path":"file://{path}","timestamp":1,"batchId":0}}' for path in (there, tmp_path / "gone.csv"))
+    (tmp_path / "c/spark/sources/0/0").write_text("\n".join(["v1", *entries]))
+    files = PlannedFiles(tmp_path / "c/spark", spark)
+    assert files.check(0) == [f"{tmp_path}/gone.csv"]
+    warn_of_gone(0, files.check(0))
+    assert caplog.messages == [f"batch 0: not read: found, and gone before it was read: {tmp_path}/gone.csv"]
+    with pytest.raises(OperationalError, match="is done again, and files of it are gone"):
+        files.check(0, again=True)
