@@ -3,10 +3,10 @@
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from cepsql.errors import OperationalError
@@ -40,6 +40,9 @@ _LASTING = (
 Partition = tuple[str, int]
 Positions = dict[str, dict[str, int]]
 """A number for each partition, as text, of each topic."""
+
+_NO_ID = "A" * 22
+"""What a broker before Kafka 2.8 gives for the id of a topic."""
 
 _Answer = TypeVar("_Answer")
 _Timed = type(OffsetSpec.for_timestamp(0))
@@ -80,6 +83,11 @@ class Cluster:
         Raises OperationalError if it names partitions that are not there.
         """
         return self._asked(lambda: self._positions(start))
+
+    def ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Return the ids of topics: one that is deleted and made anew has another. Left out are those that the brokers
+        do not say."""
+        return self._asked(lambda: self._ids(topics))
 
     def _positions(self, start: Start) -> Positions:
         partitions = self._partitions()
@@ -136,6 +144,17 @@ class Cluster:
                 raise _Missing(f"Kafka does not say how far partition {partition.partition} of {partition.topic} is")
             found.setdefault(partition.topic, {})[str(partition.partition)] = offset
         return found
+
+    def _ids(self, topics: Iterable[str]) -> dict[str, str]:
+        found = {}
+        answers = self._admin.describe_topics(TopicCollection(sorted(topics)), request_timeout=_ONE_TRY_SECONDS)
+        for topic, answer in answers.items():
+            try:
+                found[topic] = str(answer.result().topic_id)
+            except KafkaException as failure:
+                if may_pass(failure.args[0]):
+                    raise
+        return {topic: id for topic, id in found.items() if id != _NO_ID}
 
     def _asked(self, question: Callable[[], _Answer]) -> _Answer:
         deadline = time.monotonic() + self._patience

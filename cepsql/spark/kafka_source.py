@@ -2,7 +2,7 @@
 
 import base64
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,7 +78,8 @@ class _BoundedReader(DataSourceReader):
 
 
 class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets are {"start": where the query began, "next": what is read next}, each by topic and partition.
+    """Offsets are {"start": where the query began, "next": what is read next}, each by topic and partition, and
+    "ids": what Kafka identifies each topic by, as far as it is known.
 
     Spark logs where the first micro-batch ends but not where it begins. Done again after a crash it must begin where
     it did, although the latest offsets are others by then; so every offset says where the query began.
@@ -87,6 +88,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, reading: Reading):
         self._reading = reading
         self._target: Offsets | None = None
+        self._ids: dict[str, str] | None = None
 
     @cached_property
     def _cluster(self) -> Cluster:
@@ -95,7 +97,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict:
         start = self._cluster.positions(self._reading.options.start)
-        return {"start": start, "next": start}
+        return {"start": start, "next": start, "ids": self._same_topics({}, start)}
 
     def getDefaultReadLimit(self) -> ReadLimit:
         limit = self._reading.options.limit
@@ -113,12 +115,17 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             latest = {t: {p: max(end, known[t][p]) for p, end in ends.items()} for t, ends in latest.items()}
         self._check_nothing_lost(begin, latest)
         end = limited(known, latest, limit.max_rows) if isinstance(limit, ReadMaxRows) else latest
-        return start if end == begin else {"start": start["start"], "next": end}
+        if end == begin:
+            return start
+        return {"start": start["start"], "next": end, "ids": self._same_topics(start.get("ids", {}), end)}
 
     def reportLatestOffset(self) -> dict:
         return {"next": self._cluster.latest()}
 
     def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
+        if end.get("ids", self._ids) != self._ids:
+            # A batch that an earlier start planned.
+            self._same_topics(end["ids"], _next(end))
         begin = _next(start) if start["start"] == end["start"] else end["start"]
         ranges = ranges_between(begin, _next(end))
         return [InputPartition(share) for share in spread(ranges, self._reading.tasks)]
@@ -138,6 +145,20 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                         f"{topic}, partition {partition}, {gone}",
                         hint="was the topic made anew? begin with a new checkpoint, or set failOnDataLoss to false",
                     )
+
+    def _same_topics(self, known: Mapping[str, str], topics: Iterable[str]) -> dict[str, str]:
+        """Return the ids of topics; raise OperationalError if one had another: it has other records."""
+        if not self._reading.options.fail_on_loss:
+            return {}
+        self._ids = self._cluster.ids(topics)
+        for topic, id in self._ids.items():
+            if known.get(topic, id) != id:
+                raise OperationalError(
+                    f"the topic {topic} was deleted and made anew since it was read",
+                    hint="begin with a new checkpoint; with failOnDataLoss 'false' the query goes on at the offset "
+                    "where it was",
+                )
+        return self._ids
 
 
 def _next(offset: dict) -> Mapping[str, Mapping[str, int]]:

@@ -341,6 +341,22 @@ def test_records_that_are_gone_are_an_error(engine, topics, tmp_path):
     assert standing.progress.rows_read == 50
 
 
+def test_a_topic_that_was_made_anew_is_an_error(engine, topics, tmp_path):
+    topic = topics.new(1)
+    topics.put(topic, *events(5))
+    define(engine, topics, topic)
+    query = engine.sql(MATCH)
+    with query.start(checkpoint=str(tmp_path / "c")) as standing:
+        standing.process_available()
+        topics.put(topic, *events(5))
+        standing.process_available()
+    topics.delete(topic)
+    topics.create(topic, 1)
+    topics.put(topic, *events(20))
+    with pytest.raises(cepsql.OperationalError, match=f"the topic {topic} was deleted and made anew since it was read"):
+        query.start(checkpoint=str(tmp_path / "c")).await_(60)
+
+
 def test_what_cannot_be_read_is_named(engine, topics):
     with pytest.raises(cepsql.OperationalError, match="has no topic nowhere"):
         define(engine, topics, "nowhere")

@@ -20,12 +20,16 @@ class Topic:
     """Stands in for a cluster with one topic."""
 
     ends: dict[str, int]
+    id = "first"
 
     def __init__(self, options):
         self.options = options
 
     def latest(self):
         return {"t": dict(Topic.ends)}
+
+    def ids(self, topics):
+        return dict.fromkeys(topics, Topic.id) if Topic.id else {}
 
     def positions(self, start):
         return self.latest() if start.default == -1 else {"t": dict.fromkeys(Topic.ends, 0)}
@@ -95,6 +99,37 @@ def test_a_topic_that_is_shorter_than_it_was(reader):
     assert taken(careless, start, end) == []
     Topic.ends = {"0": 6}
     assert taken(careless, end, careless.latestOffset(end, ReadAllAvailable())) == [(0, 4, 6)]
+
+
+def test_a_topic_that_was_made_anew(reader, monkeypatch):
+    Topic.ends = {"0": 10}
+    first = reader()
+    start = first.initialOffset()
+    Topic.ends = {"0": 12}
+    end = first.latestOffset(start, ReadAllAvailable())
+    after = reader().latestOffset(end, ReadAllAvailable())
+    assert after == end
+    monkeypatch.setattr(Topic, "id", "second")
+    Topic.ends = {"0": 100}
+    for running in (first, reader()):
+        with pytest.raises(OperationalError, match="the topic t was deleted and made anew"):
+            running.latestOffset(end, ReadAllAvailable())
+    # Spark has logged the end of the batch and then died.
+    with pytest.raises(OperationalError, match="the topic t was deleted and made anew"):
+        reader().partitions(start, end)
+    careless = reader(("failOnDataLoss", "false"))
+    assert taken(careless, end, careless.latestOffset(end, ReadAllAvailable())) == [(0, 12, 100)]
+
+
+@pytest.mark.parametrize("id", ["first", None])
+def test_ids_are_kept_once_they_are_known(reader, monkeypatch, id):
+    Topic.ends = {"0": 12}
+    earlier = {"start": {"t": {"0": 10}}, "next": {"t": {"0": 10}}}
+    monkeypatch.setattr(Topic, "id", id)
+    end = reader().latestOffset(earlier, ReadAllAvailable())
+    assert end["ids"] == ({"t": "first"} if id else {})
+    assert taken(reader(), earlier, end) == [(0, 10, 12)]
+    assert taken(reader(), earlier, {name: end[name] for name in ("start", "next")}) == [(0, 10, 12)]
 
 
 def test_offsets_of_another_reader(reader):
