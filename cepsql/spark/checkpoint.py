@@ -1,7 +1,6 @@
 """The folder in which a standing query keeps what it needs to go on after a restart."""
 
 import json
-import tempfile
 import uuid
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -19,6 +18,7 @@ from cepsql.spark.control import is_ended
 from cepsql.spark.host_files import HostFiles
 from cepsql.spark.planned_files import forget_unplanned
 from cepsql.spark.rebuilding import begin_rebuilding, put_in_place
+from cepsql.temporary import remove_temporary, temporary_folder
 
 FORMAT = 5
 """Of plan.json and of all that stands beside it; what an earlier format left is refused, never misread."""
@@ -112,7 +112,7 @@ def open_checkpoint(
     all, or one whose input was ended, or has forgotten files that Spark would read again.
     """
     temporary = folder is None
-    path = Path(tempfile.mkdtemp(prefix="cepsql-checkpoint-")) if folder is None else folder
+    path = temporary_folder("cepsql-checkpoint-") if folder is None else folder
     checkpoint = Checkpoint(path, identity, temporary, scan, buckets, epoch=epoch or 1)
     with used(path):
         if not (path / "plan.json").exists() and path.is_dir() and not _is_barely_begun(path):
@@ -216,7 +216,8 @@ def discard(checkpoint: Checkpoint) -> None:
     if checkpoint.packets is not None:
         remove_tree(checkpoint.packets)
     if checkpoint.temporary:
-        remove_tree(checkpoint.folder)
+        assert isinstance(checkpoint.folder, Path)
+        remove_temporary(checkpoint.folder)
 
 
 def _read_plan(file: CheckpointPath) -> dict:

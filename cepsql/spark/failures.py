@@ -31,7 +31,7 @@ from cepsql.errors import (
 )
 from cepsql.secrets import redact
 from cepsql.spark.explanations import Explanation, explanation
-from cepsql.spark.gateway import last_words, lost_java
+from cepsql.spark.gateway import kill_java, last_words, lost_folder, lost_java
 
 _OWN_ERROR = re.compile(r"^cepsql\.errors\.(\w+): (.*(?:\n  .*)*)", re.MULTILINE)
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)", re.MULTILINE)
@@ -47,6 +47,7 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
     """Return the cepsql error that says in one line what an exception of Spark's means.
 
     An error of cepsql raised in a Python worker or a callback is found again; the Java trace goes to `detail` only.
+    Java is ended where it cannot go on, so that it starts anew.
     secrets: values that must not be shown, besides whatever follows a name such as password.
     """
     if isinstance(exception, Error):
@@ -62,6 +63,9 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
                 return _java_ended(str(lost))
     chain = list(_causes(exception))
     texts = [_description(link) for link in chain]
+    if lost_folder("\n".join(texts)) is not None:
+        kill_java()
+        return _java_ended(_trace(exception))
     for text in texts:
         if own := _own_error(text):
             return _redacted(own, _trace(exception), secrets)
@@ -122,6 +126,12 @@ def _place(exception: PySparkException, sql: str) -> Span | None:
 
 
 def _java_ended(detail: str) -> JavaEndedError:
+    if (folder := lost_folder()) is not None:
+        return JavaEndedError(
+            f"files of Spark's in its temporary folder {folder} were removed, without which it cannot go on",
+            hint="Spark starts anew; keep what tidies up temporary files away, or set TMPDIR to another folder",
+            detail=detail,
+        )
     said = last_words()
     if said is None:
         return JavaEndedError("Java, in which Spark runs, has ended", detail=detail)

@@ -14,6 +14,9 @@ from pyspark.sql import SparkSession
 _LOG: list[Path] = []
 """Where the Java process that we started writes, if we did."""
 
+_ROBBED: list[Path] = []
+"""The folder of that process, if files that it needs were removed there."""
+
 _PATIENCE_SECONDS = 5.0
 
 
@@ -76,6 +79,7 @@ def remember_path(view: Any, path: str) -> None:
 def logs_to(log: Path) -> None:
     """Remember where the Java process that is started now writes."""
     _LOG[:] = [log]
+    _ROBBED.clear()
 
 
 def java_ended(patience: float = 0.0) -> bool:
@@ -124,6 +128,20 @@ def last_words() -> str | None:
         if found:
             return found[-1]
     return None
+
+
+def lost_folder(text: str = "") -> Path | None:
+    """Return the folder of the Java process that this process started, if files that Java needs there were removed; it
+    makes none of its own folders anew, so that it can only be ended.
+
+    text: what Java says of a failure.
+    """
+    for log in _LOG:
+        folder = log.parent
+        named = re.findall(rf"{re.escape(str(folder))}/local/[\w-]+(?:/[0-9a-f]{{2}}\b)?", text)
+        if not folder.exists() or any(not Path(place).exists() for place in named):
+            _ROBBED[:] = [folder]
+    return _ROBBED[0] if _ROBBED else None
 
 
 def forget_java() -> None:

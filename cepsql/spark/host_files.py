@@ -4,16 +4,16 @@ Where the checkpoint is in one, it keeps them all the same, and tasks open copie
 """
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from cepsql.errors import NotSupportedError
-from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree, remove_tree
+from cepsql.spark.checkpoint_path import CheckpointPath, copy_tree
 from cepsql.spark.hadoop_path import HadoopPath
 from cepsql.spark.settings import tasks_share_files
+from cepsql.temporary import remove_temporary, temporary_folder
 
 TABLES, HISTORY = "tables", "history"
 """The folders, in that of a checkpoint, in which there are such files."""
@@ -52,7 +52,7 @@ class HostFiles:
     def discard(self) -> None:
         """Remove copies; what the checkpoint keeps stays."""
         if self.are_copies:
-            remove_tree(self.folder)
+            remove_temporary(self.folder)
 
     def _kept(self, file: Path) -> HadoopPath:
         kept = self.checkpoint
@@ -79,7 +79,7 @@ def host_files(checkpoint: CheckpointPath) -> HostFiles:
     """Return the files that tasks open of a checkpoint, copied to this host if need be. Raises OSError."""
     if isinstance(checkpoint, Path):
         return HostFiles(checkpoint, checkpoint)
-    files = HostFiles(checkpoint, Path(tempfile.mkdtemp(prefix="cepsql-tables-")))
+    files = HostFiles(checkpoint, temporary_folder("cepsql-tables-"))
     try:
         for name in (TABLES, HISTORY):
             if (kept := checkpoint / name).exists():

@@ -1,7 +1,6 @@
 """What a process needs to keep queries under names: a database, leases, and its reconciler."""
 
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from cepsql.catalog.savepoints import Savepoints
 from cepsql.errors import OperationalError
 from cepsql.standing.owner import process_name
 from cepsql.standing.reconciler import Reconciler, Starter
-from cepsql.temporary import temporary_folder
+from cepsql.temporary import remove_temporary, temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,4 +81,4 @@ class Home:
         self.reconciler.close()
         self.states.database.close()
         if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+            remove_temporary(self._temporary)

@@ -1,5 +1,6 @@
 """Spark's exceptions become one clear line of cepsql's."""
 
+import shutil
 import threading
 from types import SimpleNamespace
 
@@ -79,6 +80,36 @@ def gone(monkeypatch):
 
 def test_java_that_ends_while_it_tells_of_a_failure(gone):
     assert isinstance(translate_failure(gone), JavaEndedError)
+
+
+@pytest.mark.parametrize(
+    ("removed", "said"),
+    [
+        ("local/blockmgr-1-a/0a", "terminated with exception: {}/local/blockmgr-1-a/0a"),
+        ("local/blockmgr-1-a/0a", "{}/local/blockmgr-1-a/0a/temp_shuffle_1 (No such file or directory)"),
+        ("local/blockmgr-1-a", "java.nio.file.NoSuchFileException: {}/local/blockmgr-1-a/0a/x"),
+        (".", "EOFException occurred while reading the port number"),
+    ],
+)
+def test_java_whose_files_were_removed_is_ended(tmp_path, monkeypatch, removed, said):
+    folder, killed = tmp_path / "cepsql-spark-1", []
+    (folder / "local/blockmgr-1-a/0a").mkdir(parents=True)
+    monkeypatch.setattr(gateway, "_LOG", [])
+    monkeypatch.setattr(gateway, "_ROBBED", [])
+    gateway.logs_to(folder / "spark.log")
+    monkeypatch.setattr(failures, "kill_java", lambda: killed.append(True))
+    failure = RuntimeError(said.format(folder))
+    assert not isinstance(translate_failure(failure), JavaEndedError)
+    shutil.rmtree(folder / removed)
+    for _ in range(2):
+        assert f"in its temporary folder {folder} were removed" in translate_failure(failure).message
+    assert killed
+    monkeypatch.setattr(failures, "lost_java", lambda _: True)
+    assert "were removed" in translate_failure(RuntimeError("gone")).message
+    # The next one has a folder of its own.
+    folder.mkdir(exist_ok=True)
+    gateway.logs_to(folder / "spark.log")
+    assert translate_failure(RuntimeError("gone")).message == "Java, in which Spark runs, has ended"
 
 
 class Followed(StandingQuery):
