@@ -84,7 +84,7 @@ class FittedSink(BatchSink):
     def check_known(self, written: int) -> None:
         """Refuse to go on if the checkpoint does not know a batch that was written: its next ones would have the same
         numbers, and their rows be taken for written."""
-        if self.planned is not None and written > max(self.planned, -1 if self.begun is None else self.begun):
+        if self.planned is not None and written > self.planned:
             raise OperationalError(
                 f"the checkpoint of query {self.writer.query} is an older copy: it does not know batch {written}, of "
                 f"which sink {self.sink.name} has rows",

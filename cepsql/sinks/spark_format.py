@@ -1,8 +1,10 @@
 """Whatever Spark can write, by the name of its format."""
 
+from typing import Any
+
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, DataFrameWriter, Observation
+from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from cepsql.catalog import Sink
@@ -26,6 +28,8 @@ class SparkSink(FittedSink):
                 f"sink {sink.name} has a key, by which USING {sink.format} cannot update rows",
                 hint="leave PRIMARY KEY out, or take sqlite or postgresql",
             )
+        self._path = next((value for name, value in sink.options if name.lower() == "path"), "")
+        self._checked = False
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch; Delta Lake is told its number, so that it knows one that comes again."""
@@ -40,11 +44,15 @@ class SparkSink(FittedSink):
         return counted.get["rows"]
 
     def _written_once(self, frame: DataFrame, batch: int) -> int:
+        application = f"{self.writer.query}/{self.writer.checkpoint}"
+        if not self._checked:
+            self.check_known(_last_version(frame.sparkSession, self._path, application))
+            self._checked = True
         # Of a batch that Delta Lake knows it reads no row, so that none would be counted while it writes.
         kept = frame.persist()
         try:
             rows = kept.count()
-            writer = self._writer(kept).option("txnAppId", f"{self.writer.query}/{self.writer.checkpoint}")
+            writer = self._writer(kept).option("txnAppId", application)
             writer.option("txnVersion", batch).save()
             return rows
         finally:
@@ -53,3 +61,12 @@ class SparkSink(FittedSink):
     def _writer(self, frame: DataFrame) -> DataFrameWriter:
         options = writing_options(self.sink, len(frame.columns))
         return frame.write.format(self.sink.format).mode("append").options(**options)
+
+
+def _last_version(spark: SparkSession, path: str, application: str) -> int:
+    """Return the last number that Delta Lake knows of an application at a table, -1 if it knows none."""
+    java: Any = spark._jvm
+    none = java.scala.Option.empty()
+    log = java.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+    found = log.update(False, none, none).transactions().get(application)
+    return found.get() if found.isDefined() else -1

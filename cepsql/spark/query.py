@@ -395,6 +395,8 @@ class StandingQuery:
         watch(self._frame.sparkSession, name, self._watch)
         self._prepare_batch()
         self._started.clear()
+        if self._sink.begun is not None:
+            self._sink.planned = self._sink.begun
         writer = self._frame.writeStream.queryName(name).outputMode("append")
         writer = self._sink.attach(writer, self._after_batch, self._check_files).option(
             "checkpointLocation", self._checkpoint.spark

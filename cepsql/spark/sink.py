@@ -43,7 +43,7 @@ class BatchSink:
     thread:  the identifier of the one that hands a batch over now, None between batches.
     task_writer: the name under which tasks may write rows themselves, as of `cepsql.spark.task_files`; None: none may.
     begun:   the number of the last batch that was handed over, or begun to be; None before the first.
-    planned: the number of the last batch that the query's checkpoint knew when it was started, -1 if it knew none; None
+    planned: the number of the last batch that the checkpoint knew when Spark was started, -1 if it knew none; None
              where batches are not numbered by a checkpoint.
     """
 

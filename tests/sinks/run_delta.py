@@ -1,6 +1,7 @@
-"""Writes a stream to a Delta table: `run_delta.py FOLDER JARS [die|repeat]`; prints the table's rows as JSON.
+"""Writes a stream to a Delta table: `run_delta.py FOLDER JARS [die|repeat|fail]`; prints the table's rows as JSON.
 
 die: the process kills itself after a batch was written, before that is recorded. repeat: each batch is written twice.
+fail: prints why the query fails instead.
 """
 
 import json
@@ -46,7 +47,10 @@ def main(folder: Path, jars: str, fault: str = "") -> None:
             query.wait(0.5)
         query.start()
         files = len(list((folder / "in").glob("*.csv")))
-        while (query.progress.get("rows_read") or 0) < 2 * files:
+        while fault == "fail" or (query.progress.get("rows_read") or 0) < 2 * files:
+            if query.status == "failed" and fault == "fail":
+                print(json.dumps([query.error]))
+                return
             assert query.status != "failed", query.error
             query.wait(0.2)
         query.stop()

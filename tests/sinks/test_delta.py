@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,8 +26,13 @@ def test_a_batch_that_comes_again_is_not_written_again(request, tmp_path):
             _put(tmp_path, number)
         assert _run(tmp_path, jars, "die") is None
         assert _run(tmp_path, jars) == [[[1, 2], [3, 4]], 2]
+        shutil.copytree(tmp_path / "checkpoint", tmp_path / "copy")
         _put(tmp_path, 2)
         assert _run(tmp_path, jars, "repeat")[0] == [[1, 2], [3, 4], [5, 6]]
+        shutil.rmtree(tmp_path / "checkpoint")
+        shutil.move(tmp_path / "copy", tmp_path / "checkpoint")
+        _put(tmp_path, 3)
+        assert "an older copy: it does not know batch" in _run(tmp_path, jars, "fail")[0]
 
 
 @contextlib.contextmanager
