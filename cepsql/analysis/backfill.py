@@ -8,8 +8,9 @@ from cepsql.analysis.positions import span_of
 from cepsql.catalog import Backfill, ColumnDefinition, Relation, Source
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import CreateSource
-from cepsql.scalar.times import parse_timestamp
-from cepsql.scalar.zone import Zone
+from cepsql.scalar.casts import cast_function
+from cepsql.scalar.tree import Session
+from cepsql.scalar.types import STRING, parse_type
 
 
 def defined_backfill(create: CreateSource, find: Callable[[str, Span], Relation]) -> Backfill | None:
@@ -61,7 +62,7 @@ def _constant(until: exp.Expr, default: Span) -> str:
     """Return the Spark SQL of a constant TIMESTAMP."""
     kind = until.to.sql(dialect="spark").upper() if isinstance(until, exp.Cast) else ""
     text = until.this if kind in ("TIMESTAMP", "TIMESTAMP_NTZ", "DATE") else None
-    if not isinstance(text, exp.Literal) or parse_timestamp(text.name, Zone()) is None:
+    if not isinstance(text, exp.Literal) or cast_function(STRING, parse_type(kind), Session())(text.name) is None:
         raise ProgrammingError(
             "UNTIL takes a constant time", span_of(until, default), "UNTIL TIMESTAMP '2026-03-02 09:00:00'"
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from cepsql.errors import DataError
 from cepsql.scalar.calendar import DAY, day_text, time_text
-from cepsql.scalar.times import parse_date, parse_timestamp
+from cepsql.scalar.times import parse_date, parse_local_time, parse_timestamp
 from cepsql.scalar.tree import Session
 from cepsql.scalar.types import (
     BIGINT,
@@ -21,6 +21,7 @@ from cepsql.scalar.types import (
     INTEGERS,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     TIMESTAMPS,
     VOID,
     Type,
@@ -28,7 +29,7 @@ from cepsql.scalar.types import (
     is_number,
 )
 from cepsql.scalar.values import LIMITS, to_decimal, to_float, to_integer, wrap
-from cepsql.scalar.zone import UTC, Zone
+from cepsql.scalar.zone import Zone
 
 _SPACE = "".join(map(chr, range(33))) + "\x7f"
 _WHOLE = re.compile(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
@@ -171,8 +172,10 @@ def _from_string(target: Type, zone: Zone) -> Callable[[str], object]:
         return lambda text: _BOOLEANS.get(text.strip(_SPACE).lower())
     if target == DATE:
         return parse_date
-    if target in TIMESTAMPS:
-        return partial(parse_timestamp, zone=zone if target == TIMESTAMP else UTC)
+    if target == TIMESTAMP:
+        return partial(parse_timestamp, zone=zone)
+    if target == TIMESTAMP_NTZ:
+        return parse_local_time
     return partial(_parse_decimal, target.precision, target.scale)
 
 

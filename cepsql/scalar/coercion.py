@@ -6,7 +6,7 @@ from contextlib import suppress
 from cepsql.errors import DataError, NotSupportedError
 from cepsql.scalar.casts import cast_function, has_cast
 from cepsql.scalar.decimals import decimal_of, decimal_of_literal, wider_decimal
-from cepsql.scalar.times import means_today
+from cepsql.scalar.times import is_named, means_today
 from cepsql.scalar.tree import Apply, Constant, Node, Session
 from cepsql.scalar.types import (
     BIGINT,
@@ -19,7 +19,6 @@ from cepsql.scalar.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    TIMESTAMPS,
     UNKNOWN,
     VOID,
     Type,
@@ -44,6 +43,8 @@ def cast(node: Node, type: Type, session: Session, operation: str = "cast") -> N
     inexact = session.ansi and is_decimal(node.type) and node.type.precision > 18 and type in INTEGERS
     if inexact or not has_cast(node.type, type):
         raise NotSupportedError(f"CAST of {spoken(node.type)} to {spoken(type)}")
+    if isinstance(node, Constant) and node.type == STRING and type in DATETIMES and is_named(node.value or ""):
+        raise NotSupportedError(f"'{node.value}' as a {spoken(type)}", hint="write the time itself")
     if isinstance(node, Constant) and node.value is not None and operation == "cast" and not _moves(node, type):
         # One that fails may do so only where it is evaluated.
         with suppress(DataError):
@@ -53,7 +54,7 @@ def cast(node: Node, type: Type, session: Session, operation: str = "cast") -> N
 
 def _moves(node: Constant, type: Type) -> bool:
     """Tell whether a constant is read as another value tomorrow."""
-    return node.type == STRING and type in TIMESTAMPS and means_today(node.value)
+    return node.type == STRING and type == TIMESTAMP and means_today(node.value)
 
 
 def common_type(types: Iterable[Type], session: Session, texts: bool = True) -> Type | None:

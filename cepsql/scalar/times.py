@@ -21,6 +21,7 @@ _CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?([^\d.].*|(?<=\.)\..*)
 _TIMESTAMP = re.compile(rf"([+-]?)(\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T]{_CLOCK})?)?)?", re.ASCII | re.DOTALL)
 _TIME = re.compile(_CLOCK, re.ASCII | re.DOTALL)
 _DATE = re.compile(r"([+-]?)(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
+_NAMED = re.compile(r"epoch|now|today|tomorrow|yesterday", re.IGNORECASE)
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d)(?::?(\d\d))?)?", re.ASCII)
 _SHORT_MINUTES = re.compile(r"([+-]\d\d?):(\d)", re.ASCII)
 _ABBREVIATED = {
@@ -42,19 +43,22 @@ def parse_timestamp(text: str, zone: Zone) -> int | None:
     """
     clock = _clock(text)
     if clock is not None:
-        day: int | None = _today(zone)
-        parts = clock.groups()
-    else:
-        found = _TIMESTAMP.fullmatch(text.strip(_BLANK))
-        if not found:
-            return None
-        day = _day(found[1], found[2], found[3], found[4])
-        parts = found.groups()[4:]
-    local = None if day is None else _local(day, *parts[:4])
-    if local is None:
-        return None
-    instant = _at_zone(local, parts[4].strip(_BLANK)) if parts[4] else zone.instant(local)
-    return instant if instant is not None and -(2**63) <= instant < 2**63 else None
+        return _instant(_local(_today(zone), *clock.groups()[:4]), clock[5], zone)
+    local, name = _dated(text)
+    return _instant(local, name, zone)
+
+
+def parse_local_time(text: str) -> int | None:
+    """Return the microseconds since the epoch, as if in UTC, that a text means as a TIMESTAMP_NTZ.
+
+    None if Spark reads none in it: not in a time alone. A time zone must be a valid one, but does not count.
+
+    >>> parse_local_time("1970-01-01 00:00:01 Europe/Berlin")
+    1000000
+    """
+    local, name = _dated(text)
+    valid = local is not None and (not name or _at_zone(local, name.strip(_BLANK)) is not None)
+    return _in_range(local) if valid else None
 
 
 def means_today(text: str) -> bool:
@@ -66,6 +70,15 @@ def means_today(text: str) -> bool:
     return _clock(text) is not None
 
 
+def is_named(text: str) -> bool:
+    """Tell whether a text is one of the names of times, like 'now', which Spark knows in constants only.
+
+    >>> is_named("today"), is_named("Epoch Europe/Berlin"), is_named("2024-03-01")
+    (True, True, False)
+    """
+    return _NAMED.match(text.strip(_BLANK)) is not None
+
+
 def parse_date(text: str) -> int | None:
     """Return the days since the epoch that a text means, None if Spark reads no DATE in it."""
     found = _DATE.fullmatch(text.strip(_BLANK))
@@ -73,6 +86,26 @@ def parse_date(text: str) -> int | None:
         return None
     day = _day(*found.groups())
     return day if day is not None and -(2**31) <= day < 2**31 else None
+
+
+def _dated(text: str) -> tuple[int | None, str | None]:
+    """Return the local time that a text with a date means, None if it is none, and the text of its time zone."""
+    found = _TIMESTAMP.fullmatch(text.strip(_BLANK))
+    day = _day(found[1], found[2], found[3], found[4]) if found else None
+    if not found or day is None:
+        return None, None
+    return _local(day, *found.groups()[4:8]), found[9]
+
+
+def _instant(local: int | None, name: str | None, zone: Zone) -> int | None:
+    """Return the instant of a local time, in the zone that a text names or else in that of the session."""
+    if local is None:
+        return None
+    return _in_range(_at_zone(local, name.strip(_BLANK)) if name else zone.instant(local))
+
+
+def _in_range(micros: int | None) -> int | None:
+    return micros if micros is not None and -(2**63) <= micros < 2**63 else None
 
 
 def _clock(text: str) -> re.Match | None:

@@ -7,8 +7,8 @@ import pytest
 
 from cepsql.errors import DataError, NotSupportedError
 from cepsql.scalar.python import Source, compile_node
-from cepsql.scalar.tree import Call, Session
-from cepsql.scalar.types import parse_type
+from cepsql.scalar.tree import Call, Literal, Session
+from cepsql.scalar.types import STRING, parse_type
 from cepsql.scalar.typing import typed
 
 NAN, INF = math.nan, math.inf
@@ -138,6 +138,13 @@ CASTS = [
     ("timestamp_ntz", 1_500_000, "string", "1970-01-01 00:00:01.5"),
     ("string", " 1.9 ", "int", 1),
     ("string", "2024-02-30", "date", N),
+    ("string", "1970-01-01 01:00:01 Europe/Berlin", "timestamp", 1_000_000),
+    ("string", "1970-01-01 01:00:01 Europe/Berlin", "timestamp_ntz", 3_601_000_000),
+    ("string", "1970-01-01 01:00:01+5", "timestamp_ntz", 3_601_000_000),
+    ("string", "294247-01-10 04:00:54.775807+01:00", "timestamp_ntz", 2**63 - 1),
+    ("string", "294247-01-10 04:00:54.775808+01:00", "timestamp_ntz", N),
+    *[("string", f"1970-01-01 01:00:01{zone}", "timestamp_ntz", N) for zone in (" Nowhere", "+19:00")],
+    *[("string", text, "timestamp_ntz", N) for text in ("12:30", "T12:30", "12:30:00 Europe/Berlin")],
 ]
 
 
@@ -158,6 +165,7 @@ REFUSED_IN_ANSI_MODE = [
     ("cast", "double", (1e10,), "int"),
     ("cast", "int", (300,), "tinyint"),
     ("cast", "string", ("x",), "date"),
+    ("cast", "string", ("12:30",), "timestamp_ntz"),
     ("eq", "string | int", ("x", 1), ""),
 ]
 
@@ -186,3 +194,11 @@ def test_what_has_no_value_is_an_error_in_ansi_mode(operation: str, types: str, 
 def test_refused(operation: str, types: str, count: int, target: str, named: str) -> None:
     with pytest.raises(NotSupportedError, match=named):
         value(operation, types, (None,) * count, target)
+
+
+@pytest.mark.parametrize("operation", ["cast", "try_cast"])
+@pytest.mark.parametrize("target", ["date", "timestamp", "timestamp_ntz"])
+def test_a_name_of_a_time_is_refused_as_a_constant(operation: str, target: str) -> None:
+    assert value(operation, "string", ("Today",), target) == (target, None)
+    with pytest.raises(NotSupportedError, match="'Today' as a"):
+        typed(Call(operation, (Literal("Today"),), target), lambda _: STRING, Session())
