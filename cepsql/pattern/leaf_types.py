@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from cepsql.errors import NotSupportedError
-from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation, Scalar
+from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, MatchProgram, Navigation, Scalar
 from cepsql.scalar.columns import type_of
 from cepsql.scalar.decimals import extended
 from cepsql.scalar.tree import Node, Session
@@ -27,9 +27,10 @@ from cepsql.scalar.typing import typed
 ColumnTypes = tuple[tuple[str, Type], ...]
 
 
-def column_types(schema: pa.Schema) -> ColumnTypes:
+def column_types(program: MatchProgram, schema: pa.Schema) -> ColumnTypes:
     """Return the type of every travelling column; `t` is the microseconds of a TIMESTAMP where a condition reads it."""
-    return tuple((field.name, TIMESTAMP if field.name == "t" else type_of(field.type)) for field in schema)
+    known = {"t": TIMESTAMP, **dict(program.intervals)}
+    return tuple((field.name, known.get(field.name) or type_of(field.type)) for field in schema)
 
 
 def typed_condition(condition: Scalar, types: Mapping[str, Type], session: Session) -> Node:

@@ -55,7 +55,7 @@ class PathValues:
         inputs = [leaf for leaf in dict.fromkeys(leaves(expression)) if not isinstance(leaf, Literal)]
         table = self._measured(self._partition, inputs)
         values = plain_values(table, table.column_names)
-        types = leaf_types(dict(column_types(self._partition.rows.schema)))
+        types = leaf_types(dict(column_types(self._program, self._partition.rows.schema)))
         source = Source(lambda _, node: f"p{inputs.index(node.leaf)}", self._program.session)
         result = compile_node(typed(expression, types, self._program.session), source)
         parameters = ", ".join(f"p{i}" for i in range(len(inputs)))

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern.ir import Pattern
 from cepsql.scalar.tree import Call, Literal, Null, Parameter, Session
+from cepsql.scalar.types import Type
 
 STEP_BUDGET = 1_000_000
 """Steps that one attempt may take beyond those that every pattern needs, one an instruction and row."""
@@ -145,6 +146,7 @@ class MatchProgram:
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
     session:    by whose rules conditions compute.
+    intervals:  the columns of intervals, with their types: rows carry intervals without their units.
     id_columns: with MatchId the columns that hold the values of ORDER BY.
     state_id:   tells stored state of this program from that of others.
     pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
@@ -168,6 +170,7 @@ class MatchProgram:
     empty: str = "show"
     step_budget: int = field(default=STEP_BUDGET, repr=False)
     session: Session = field(default_factory=Session, repr=False)
+    intervals: tuple[tuple[str, Type], ...] = field(default=(), repr=False)
     id_columns: tuple[str, ...] = ()
     state_id: str = field(default="", repr=False)
     pattern_id: str = field(default="", repr=False)

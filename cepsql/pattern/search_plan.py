@@ -20,7 +20,7 @@ _OPERATIONS = {"row": ROW, "split": SPLIT, "jump": JUMP, "begin": BEGIN, "end": 
 
 def search_plan(program: MatchProgram, rows: pa.Table) -> "SearchPlan":
     """Return the plan of a program for rows with these columns; it is made once in a process."""
-    return _search_plan(program, column_types(rows.schema), program.cache_key())
+    return _search_plan(program, column_types(program, rows.schema), program.cache_key())
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from cepsql.pattern.program import Bit, MatchProgram, Navigation, Scalar
 from cepsql.pattern.rows import Partitions
 from cepsql.scalar.kernels import Unvectorised, Vector, apply, constant, vector_of
 from cepsql.scalar.python import Source, compile_node, execute
-from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, Session, leaves
+from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter, leaves
 from cepsql.scalar.typing import typed
 
 
@@ -24,7 +24,7 @@ def test_rows(program: MatchProgram, partitions: Partitions) -> RowTests:
     that may not be read themselves get verdicts without meaning. What has no vectorised form runs row by row.
     Raises NotSupportedError for an operation that has neither.
     """
-    rows = _Rows(partitions, program.session)
+    rows = _Rows(partitions, program)
     holds = np.ones((len(program.variables), partitions.rows.num_rows), bool)
     possible = holds.copy() if _looks_ahead(program) and partitions.bound < END_OF_TIME else None
     for variable, condition in enumerate(program.conditions):
@@ -43,8 +43,9 @@ test_rows.__test__ = False  # type: ignore[attr-defined]  # A function takes any
 class _Rows:
     """The columns of the rows, and of their neighbours, as vectors that are made once."""
 
-    def __init__(self, partitions: Partitions, session: Session):
-        self.table, self.session = partitions.rows, session
+    def __init__(self, partitions: Partitions, program: MatchProgram):
+        self.table, self.session = partitions.rows, program.session
+        self._types = dict(column_types(program, partitions.rows.schema))
         self._partitions = partitions
         self._read: dict[tuple[str, int], Vector] = {}
         self._verdicts: dict[Scalar, Vector] = {}
@@ -58,7 +59,7 @@ class _Rows:
     def verdict(self, condition: Scalar) -> Vector:
         """Return where a condition holds."""
         if condition not in self._verdicts:
-            node = typed(condition, leaf_types(dict(column_types(self.table.schema))), self.session)
+            node = typed(condition, leaf_types(self._types), self.session)
             try:
                 self._verdicts[condition] = _evaluate(node, self)
             except Unvectorised:

@@ -19,6 +19,7 @@ from cepsql.scalar.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    UNKNOWN,
     VOID,
     Type,
     array_of,
@@ -44,7 +45,10 @@ _ARROW_TYPES = {
 
 
 def type_of(type: pa.DataType) -> Type:
-    """Return the Spark type of an Arrow type; one of a name of its own where expressions compute with none."""
+    """Return the Spark type of an Arrow type; one of a name of its own where expressions compute with none.
+
+    Of an interval Arrow does not tell the units: see `cepsql.pattern.program.MatchProgram.intervals`.
+    """
     if pa.types.is_timestamp(type):
         return TIMESTAMP if type.tz else TIMESTAMP_NTZ
     if pa.types.is_decimal(type):
@@ -52,10 +56,17 @@ def type_of(type: pa.DataType) -> Type:
     if pa.types.is_duration(type):
         return INTERVAL
     if pa.types.is_list(type):
-        element = type_of(type.value_type)
-        # Elements of other types are not the plain values that expressions compute with.
-        return array_of(element) if is_number(element) or element in (STRING, BOOLEAN) else Type(str(type))
+        return in_rows(array_of(type_of(type.value_type)), str(type))
+    if pa.types.is_map(type):
+        return in_rows(Type("map", arguments=(type_of(type.key_type), type_of(type.item_type))), str(type))
     return _TYPES.get(type) or Type(str(type))
+
+
+def in_rows(kind: Type, name: str) -> Type:
+    """Return the type by which expressions compute with the values of a column: one of this name if with none."""
+    # In an array or map values of other types are not the plain ones that expressions compute with.
+    plain = all(is_number(inner) or inner in (STRING, BOOLEAN) for inner in kind.arguments)
+    return kind if plain and kind != UNKNOWN else Type(name)
 
 
 def arrow_type(type: Type) -> pa.DataType:

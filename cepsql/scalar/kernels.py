@@ -98,7 +98,7 @@ def _checked_type(node: Apply, arguments: list[Vector]) -> Type:
         return node.type
     if node.type in INTEGERS and all(type in INTEGERS for type in given):
         return BIGINT
-    harmless = node.type in FRACTIONS or {*given, node.type} <= {*DATETIMES}
+    harmless = node.type in FRACTIONS or node.type.name == "interval" or {*given, node.type} <= {*DATETIMES}
     if node.operation == "cast" and not harmless:
         raise Unvectorised("a cast that may fail")
     return node.type
@@ -312,6 +312,8 @@ def _extreme(operation: str) -> Callable:
 
 
 def _cast(given: Type, type: Type, session: Session, a: Vector) -> Vector:
+    if given.name == type.name == "interval":
+        return a
     if given in DATETIMES and type in DATETIMES:
         return Vector(_between_times(given, type, session, a.values), a.valid, a.unknown)
     if given not in (BOOLEAN, *INTEGERS, *FRACTIONS):

@@ -9,8 +9,9 @@ from pyspark.sql.types import DataType
 from cepsql.matching.match_operator import row_layout
 from cepsql.pattern.leaf_types import typed_condition
 from cepsql.pattern.program import MatchProgram
+from cepsql.scalar.columns import in_rows
 from cepsql.scalar.tree import Apply, Node, Session, nodes
-from cepsql.scalar.types import INTERVAL, TIMESTAMP, UNKNOWN, Type, parse_type
+from cepsql.scalar.types import TIMESTAMP, Type, parse_type
 from cepsql.scalar.zone import Zone
 from cepsql.spark.rows import layout_fields
 from cepsql.spark.settings import setting
@@ -32,7 +33,8 @@ def in_session(frame: DataFrame, program: MatchProgram) -> MatchProgram:
     session = session_for(
         frame.sparkSession, lambda any_zone: [typed_condition(c, types, any_zone) for c in conditions]
     )
-    return replace(program, session=session)
+    intervals = tuple((name, kind) for name, kind in types.items() if kind.name == "interval")
+    return replace(program, session=session, intervals=intervals)
 
 
 def is_ansi(spark: SparkSession) -> bool:
@@ -60,9 +62,7 @@ def _column_types(frame: DataFrame, program: MatchProgram) -> dict[str, Type]:
 def value_type(spark_type: DataType) -> Type:
     """Return the type by which conditions compute with the values of a column."""
     name = spark_type.simpleString()
-    kind = parse_type(name)
-    # Rows carry intervals without their units, and other types only to be handed on.
-    return INTERVAL if kind.name == "interval" else Type(name) if kind == UNKNOWN else kind
+    return in_rows(parse_type(name), name)
 
 
 def _reads_clock(node: Node) -> bool:

@@ -58,8 +58,11 @@ def explain_query(
     try:
         feeds = match_feeds(spark, plan, match, replaced)
         wanted = _Partition(feeds[0].frame, asked)
-        match = replace(match, program=in_session(wanted.frame, match.program))
         parts = condition_parts(match, plan.query.sql)
+        # It has the columns of the match, and those that its parts read.
+        told = in_session(wanted.frame, parts.program)
+        parts = replace(parts, program=told)
+        match = replace(match, program=replace(match.program, session=told.session, intervals=told.intervals))
         with stage_settings(spark, unchecked=any(feed.chained for feed in feeds)):
             found = _from_streams(wanted, feeds, parts) if match.streaming else _from_table(wanted, parts)
     except Exception as failure:

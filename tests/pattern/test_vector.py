@@ -169,7 +169,8 @@ def compile_condition(condition, table, session):
         return f"value({leaf.column!r}, {leaf.shift}, row, low, high, unread)"
 
     source = Source(read, session)
-    result = compile_node(typed(condition, leaf_types(dict(column_types(table.schema))), session), source)
+    types = leaf_types(dict(column_types(make_program(condition, session=session), table.schema)))
+    result = compile_node(typed(condition, types, session), source)
     scope = {**source.globals, "columns": columns, "value": value}
     exec("\n".join(["def test(row, low, high, unread):", *source.lines, f"    return {result} is True"]), scope)
     return scope["test"]

@@ -141,7 +141,7 @@ def test_types_and_values_are_those_of_spark(both):
             accepted[sql] = lowered(sql, arrow, session)
     theirs = {sql: sql.replace("A.", "A_").replace("B.", "B_") for sql in accepted}
     for (sql, node), kind in zip(accepted.items(), spark_types(frame, [*theirs.values()]), strict=True):
-        if kind.startswith("refused") or (node.type.name != "interval" and parse_type(kind) != node.type):
+        if kind.startswith("refused") or parse_type(kind) != node.type:
             wrong.append((sql, str(node.type), "Spark types it", kind))
     assert not wrong, "\n".join(map(str, wrong[:40]))
     for (sql, node), expected in zip(accepted.items(), spark_values(frame, [*theirs.values()]), strict=True):

@@ -68,6 +68,12 @@ CASES = [
     ("{} AS i", ["3", "5", "4"], "exists(collect_list(A.i), v -> v < i AND "
      "exists(collect_list(i), w -> w - v = 1)) AND "
      "exists(collect_list(A.i), v -> CASE WHEN v = 5 THEN NULL ELSE FALSE END) IS NULL"),
+    ("DATE '{}' AS d, INTERVAL '3' DAY AS i, INTERVAL '48' HOUR AS h", ["2026-01-10", "2026-01-11", "2026-02-10"],
+     "CAST(d + (A.d - DATE '2026-01-01') AS STRING) = '2026-02-20' AND CAST(A.i + d AS STRING) = '2026-02-13' AND "
+     "CAST(d + A.h AS STRING) = '2026-02-12 00:00:00' AND CAST(d - max_by(A.i, A.d) AS STRING) = '2026-02-07' AND "
+     "CAST(PREV(d) + i AS STRING) = '2026-01-14' AND A.i > A.h"),
+    ("map('a', {0}, 'b', 7) AS m, {0} AS i", ["3", "5", "4"], "m[if(i > A.i, 'b', 'a')] = 4 AND A.m['c'] IS NULL AND "
+     "array_max(map_values(A.m)) > i"),
     ("CAST({} AS DECIMAL(5,2)) AS d", ["1.5", "2.25", "9.75"], "d > AVG(A.d) + 3 * stddev(A.d)"),
 ]  # fmt: skip
 
@@ -124,6 +130,12 @@ def test_what_a_condition_on_the_row_keeps_from_being_computed_is_no_error(spark
 
 
 def test_what_is_not_computed_as_spark_does_is_refused_before_it_runs(engine):
-    with pytest.raises(NotSupportedError, match="CAST of DOUBLE to STRING") as refused:
-        found(engine, "CAST({} AS DOUBLE) / 3 AS x", ["1", "2", "3"], "concat(A.x * 2, x) = 'a'")
-    assert refused.value.span is not None and refused.value.line == 1
+    cases = [
+        ("CAST({} AS DOUBLE) / 3 AS x", "concat(A.x * 2, x) = 'a'", "CAST of DOUBLE to STRING"),
+        ("array(date_from_unix_date({})) AS x", "array_contains(A.x, x[0])", "ARRAY_CONTAINS of ARRAY<DATE> and DATE"),
+        ("map('a', INTERVAL '1' DAY) AS x, {} AS i", "A.x[lower(i)] < INTERVAL '1' DAY", "SUBSCRIPT of MAP<STRING,INT"),
+    ]
+    for column, condition, message in cases:
+        with pytest.raises(NotSupportedError, match=message) as refused:
+            found(engine, column, ["1", "2", "3"], condition)
+        assert refused.value.span is not None and refused.value.line == 1
