@@ -17,9 +17,9 @@ def add_interval(zone: Zone | None, time: int, interval: int) -> int:
     zone: None for a local time, which knows no other clock.
     """
     if zone is None or zone.fixed:
-        return _checked(time + interval, "TIMESTAMP")
+        return checked(time + interval, "TIMESTAMP")
     days = abs(interval) // DAY * (1 if interval >= 0 else -1)
-    return _checked(zone.moved(time, days, interval - days * DAY), "TIMESTAMP")
+    return checked(zone.moved(time, days, interval - days * DAY), "TIMESTAMP")
 
 
 def _sub_interval(zone: Zone | None, time: int, interval: int) -> int:
@@ -47,10 +47,11 @@ def _rounded(micros: float) -> int:
 
 
 def _whole(micros: Decimal) -> int:
-    return _checked(int(micros.quantize(_ONE, ROUND_HALF_UP, _CONTEXT)), "INTERVAL")
+    return checked(int(micros.quantize(_ONE, ROUND_HALF_UP, _CONTEXT)))
 
 
-def _checked(micros: int, kind: str) -> int:
+def checked(micros: int, kind: str = "INTERVAL") -> int:
+    """Return the microseconds of an interval or time. Raises DataError if they are beyond what Spark can hold."""
     if not -(2**63) <= micros < 2**63:
         raise DataError(f"a result is beyond the ends of {kind}")
     return micros

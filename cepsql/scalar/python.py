@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
+from cepsql.errors import NotSupportedError
 from cepsql.scalar import arrays, intervals, values
 from cepsql.scalar.casts import attempt_function, cast_function
 from cepsql.scalar.registry import REGISTRY
@@ -89,11 +90,18 @@ def compile_node(node: Node, source: Source) -> str:
 
 
 def execute(text: str, name: str, scope: dict) -> None:
-    """Run generated source in a scope; `name` stands for its file in tracebacks."""
+    """Run generated source in a scope; `name` stands for its file in tracebacks.
+
+    Raises NotSupportedError where expressions stand in one another more deeply than Python lets blocks do.
+    """
     with warnings.catch_warnings():
         # A constant operand gives source like `1.5 is None`, which Python finds odd.
         warnings.simplefilter("ignore", SyntaxWarning)
-        exec(compile(text, name, "exec"), scope)
+        try:
+            code = compile(text, name, "exec")
+        except SyntaxError as error:
+            raise NotSupportedError("the expression is nested too deeply") from error
+    exec(code, scope)
 
 
 @lru_cache(maxsize=64)
@@ -115,24 +123,26 @@ def _values(source: Source, node: Apply) -> list[str]:
 
 
 def _operands(source: Source, node: Apply, last_first: bool = False) -> list[str]:
-    """Append the operands of what is NULL where one of them is; behind a NULL none is evaluated, as it could fail."""
-    if not source.session.ansi:
-        return _values(source, node)
+    """Append the operands of what is NULL where one of them is; behind a NULL none is computed, as that could fail."""
     if any(isinstance(argument, Constant) and argument.value is None for argument in node.arguments):
         return ["None"] * len(node.arguments)
     names: list[str] = []
-    depth = source.depth
+    known: list[str] = []
     for argument in reversed(node.arguments) if last_first else node.arguments:
-        if names:
-            later = source.name()
-            source.line(f"{later} = None")
-            source.line(f"if {names[-1]} is not None:")
+        if known and isinstance(argument, Apply):
+            names.append(source.assign("None"))
+            source.line(f"if {' and '.join(known)}:")
             source.depth += 1
-            source.line(f"{later} = {compile_node(argument, source)}")
-            names.append(later)
+            source.line(f"{names[-1]} = {compile_node(argument, source)}")
+            source.depth -= 1
+            # It is None, too, where one before it is.
+            known = []
         else:
             names.append(compile_node(argument, source))
-    source.depth = depth
+        if not isinstance(argument, Constant):
+            # Without ANSI mode division by zero is NULL whatever is divided.
+            by_zero = last_first and not source.session.ansi
+            known.append(names[-1] if by_zero else f"{names[-1]} is not None")
     return names[::-1] if last_first else names
 
 
@@ -155,14 +165,13 @@ def _or(source: Source, node: Apply) -> str:
 def _connect(source: Source, node: Apply, decisive: str) -> str:
     """Append AND (decided by False) or OR (decided by True), evaluating no more than is needed."""
     result = source.assign(compile_node(node.arguments[0], source))
-    depth = source.depth
     for argument in node.arguments[1:]:
         source.line(f"if {result} is not {decisive}:")
         source.depth += 1
         value = compile_node(argument, source)
         neutral = "True" if decisive == "False" else "False"
         source.line(f"if {value} is not {neutral}: {result} = {value}")
-    source.depth = depth
+        source.depth -= 1
     return result
 
 
@@ -290,12 +299,11 @@ def _is_null(source: Source, node: Apply) -> str:
 
 def _coalesce(source: Source, node: Apply) -> str:
     result = source.assign(compile_node(node.arguments[0], source))
-    depth = source.depth
     for argument in node.arguments[1:]:
         source.line(f"if {result} is None:")
         source.depth += 1
         source.line(f"{result} = {compile_node(argument, source)}")
-    source.depth = depth
+        source.depth -= 1
     return result
 
 
@@ -310,15 +318,21 @@ def _nan_or(source: Source, node: Apply) -> str:
 
 
 def _case(source: Source, node: Apply) -> str:
-    result, depth, arguments = source.name(), source.depth, node.arguments
+    """Append CASE: each condition is computed where none before it is true."""
+    result, found, depth, arguments = source.name(), "", source.depth, node.arguments
     for condition, value in zip(arguments[:-1:2], arguments[1::2], strict=False):
+        if found:
+            source.line(f"if not {found}:")
+            source.depth += 1
         name = compile_node(condition, source)
-        source.line(f"if {name}:")
+        found = found or source.name()
+        source.line(f"{found} = {name}")
+        source.line(f"if {found}:")
         source.depth += 1
         source.line(f"{result} = {compile_node(value, source)}")
-        source.depth -= 1
-        source.line("else:")
-        source.depth += 1
+        source.depth = depth
+    source.line(f"if not {found}:")
+    source.depth += 1
     source.line(f"{result} = {compile_node(arguments[-1], source)}")
     source.depth = depth
     return result
@@ -412,8 +426,11 @@ def _narrow(source: Source, type: Type, name: str) -> str:
     if type == DOUBLE or limit is None:
         return name
     # Few results are beyond the ends, and a comparison is cheaper than the arithmetic of wrapping.
-    beyond = "in_range" if type.name == "interval" or (source.session.ansi and type != DATE) else "wrap"
-    return source.assign(f"{name} if {name} is None or {-limit} <= {name} < {limit} else {beyond}({name}, {limit})")
+    if type.name == "interval":
+        beyond = f"{source.refer(intervals.checked)}({name})"
+    else:
+        beyond = f"{'in_range' if source.session.ansi and type != DATE else 'wrap'}({name}, {limit})"
+    return source.assign(f"{name} if {name} is None or {-limit} <= {name} < {limit} else {beyond}")
 
 
 _WRITERS = {

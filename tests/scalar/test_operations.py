@@ -17,11 +17,14 @@ D = Decimal
 
 def value(operation: str, types: str, arguments: tuple, target: str = "", ansi: bool = False) -> tuple[str, object]:
     """Return type and value of an operation on arguments of these types; the last one holds for all that follow."""
+    return computed(Call(operation, tuple(range(len(arguments))), target), types, arguments, ansi)
+
+
+def computed(call: Call, types: str, arguments: tuple, ansi: bool = False) -> tuple[str, object]:
+    """Return type and value of a call whose leaves are places of arguments of these types, as of `value`."""
     kinds = [parse_type(part) for part in types.split(" | ")]
     session = Session(ansi)
-    node = typed(
-        Call(operation, tuple(range(len(arguments))), target), lambda i: kinds[min(i, len(kinds) - 1)], session
-    )
+    node = typed(call, lambda i: kinds[min(i, len(kinds) - 1)], session)
     source = Source(lambda _, node: f"arguments[{node.leaf}]", session)
     name = compile_node(node, source)
     scope = dict(source.globals)
@@ -176,6 +179,45 @@ def test_what_has_no_value_is_an_error_in_ansi_mode(operation: str, types: str, 
         value(operation, types, arguments, target, ansi=True)
     value(operation, types, arguments, target)
     assert value(operation, types, (None, *arguments[1:]), target, ansi=True)[1] is None
+
+
+FAILS = [
+    (Call("add", (0, Call("mul", (1, 2)))), "timestamp | interval day | bigint", (N, 2**62, 4)),
+    (Call("add", (Call("neg", (0,)), Call("add", (1, 2)))), "interval day", (N, 2**62, 2**62)),
+    (Call("eq", (0, Call("element_at", (1, 2)))), "int | array<int> | int", (N, (1,), 0)),
+    (Call("left", (0, Call("element_at", (1, 2)))), "string | array<int> | int", (N, (1,), 0)),
+    (Call("mod", (Call("element_at", (1, 2)), 0)), "int | array<int> | int", (N, (1,), 0)),
+]
+"""What fails, with and without ANSI mode, where the NULL is another value."""
+
+
+@pytest.mark.parametrize("ansi", [F, T])
+@pytest.mark.parametrize(("call", "types", "arguments"), FAILS)
+def test_what_stands_behind_a_null_is_not_computed(call: Call, types: str, arguments: tuple, ansi: bool) -> None:
+    assert computed(call, types, arguments, ansi)[1] is None
+    with pytest.raises(DataError):
+        computed(call, types, ("1" if types.startswith("string") else 1, *arguments[1:]), ansi)
+
+
+def test_what_is_divided_by_zero_is_not_computed_without_ansi_mode() -> None:
+    call = Call("mod", (Call("element_at", (1, 2)), 0))
+    assert computed(call, "int | array<int> | int", (0, (1,), 0))[1] is None
+
+
+MANY = range(150)
+LONG = [
+    (Call("or", tuple(Call("eq", (0, Literal(i))) for i in MANY)), F),
+    (Call("and", tuple(Call("ne", (0, Literal(i))) for i in MANY)), T),
+    (Call("coalesce", (*(Call("case", (Literal(F), 0, Literal(N))) for _ in MANY), 0)), -1),
+    (Call("case", (*(part for i in MANY for part in (Call("eq", (0, Literal(i))), Literal(i))), Call("neg", (0,)))), 1),
+    (Call("concat", tuple(Call("cast", (0,), "string") for _ in MANY)), "-1" * len(MANY)),
+]
+
+
+@pytest.mark.parametrize("ansi", [F, T])
+@pytest.mark.parametrize(("call", "expected"), LONG)
+def test_many_operands(call: Call, expected: object, ansi: bool) -> None:
+    assert computed(call, "int", (-1,), ansi)[1] == expected
 
 
 @pytest.mark.parametrize(
