@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from cepsql.catalog.leases import Lease
+from cepsql.configuration import spark_conf
 from cepsql.engine import Engine, connect
 from cepsql.errors import Error, ExitCode, OperationalError
 from cepsql.server.json_log import log_json
@@ -24,7 +25,10 @@ _WELL_SECONDS = 120.0
 
 
 def serve(argv: Sequence[str]) -> int:
-    """Serve until SIGTERM or SIGINT; return the exit code."""
+    """Serve until SIGTERM or SIGINT; return the exit code.
+
+    Raises InterfaceError for a file of settings that cannot be read.
+    """
     options = parser()
     try:
         given = options.parse_args(argv)
@@ -32,12 +36,13 @@ def serve(argv: Sequence[str]) -> int:
             options.error("--catalog or CEPSQL_CATALOG must say which catalog is served")
     except SystemExit as leaving:
         return int(leaving.code or 0)
+    conf = spark_conf() | dict(given.conf)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     log_json(sys.stderr)
     try:
-        engine = connect(master=given.master, conf=dict(given.conf), catalog=given.catalog)
+        engine = connect(master=given.master, conf=conf, catalog=given.catalog)
     except Error as error:
         LOG.error(error.message)
         return ExitCode.QUERY

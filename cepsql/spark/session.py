@@ -2,15 +2,12 @@
 
 import logging
 import os
-import signal
 import socket
 import sys
-import threading
 from pathlib import Path
 
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from cepsql.errors import SessionError
@@ -18,6 +15,7 @@ from cepsql.spark.class_archive import archive_options, has_archive_option
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.gateway import forget_java, java_ended, logs_to, remember_names
 from cepsql.spark.java import ensure_java
+from cepsql.spark.launch import launch, without_handler
 from cepsql.spark.quick_hadoop import quicken_hadoop
 from cepsql.spark.settings import AS_WRITTEN
 from cepsql.temporary import temporary_folder
@@ -53,12 +51,7 @@ def session(
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j.clientserver", "py4j.java_gateway"):
         logging.getLogger(name).disabled = True
     logging.getLogger().addFilter(_is_not_of_py4j)
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log", fetched)
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)
+    return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log", fetched)
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
@@ -134,14 +127,12 @@ def _with_archive(settings: dict[str, str]) -> dict[str, str]:
 
 def _start(settings: dict[str, str], log: Path, fetched: str | None) -> SparkSession:
     logs_to(log)
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
         with log.open("wb") as output:
-            # A session of its own for the JVM: Ctrl-C in the terminal must not reach the Python workers below it.
-            channels = {"stdout": output, "stderr": output, "start_new_session": True}
             if SparkContext._gateway is None:
-                SparkContext._ensure_initialized(gateway=launch_gateway(conf, channels), conf=conf)
-            started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
+                SparkContext._ensure_initialized(gateway=launch(settings, log.parent, output))
+            with without_handler():
+                started = SparkSession.builder.config(map=dict(settings)).getOrCreate()
         remember_names(started)
         quicken_hadoop(started)
         # It would print a trace when Java ends.

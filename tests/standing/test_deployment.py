@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cepsql.errors import ExitCode, InterfaceError, OperationalError
+from cepsql.server import serve as server
 from cepsql.server.options import parser
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
@@ -58,6 +60,26 @@ def test_the_command_says_what_is_missing(tmp_path):
     done = serve("--catalog", str(tmp_path / "nowhere" / "catalog.db"))
     (line,) = map(json.loads, done.stderr.splitlines())
     assert (done.returncode, line["level"]) == (1, "error") and "does not exist" in line["message"]
+
+
+def test_spark_settings_come_from_the_file(tmp_path, monkeypatch):
+    given = {}
+
+    def no_catalog(**arguments):
+        given.update(arguments)
+        raise OperationalError("there is no such catalog")
+
+    file = tmp_path / "config.toml"
+    file.write_text("[conf]\nspark.hadoop.fs.s3a.secret.key = 'hunter2'\nspark.ui.enabled = true\n")
+    monkeypatch.setenv("CEPSQL_CONFIG", str(file))
+    monkeypatch.setattr(server, "connect", no_catalog)
+    monkeypatch.setattr(server, "log_json", lambda _: None)
+    monkeypatch.setattr(server.signal, "signal", lambda *_: None)
+    assert server.serve(["--catalog", "c.db", "--conf", "spark.ui.enabled=false"]) == ExitCode.QUERY
+    assert given["conf"] == {"spark.hadoop.fs.s3a.secret.key": "hunter2", "spark.ui.enabled": "false"}
+    file.write_text("[conf")
+    with pytest.raises(InterfaceError, match="cannot be read"):
+        server.serve(["--catalog", "c.db"])
 
 
 def test_the_manifest():
