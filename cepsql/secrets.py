@@ -3,19 +3,34 @@
 import re
 from collections.abc import Iterable
 
-_WORDS = r"password|passwd|secret|token|credential|key|jaas|authorization|cookie|\bauth\b"
+_PASSWORD = r"pass(?:word|wd|phrase|code)|pwd"
+_WORDS = rf"{_PASSWORD}|\bpass\b|secret|token|credential|key|jaas|authorization|cookie|\bauth\b"
 _NAME = re.compile(rf"^header\.|{_WORDS}", re.IGNORECASE)
 _ASSIGNED = re.compile(
-    r"""((?:password|passwd|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)\s*)"""
+    rf"""((?:(?:{_PASSWORD}|secret|token|credential|access.?key|api.?key)[\w.-]*["']?\s*(?:->|=>|=|:)|\bpass=)\s*)"""
     r"""("[^"]*"|'[^']*'|[^\s,;&)}\]]+)""",
     re.IGNORECASE,
 )
 _KEYS = r"(access|account|api|auth|encryption|master|private|shared|signing|storage).?key"
-_CERTAIN = re.compile(r"password|passwd|secret|token$|credential|authorization|cookie|\bauth\b|" + _KEYS, re.IGNORECASE)
+_CERTAIN = re.compile(
+    rf"{_PASSWORD}|\bpass\b|secret|token$|credential|authorization|cookie|\bauth\b|{_KEYS}", re.IGNORECASE
+)
 _SCHEME = re.compile(r"\s*(?:bearer|basic|token|apikey)\s+[^\s$]+", re.IGNORECASE)
-_IN_URL = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
-_ASSIGNED_VALUE = re.compile(r"""\b\w*(?:password|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;]+)""", re.IGNORECASE)
+# Digits before a `/` are a port, but for SQLAlchemy, which reads all up to the `@` as a password.
+_IN_URL = re.compile(
+    r"(?:://[^/@\s:[]*:(?!\d*[/?#,])|(?<!jdbc:)\bpostgres(?:ql)?(?:\+\w+)?://[^/@\s:]*:|\bjdbc:oracle:\w+:[^/@\s]*/)"
+    r"([^@\s]+)@",
+    re.IGNORECASE,
+)
+_ASSIGNED_VALUE = re.compile(
+    rf"""\b\w*(?:{_PASSWORD}|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;&]+)""", re.IGNORECASE
+)
 _QUOTED_NAME = rf"[`'\"]?[\w.-]*(?:\bheader\.|{_WORDS})[\w.-]*[`'\"]?"
+_PLACE = re.compile(r"\s*https?://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
+_RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{10,}")
+_PLAIN_HEADER = re.compile(r"header\.(?:accept|content|user-agent)", re.IGNORECASE)
+_DOOR = re.compile(r"header\..*(?:\bapi|auth(?!or)|key|token|session|\bsign)", re.IGNORECASE)
+_ADDRESS = re.compile(r"""(\burl[`'"]?\s+')((?:[^']|'')*)(?=')""", re.IGNORECASE)
 _LITERAL = re.compile(r"'((?:[^']|'')*)'")
 _OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
 
@@ -31,7 +46,30 @@ def holds_secret(option: str, value: str) -> bool:
     >>> holds_secret("password", "x"), holds_secret("url", "postgresql://u:x@h/d"), holds_secret("key", "match_id")
     (True, True, False)
     """
-    return bool(_CERTAIN.search(option)) or spells_secret(value)
+    return bool(_CERTAIN.search(option)) or spells_secret(value) or lets_in(option, value)
+
+
+def is_hidden(option: str, value: str) -> bool:
+    """Tell whether an option with that value must not be shown, be it for its name alone."""
+    return is_secret(option) or holds_secret(option, value)
+
+
+def lets_in(option: str, value: str) -> bool:
+    """Tell whether what is sent to a web address lets the sender in: a part of the address itself, or a header.
+
+    What looks drawn at random is taken for that: letters and digits together, ten or more of them.
+
+    >>> lets_in("url", "https://h/services/T000/hunter2secret"), lets_in("url", "https://h/alerts/v2?place=eu-west-1")
+    (True, False)
+    >>> lets_in("header.X-Api", "x"), lets_in("header.X-Place", "north"), lets_in("header.Content-Type", "text/plain")
+    (True, False, False)
+    """
+    if option.lower() == "url":
+        place = _PLACE.match(value)
+        return bool(place and _RANDOM.search(place[1]))
+    if not option.lower().startswith("header.") or not value or _PLAIN_HEADER.match(option):
+        return False
+    return bool(_DOOR.match(option) or _RANDOM.search(value))
 
 
 def spells_secret(value: str) -> bool:
@@ -46,8 +84,10 @@ def spells_secret(value: str) -> bool:
 
 def secret_values(options: Iterable[tuple[str, str]]) -> list[str]:
     """Return the values of options that must not be shown, and what they in turn name as a password."""
-    values = [value for name, value in options if is_secret(name)]
-    return values + [found[1].strip("\"'") for value in values for found in _ASSIGNED_VALUE.finditer(value)]
+    options = list(options)
+    named = [found[1].strip("\"'") for _, value in options for found in _ASSIGNED_VALUE.finditer(value)]
+    named += [found[1] for _, value in options for found in _IN_URL.finditer(value)]
+    return [value for name, value in options if is_secret(name)] + named
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
@@ -67,5 +107,8 @@ def without_secret_options(statement: str) -> str:
     def starred(text: str) -> str:
         return re.sub(r"[^\n]", "*", text)
 
-    named = _OPTION.sub(lambda found: found[1] + starred(found[2]), statement)
+    def address(found: re.Match) -> str:
+        return found[1] + (starred(found[2]) if lets_in("url", found[2]) else found[2])
+
+    named = _ADDRESS.sub(address, _OPTION.sub(lambda found: found[1] + starred(found[2]), statement))
     return _LITERAL.sub(lambda found: f"'{starred(found[1])}'" if spells_secret(found[1]) else found[0], named)

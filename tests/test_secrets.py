@@ -2,6 +2,8 @@
 
 import pytest
 
+from cepsql.catalog.create_text import shown_option
+from cepsql.catalog.references import writes_secret
 from cepsql.secrets import is_secret, redact, secret_values, without_secret_options
 
 
@@ -25,6 +27,8 @@ def test_in_texts(text, shown):
         ("SET fs.s3a.secret.key = 'abc'", "SET fs.s3a.secret.key = '***'"),
         ("OPTIONS (url 'a://u:pw@h/d', y 'b')", "OPTIONS (url '************', y 'b')"),
         ("OPTIONS ('header.X-Place' 'abc', 'header.Authorization' 'Bearer ${T}')", None),
+        ("OPTIONS (url 'http://h/services/T0/hunter2secret')", f"OPTIONS (url '{'*' * 34}')"),
+        ("OPTIONS (url 'http://h/alerts', y 'b')", "OPTIONS (url 'http://h/alerts', y 'b')"),
         ("SELECT 'a', token = 5 OR b = 'c'", "SELECT 'a', token = 5 OR b = 'c'"),
         ("SELECT 'password' AS a, key FROM t", "SELECT 'password' AS a, key FROM t"),
     ],
@@ -37,6 +41,87 @@ def test_in_statements(statement, shown):
 def test_in_a_login():
     login = 'PlainLoginModule required username="me" password="hunter2";'
     assert secret_values([("kafka.sasl.jaas.config", login), ("subscribe", "t")]) == [login, "hunter2"]
+
+
+@pytest.mark.parametrize(
+    ("url", "values"),
+    [
+        ("jdbc:mysql://h/d?user=u&pwd=hunter2&ssl=1", ["hunter2"]),
+        ("postgresql://u:hunter2/y@h/d", ["hunter2/y"]),
+        ("jdbc:oracle:thin:scott/hunter2@h:1/d", ["hunter2"]),
+        ("jdbc:postgresql://h:5432/d?user=me@corp", []),
+    ],
+)
+def test_in_addresses(url, values):
+    assert secret_values([("url", url)]) == values
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("password", "x"),
+        ("pwd", "x"),
+        ("sslpassphrase", "x"),
+        ("url", "postgresql://u:hunter2secret@h/d"),
+        ("url", "postgresql://u:hunter2secret/y@127.0.0.1:1/d"),
+        ("url", "postgresql://u:12/hunter2@h/d"),
+        ("url", "postgresql://u:hunter2@${HOST}/d"),
+        ("url", "jdbc:mysql://h/d?user=u&pwd=hunter2secret"),
+        ("url", "jdbc:mysql://u:hunter2/secret@h/d"),
+        ("url", "jdbc:sqlserver://h;databaseName=d;user=u;Pwd=hunter2secret"),
+        ("url", "jdbc:oracle:thin:scott/hunter2secret@h:1/d"),
+        ("url", "jdbc:oracle:oci:scott/hunter2secret@//h:1/d"),
+        ("url", "snowflake://h/?user=u&private_key_file_pwd=hunter2"),
+        ("url", "http://h/services/T000/hunter2secret"),
+        ("url", "https://h/webhooks/0f8fad5b-d9cb-469f-a165-70867728950e"),
+        ("url", "https://${HOST}/services/hunter2secret"),
+        ("url", "https://h/hook?sig=Zx8Qp1Lm3Kt9"),
+        ("header.X-Api", "hunter2secret"),
+        ("header.X-Api", "swordfish"),
+        ("header.X-Place", "hunter2secret"),
+        ("header.Authorization", "Bearer x"),
+    ],
+)
+def test_what_a_catalog_does_not_keep(name, value):
+    assert writes_secret(name, value)
+    assert shown_option(name, value) == "*****"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("password", "${PW}"),
+        ("url", "postgresql://u:${PW}@h:5432/d"),
+        ("url", "postgresql://u@h:5432/d"),
+        ("url", "jdbc:postgresql://h:5432/d?user=me@corp&ssl=1"),
+        ("url", "jdbc:mysql://h1:3306,h2:3306/d?user=me@corp"),
+        ("url", "jdbc:sqlserver://h;databaseName=d;user=u;Pwd=${PW}"),
+        ("url", "jdbc:oracle:thin:scott/${PW}@h:1/d"),
+        ("url", "jdbc:oracle:thin:/@h:1/d"),
+        ("url", "jdbc:oracle:thin:@//h:1521/d"),
+        ("url", "https://example.org/alerts"),
+        ("url", "https://example.org:8443/api/v2/alerts-2026-prod?place=eu-central-1&to=@all"),
+        ("url", "https://h/services/${HOOK}"),
+        ("path", "hdfs://namenode:8020/user/@me/0f8fad5bd9cb469f"),
+        ("endpoint", "https://login.example/0f8fad5b-d9cb-469f-a165-70867728950e/oauth2"),
+    ],
+)
+def test_what_is_kept_and_shown(name, value):
+    assert not writes_secret(name, value)
+    assert shown_option(name, value) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("header.Content-Type", "application/vnd.cepsql20260101+json"),
+        ("header.X-Place", "plant 7, north"),
+        ("header.X-Author", "me"),
+    ],
+)
+def test_what_is_kept_and_not_shown(name, value):
+    assert not writes_secret(name, value)
+    assert shown_option(name, value) == "*****"
 
 
 @pytest.mark.parametrize("name", ["password", "kafka.sasl.jaas.SECRET", "apiKey", "auth_token"])

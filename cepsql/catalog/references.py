@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
-from cepsql.secrets import holds_secret, spells_secret
+from cepsql.secrets import holds_secret, lets_in, spells_secret
 
 _REFERENCE = re.compile(r"\$\{(file:)?([^}]*)\}")
 
@@ -44,7 +44,10 @@ def writes_secret(name: str, value: str) -> bool:
     >>> writes_secret("url", "postgresql://u:${PASSWORD}@${HOST}/d"), writes_secret("url", "postgresql://u:x@${HOST}/d")
     (False, True)
     """
-    return spells_secret(_REFERENCE.sub("", value)) if has_references(value) else holds_secret(name, value)
+    if not has_references(value):
+        return holds_secret(name, value)
+    written = _REFERENCE.sub("", value)
+    return spells_secret(written) or (name.lower() == "url" and lets_in(name, written))
 
 
 def referenced_values(options: Iterable[tuple[str, str]]) -> list[str]:

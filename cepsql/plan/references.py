@@ -6,7 +6,7 @@ from cepsql.catalog import Source
 from cepsql.catalog.references import has_references, referenced_values, resolved
 from cepsql.plan.nodes import Node, Read, Sql, transform
 from cepsql.plan.planner import Plan
-from cepsql.secrets import holds_secret, is_secret, secret_values
+from cepsql.secrets import is_hidden, secret_values
 
 
 def with_values(plan: Plan) -> Plan:
@@ -33,7 +33,7 @@ def valued_source(source: Source) -> Source:
 
 def hidden_values(source: Source) -> list[str]:
     """Return the values in the options of a source that no message may show, as they are written and as they are."""
-    secret = [(name, value) for name, value in source.options if is_secret(name) or holds_secret(name, value)]
+    secret = [(name, value) for name, value in source.options if is_hidden(name, value)]
     history = [] if source.backfill is None else hidden_values(source.backfill.history)
     return secret_values(secret) + [value for _, value in secret] + referenced_values(secret) + history
 

@@ -14,7 +14,7 @@ import pyspark.core.context
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 
-from cepsql.secrets import holds_secret, is_secret
+from cepsql.secrets import is_hidden
 
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
@@ -26,7 +26,7 @@ def launch(settings: dict[str, str], folder: Path, output: IO[bytes]) -> Any:
             jars. Every user of the machine can read a command line.
     output: where Java writes.
     """
-    secret = {name: value for name, value in settings.items() if is_secret(name) or holds_secret(name, value)}
+    secret = {name: value for name, value in settings.items() if is_hidden(name, value)}
     shown = [(name, value) for name, value in settings.items() if name not in secret]
     # A session of its own for the JVM: Ctrl-C in the terminal must not reach the Python workers below it.
     channels = {"stdout": output, "stderr": output, "start_new_session": True}

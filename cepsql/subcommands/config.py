@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from cepsql.configuration import SETTINGS, choose, config_file, spark_conf
 from cepsql.errors import ExitCode
-from cepsql.secrets import is_secret
+from cepsql.secrets import is_hidden
 
 
 def config(argv: Sequence[str]) -> int:
@@ -18,7 +18,7 @@ def config(argv: Sequence[str]) -> int:
     chosen = choose({})
     rows = [(s.name, _shown(chosen[s.name].value), chosen[s.name].origin, s.help) for s in SETTINGS]
     rows += [
-        (f"conf.{key}", "*****" if is_secret(key) else value, str(config_file()), "a Spark setting")
+        (f"conf.{key}", "*****" if is_hidden(key, value) else value, str(config_file()), "a Spark setting")
         for key, value in spark_conf().items()
     ]
     heads = ("setting", "value", "from", "meaning")
