@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
+from cepsql.scan.damaged import WHOLE_FILE
 
 BLOCK_BYTES = 6 * 2**20
 """How many bytes of text are read at a time: about as many rows as a packet's piece holds."""
@@ -45,7 +46,9 @@ def line_blocks(path: str) -> Iterator[bytearray]:
                     block += b"\n"
                 yield block
     except (OSError, EOFError, zlib.error) as error:
-        raise OperationalError(f"{path} cannot be read: {error}") from error
+        # What the system refuses has a number; the rest is what is in the file.
+        hint = WHOLE_FILE if getattr(error, "errno", None) is None else None
+        raise OperationalError(f"{path} cannot be read: {error}", hint=hint) from error
 
 
 def _read(file: io.BufferedIOBase, begin: bytes) -> bytearray:

@@ -12,6 +12,7 @@ from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.types import BIGINT, DOUBLE, TIMESTAMP, Type
 from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
+from cepsql.scan.damaged import WHOLE_FILE
 from cepsql.scan.layout import FileLayout
 
 _ROWS = 131_072
@@ -26,7 +27,7 @@ def read_parquet(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
     """
     reason = parquet_obstacle(path, layout)
     if reason:
-        hint = "SET 'cepsql.scan' = 'spark' and start with a new checkpoint"
+        hint = "declare the types that the files have, or SET 'cepsql.scan' = 'spark' and start with a new checkpoint"
         raise OperationalError(f"the Arrow scan does not read {path}: {reason}", hint=hint)
     try:
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
@@ -35,7 +36,7 @@ def read_parquet(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
             for batch in file.iter_batches(_ROWS, columns=names, use_threads=False):
                 yield Chunk(_columns(plain_batch(batch), found, layout), batch.num_rows)
     except (OSError, pa.ArrowException) as error:
-        raise OperationalError(f"{path} cannot be read: {error}") from error
+        raise _unread(path, error) from error
 
 
 def parquet_obstacle(path: str, layout: FileLayout) -> str | None:
@@ -55,8 +56,13 @@ def parquet_obstacle(path: str, layout: FileLayout) -> str | None:
                 if not _fits(file, field, type):
                     return f"{name} is of type {field.type}, declared as {str(type).upper()}"
     except (OSError, pa.ArrowException) as error:
-        raise OperationalError(f"{path} cannot be read: {error}") from error
+        raise _unread(path, error) from error
     return None
+
+
+def _unread(path: str, error: Exception) -> OperationalError:
+    hint = WHOLE_FILE if getattr(error, "errno", None) is None else None
+    return OperationalError(f"{path} cannot be read: {error}", hint=hint)
 
 
 def _found(file: pq.ParquetFile) -> dict[str, str]:

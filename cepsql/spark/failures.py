@@ -32,6 +32,7 @@ from cepsql.errors import (
 from cepsql.secrets import redact
 from cepsql.spark.explanations import Explanation, explanation
 from cepsql.spark.gateway import kill_java, last_words, lost_folder, lost_java
+from cepsql.spark.unread_file import explain_unread
 
 _OWN_ERROR = re.compile(r"^cepsql\.errors\.(\w+): (.*(?:\n  .*)*)", re.MULTILINE)
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)", re.MULTILINE)
@@ -73,6 +74,8 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
         return _redacted(meant.kind(meant.message, hint=meant.hint), _trace(exception), secrets)
     kind, message = _classify(chain, texts)
     hint = _WORKER_HINT if kind is WorkerError else None
+    if not issubclass(kind, WorkerError | InternalError):
+        message, hint = explain_unread(texts, message)
     return _redacted(kind(message, hint=hint), _trace(exception), secrets)
 
 

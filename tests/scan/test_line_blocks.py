@@ -10,6 +10,7 @@ import pytest
 from cepsql.errors import OperationalError
 from cepsql.scan import blocks
 from cepsql.scan.csv_line import split_line
+from cepsql.scan.damaged import WHOLE_FILE
 
 TEXT = b"\xef\xbb\xbfa,b\n1,2\r\na longer line,5\r\rx"
 FORMS = {
@@ -35,8 +36,9 @@ def test_blocks_are_whole_lines(tmp_path, monkeypatch, suffix, size):
 @pytest.mark.parametrize("name", ["missing.csv", "broken.csv.gz", "rows.csv.lz4"])
 def test_files_that_cannot_be_read_are_named(tmp_path, name):
     (tmp_path / "broken.csv.gz").write_bytes(b"no gzip")
-    with pytest.raises(OperationalError, match=name):
+    with pytest.raises(OperationalError, match=name) as caught:
         list(blocks.line_blocks(str(tmp_path / name)))
+    assert (caught.value.hint == WHOLE_FILE) == name.startswith("broken")
 
 
 @pytest.mark.parametrize(

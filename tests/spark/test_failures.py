@@ -1,14 +1,19 @@
 """Spark's exceptions become one clear line of cepsql's."""
 
+import gzip
+import io
 import shutil
 import threading
 from types import SimpleNamespace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 
 from cepsql import errors
 from cepsql.errors import JavaEndedError, NotSupportedError
+from cepsql.scan.damaged import WHOLE_FILE
 from cepsql.spark import failures, gateway
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.query import StandingQuery
@@ -31,6 +36,12 @@ def division():
             yield batch.num_rows / 0
 
     return divide
+
+
+def parquet(value):
+    file = io.BytesIO()
+    pq.write_table(pa.table({"a": [value]}), file)
+    return file.getvalue()
 
 
 CASES = [
@@ -58,6 +69,31 @@ def test_failure_in_one_line(spark, action, kind, message):
     assert "\n" not in error.message
     assert "SQLSTATE" not in error.message
     assert "\tat " in error.detail
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message", "hint"),
+    [
+        ("a b.csv.gz", gzip.compress(b"1\n" * 9999)[:-20], "cannot be read: Unexpected end of input", WHOLE_FILE),
+        ("a b.json.gz", b"no gzip at all", "cannot be read: not a gzip file", WHOLE_FILE),
+        ("a b.parquet", parquet(b"")[:-20], "is not a Parquet file", WHOLE_FILE),
+        (
+            "a b.parquet",
+            parquet(1),
+            "cannot be read: its column a is of type INT64, declared as INT",
+            "declare the column with the type that it has in the file",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(spark, tmp_path, name, content, message, hint):
+    (tmp_path / name).write_bytes(content)
+    rows = spark.read.schema("a INT").format(name.split(".")[1]).load(str(tmp_path))
+    with pytest.raises(Exception) as caught:
+        rows.collect()
+    error = translate_failure(caught.value)
+    assert type(error) is errors.OperationalError
+    assert f"{tmp_path}/{name} {message}" in error.message
+    assert error.hint == hint
 
 
 def test_an_error_of_ours_keeps_its_hint(spark):
