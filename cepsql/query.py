@@ -297,6 +297,7 @@ class Query:
         from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
         from cepsql.spark.explain_match import explain_held
+        from cepsql.spark.full_disk import written_places
         from cepsql.spark.host_files import check_on_host, host_files
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.neighbours import Sharing
@@ -366,6 +367,7 @@ class Query:
             file_age=age,
             folders=_listed_folders(origins),
             refresh=refresh,
+            written=written_places(self._engine.spark, sink, (files.folder for files in late)),
             late_shares={
                 origin.name: mark.late_alert
                 for origin in origins
@@ -420,7 +422,7 @@ class Query:
             target.claim()
             return target.accept(self.df, 0)
 
-        return self._run(written)
+        return self._run(written, sink)
 
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
         """Return why Spark, not Arrow, would read the files of streams if it were started now.
@@ -528,13 +530,15 @@ class Query:
         if self.streaming:
             raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
 
-    def _run(self, action):
+    def _run(self, action, sink: Sink | None = None):
         self._check_bounded()
         from cepsql.spark.failures import translated_failures
+        from cepsql.spark.full_disk import full_disks_named
         from cepsql.spark.runs import running
         from cepsql.spark.settings import stage_settings
 
         with (
+            full_disks_named(self._engine.spark, sink),
             translated_failures(self.plan.query.sql),
             running(self._engine.spark) as run,
             stage_settings(run.spark),

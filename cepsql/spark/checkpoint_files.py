@@ -7,16 +7,15 @@ import contextlib
 import json
 import logging
 import re
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from cepsql.errors import Error, OperationalError
 from cepsql.spark.checkpoint_path import CheckpointPath, on_object_store, remove_checksum, remove_tree, write_whole
+from cepsql.spark.full_disk import Place, explain_full
 from cepsql.spark.planned_files import forget_unplanned
 
 LOGGER = logging.getLogger("cepsql")
-_FULL, _ROOM_BYTES = "No space left on device", 2**20
 UNBEGUN, SPARK = "unbegun.json", "spark"
 _STATE = "occurred during loading state"
 """What Spark says where it cannot read a file of the state, and does not name it."""
@@ -132,11 +131,13 @@ def _unbegun(spark: CheckpointPath, begun: Iterable[int | None]) -> int | None:
     return planned if planned is not None and planned > at == (-1 if committed is None else committed) else None
 
 
-def explained(error: Error, folder: CheckpointPath) -> Error:
-    """Return an error of a query with what it means for its checkpoint, where that is what failed."""
-    if _FULL in error.message and isinstance(folder, Path) and shutil.disk_usage(folder).free < _ROOM_BYTES:
-        message, hint = f"the checkpoint {folder} cannot be written: {_FULL}", "a start goes on once there is room"
-    elif str(folder / SPARK) in error.message:
+def explained(error: Error, folder: CheckpointPath, written: Iterable[Place] = ()) -> Error:
+    """Return an error of a query with what it means for its checkpoint, where that is what failed, and with the place
+    that is full, where one is; `written`: what else the query writes to."""
+    full = explain_full(error, [*_written(folder), *written], "a start goes on once there is room")
+    if full is not error:
+        return full
+    if str(folder / SPARK) in error.message:
         message, hint = f"the checkpoint {folder} cannot be gone on from: {error.message}", _HINT
     elif _STATE in error.message:
         state = folder / SPARK / "state"
@@ -144,6 +145,10 @@ def explained(error: Error, folder: CheckpointPath) -> Error:
     else:
         return error
     return OperationalError(message, hint=hint, detail=error.detail)
+
+
+def _written(folder: CheckpointPath) -> list[Place]:
+    return [Place("the checkpoint", folder)] if isinstance(folder, Path) else []
 
 
 def _damaged(spark: CheckpointPath, file: CheckpointPath) -> OperationalError:

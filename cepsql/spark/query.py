@@ -26,6 +26,7 @@ from cepsql.spark.checkpoint_path import on_object_store, used
 from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat
 from cepsql.spark.failures import placed, translate_failure
+from cepsql.spark.full_disk import Place
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
@@ -80,6 +81,7 @@ class StartOptions:
     file_age: after how many seconds Spark forgets a file that it has read, None: never.
     folders:  where its streams find files of this machine.
     refresh:  keeps the tables that are read again while the query runs.
+    written:  what it writes to besides its checkpoint, for the error where a disk is full.
     late_shares: above which share of late rows there is an alert, by the names of streams.
     """
 
@@ -95,6 +97,7 @@ class StartOptions:
     file_age: float | None = None
     folders: tuple[ListedFolder, ...] = ()
     refresh: TableRefresh | None = None
+    written: tuple[Place, ...] = ()
     late_shares: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -531,7 +534,7 @@ class StandingQuery:
         # What Spark says of a batch quotes the whole account of it, with Python's.
         cause = said if isinstance(said, Error | PySparkException | Py4JError) else exception
         found = placed(translate_failure(cause, self._options.secrets), cause, self._options.sql)
-        return explained(found, self._checkpoint.folder)
+        return explained(found, self._checkpoint.folder, self._options.written)
 
 
 def _is_unchecked(frame: DataFrame) -> bool:

@@ -254,6 +254,18 @@ def test_a_full_disk_ends_the_query_and_loses_nothing(spark, begun, copy, small_
     assert [(row["a"], row["b"]) for row in found] == [(2, 3), (4, 5)]
 
 
+def test_a_full_disk_of_the_sink_is_named(spark, tmp_path, small_disk):
+    put(tmp_path, 0, "00:00,0", "01:00,1", "02:00,2")
+    sink = Sink("out", (), "parquet", (("path", str(small_disk / "rows")),))
+    with query(spark, tmp_path).start(sink=sink, checkpoint=str(tmp_path / "checkpoint")) as standing:
+        standing.process_available()
+        fill(small_disk)
+        put(tmp_path, 1, "05:00,5", "06:00,6")
+        with pytest.raises(OperationalError) as caught:
+            standing.process_available()
+    assert caught.value.message == f"sink out at {small_disk}/rows cannot be written: No space left on device"
+
+
 def test_a_savepoint_on_a_full_disk_says_so_in_a_line(copy, small_disk):
     shutil.copytree(copy, small_disk / "checkpoint")
     fill(small_disk)
