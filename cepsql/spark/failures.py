@@ -40,6 +40,12 @@ _HINT = "\n  hint: "
 _WORKER_HINT = (
     "set the environment variable PYSPARK_PYTHON to the Python in which cepsql is installed before the session starts"
 )
+_LOST = "a Python worker of Spark's has ended in the middle of its work; often the system kills it for lack of memory"
+_LOST_HINT = (
+    "fewer tasks at once, as with --master 'local[2]', need less; the system's log (dmesg) tells what it killed"
+)
+_CLOSED = re.compile(r"(?:Stream|Socket) closed|Broken pipe|Connection reset(?: by peer)?|(?:java\.io\.)?EOFException")
+_PYTHON_TASK = re.compile(r"^\s*at org\.apache\.spark\.(?:api|sql\.execution)\.python\.", re.MULTILINE)
 _SURROUNDINGS = ("PATH_", "FAILED_READ_FILE", "DATA_SOURCE_NOT_FOUND", "STREAM_FAILED", "CANNOT_LOAD", "INVALID_URL")
 _UNSUPPORTED = ("UNSUPPORTED", "STREAMING_OUTPUT_MODE", "NON_TIME_WINDOW", "_LEGACY_ERROR_TEMP_3102")
 
@@ -72,6 +78,8 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
             return _redacted(own, _trace(exception), secrets)
     if (meant := _explanation(exception)) is not None:
         return _redacted(meant.kind(meant.message, hint=meant.hint), _trace(exception), secrets)
+    if _lost_worker(texts, _trace(exception)):
+        return _redacted(OperationalError(_LOST, hint=_LOST_HINT), _trace(exception), secrets)
     kind, message = _classify(chain, texts)
     hint = _WORKER_HINT if kind is WorkerError else None
     if not issubclass(kind, WorkerError | InternalError):
@@ -191,6 +199,14 @@ def _classify(chain: list[BaseException], texts: list[str]) -> tuple[type[Error]
     if routine := _unknown_routine(link):
         return ProgrammingError, f"there is no function {routine}"
     return _kind(link, _condition(text), text), _first_line(text)
+
+
+def _lost_worker(texts: list[str], trace: str) -> bool:
+    """Tell whether a task failed because its Python worker, or the daemon of the workers, is gone."""
+    if any("Python worker exited unexpectedly" in text for text in (*texts, trace)):
+        return True
+    said = [line for text in texts if (line := _first_line(text))]
+    return bool(said and _CLOSED.fullmatch(said[-1]) and _PYTHON_TASK.search(trace))
 
 
 def _unknown_routine(exception: BaseException) -> str | None:

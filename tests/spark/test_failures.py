@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import shutil
+import signal
 import threading
 from types import SimpleNamespace
 
@@ -38,6 +40,14 @@ def division():
     return divide
 
 
+def killed():
+    def kill(batches):
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from batches
+
+    return kill
+
+
 def parquet(value):
     file = io.BytesIO()
     pq.write_table(pa.table({"a": [value]}), file)
@@ -55,6 +65,11 @@ CASES = [
         lambda spark: spark.range(3).mapInArrow(division(), "id INT").collect(),
         "InternalError",
         "Python code in Spark failed: ZeroDivisionError: division by zero",
+    ),
+    (
+        lambda spark: spark.range(3).mapInArrow(killed(), "id LONG").collect(),
+        "OperationalError",
+        "a Python worker of Spark's has ended in the middle of its work",
     ),
 ]
 
@@ -94,6 +109,19 @@ def test_a_file_that_cannot_be_read_is_named(spark, tmp_path, name, content, mes
     assert type(error) is errors.OperationalError
     assert f"{tmp_path}/{name} {message}" in error.message
     assert error.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("said", "place", "lost"),
+    [
+        ("java.io.IOException: Stream closed", "org.apache.spark.api.python.PythonWorkerFactory.create", True),
+        ("Broken pipe", "org.apache.spark.sql.execution.python.PythonArrowInput.write", True),
+        ("java.net.SocketException: Connection reset", "org.apache.kafka.common.network.Selector.poll", False),
+        ("Stream closed while writing x", "org.apache.spark.api.python.PythonWorkerFactory.create", False),
+    ],
+)
+def test_a_python_worker_that_is_gone(said, place, lost):
+    assert failures._lost_worker(["Job aborted.", said], f"{said}\n\tat {place}(X.scala:1)") == lost
 
 
 def test_an_error_of_ours_keeps_its_hint(spark):
