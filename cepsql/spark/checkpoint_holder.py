@@ -55,5 +55,13 @@ def taken_over(folder: object) -> OperationalError:
     )
 
 
+def gone(folder: object) -> OperationalError:
+    """Return what ends a query whose checkpoint is not where it was."""
+    return OperationalError(
+        f"the checkpoint {folder} is gone: it was moved or removed, or its disk is not there",
+        hint="put it back, in place of what may be there now: a start goes on from it",
+    )
+
+
 def _command() -> str:
     return Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_claim import CheckpointClaim, claim_checkpoint
-from cepsql.spark.checkpoint_holder import holder_here, in_use, taken_over
+from cepsql.spark.checkpoint_holder import gone, holder_here, in_use, taken_over
 from cepsql.spark.checkpoint_path import CheckpointPath
 
 _FILE = "lock"
@@ -33,16 +34,26 @@ class FileLock:
         return self.path.parent
 
     def check(self) -> None:
-        """Raise OperationalError if a later owner of the query has taken the checkpoint over."""
-        if not self.file.closed and not _is_same(self.path, self.file):
+        """Raise OperationalError if a later owner of the query has taken the checkpoint over, or it is gone."""
+        if self.file.closed:
+            return
+        try:
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            raise gone(self.folder) from None
+        except OSError as error:
+            raise OperationalError(f"the checkpoint {self.folder} cannot be read: {error.strerror}") from error
+        if not os.path.samestat(found, os.fstat(self.file.fileno())):
             raise taken_over(self.folder)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Let nobody take the checkpoint over within the block.
 
-        Raises OperationalError if a later owner of the query has done so before.
+        Raises OperationalError if a later owner of the query has done so before, or the checkpoint is gone.
         """
+        if not self.folder.is_dir():
+            raise gone(self.folder)
         with _alone(self.folder):
             self.check()
             yield
@@ -98,13 +109,6 @@ def _lock(file: IO[str]) -> bool:
     except OSError:
         return False
     return True
-
-
-def _is_same(path: Path, file: IO[str]) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
-    except OSError:
-        return False
 
 
 def _holder(file: IO[str]) -> dict:

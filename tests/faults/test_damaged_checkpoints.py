@@ -15,6 +15,7 @@ import pytest
 import cepsql
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
+from cepsql.spark.checkpoint_lock import lock_checkpoint
 from cepsql.spark.savepoint import save_checkpoint
 
 STREAM = """CREATE OR REPLACE STREAM s (k INT, ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts)
@@ -154,6 +155,34 @@ def test_a_later_owner_takes_it_from_one_that_hangs(spark, begun, copy):
                 put(begun, 9, "59:00,9")
                 with pytest.raises(OperationalError, match=f"the checkpoint {copy} was taken over by another process"):
                     standing.await_(60)
+    (begun / "in" / "9.csv").unlink()
+
+
+def test_a_folder_that_is_moved_away_is_gone_and_not_taken_over(tmp_path):
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    lock = lock_checkpoint(folder)
+    folder.rename(tmp_path / "moved")
+    for remains in (False, True):
+        if remains:
+            # Spark makes folders of it anew.
+            folder.mkdir()
+        with pytest.raises(OperationalError, match=f"the checkpoint {folder} is gone"), lock.held():
+            pass
+    shutil.rmtree(folder)
+    (tmp_path / "moved").rename(folder)
+    with lock.held():
+        pass
+    lock.release()
+
+
+def test_a_query_whose_checkpoint_is_moved_away_says_so(spark, begun, copy, tmp_path):
+    with query(spark, begun).start(checkpoint=str(copy)) as standing:
+        standing.process_available()
+        copy.rename(tmp_path / "moved")
+        put(begun, 9, "59:00,9")
+        with pytest.raises(OperationalError, match=f"the checkpoint {copy} is gone"):
+            standing.await_(60)
     (begun / "in" / "9.csv").unlink()
 
 
