@@ -19,6 +19,9 @@ _LOCK = 0x6365_7073
 _SECONDS_OF_PATIENCE = 30
 """How long a process waits for another one's transaction."""
 
+_NO_TABLE = f"no such table: {CATALOG.name}"
+"""What SQLite says of an empty file."""
+
 _LOCKED = "database is locked"
 _LOCKED_HINT = "another process has been writing to it for long: one that is frozen must go on, or end"
 """What SQLite says when _SECONDS_OF_PATIENCE are over, and what to do."""
@@ -36,8 +39,11 @@ class Database:
         options = [("url", location)]
         self._hidden = referenced_values(options)
         self._engine = _engine(resolved(options, "the catalog")["url"])
+        self._known: Path | None = None
         with self.writing(first=True) as connection:
             migrate(connection)
+        if self.file is not None and self.file.exists():
+            self._known = self.file
 
     @property
     def file(self) -> Path | None:
@@ -80,13 +86,24 @@ class Database:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
+        # SQLite would make an empty file in its place.
+        if self._known is not None and not self._known.exists():
+            raise self._gone()
         try:
             yield
         except sa.exc.SQLAlchemyError as error:
             cause = getattr(error, "orig", None) or error
             said = redact(" ".join(str(cause).split()), self._hidden)
+            if _NO_TABLE in said:
+                raise self._gone() from None
             hint = _LOCKED_HINT if _LOCKED in said else None
             raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=hint) from None
+
+    def _gone(self) -> OperationalError:
+        return OperationalError(
+            f"the catalog {self.shown} is gone: it was moved or removed, or its disk is not there",
+            hint="put it back, with the files beside it whose names end in -wal and -shm",
+        )
 
     @property
     def shown(self) -> str:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from cepsql.catalog import Sink
-from cepsql.errors import DataError, ProgrammingError
+from cepsql.errors import DataError, OperationalError, ProgrammingError
 from cepsql.render.scalars import duration_text
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
 from cepsql.sinks.columns import Columns
@@ -41,8 +41,20 @@ class SQLite(Database):
         self.engine = sa.create_engine(
             sa.URL.create("sqlite", database=path), connect_args={"timeout": _BUSY_SECONDS}, poolclass=sa.NullPool
         )
+        self._sink, self._path, self._was_there = sink.name, path, False
+        sa.event.listen(self.engine, "do_connect", self._check_there)
         sa.event.listen(self.engine, "connect", _leave_transactions_to_us)
         sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+
+    def _check_there(self, *_: object) -> None:
+        """Refuse a file that is gone: SQLite would make an empty one in its place."""
+        there = os.path.exists(self._path)
+        if self._was_there and not there:
+            raise OperationalError(
+                f"the database {self._path} of sink {self._sink} is gone",
+                hint="put it back, or have its disk here: a start goes on with this batch",
+            )
+        self._was_there = there
 
     def column_type(self, kind: Type) -> str:
         """Return the SQL of a type; a decimal of many digits is text."""

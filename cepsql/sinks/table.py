@@ -202,6 +202,10 @@ class TableSink(FittedSink):
             if (reason := self._database.passing(failure)) is not None:
                 raise Unavailable(reason) from failure
             if (reason := self._database.refusal(failure)) is not None:
+                if WRITERS in reason:
+                    message = f"the database of sink {self.sink.name} has lost what it knew of the query: {reason}"
+                    hint = f"put the table {WRITERS} back, and that of the rows: without it batches would come twice"
+                    raise OperationalError(message, hint=hint) from failure
                 message = f"sink {self.sink.name} refuses a row: {redact(reason, self._secrets)}"
                 raise DataError(message, hint="nothing of its batch was written") from failure
             raise

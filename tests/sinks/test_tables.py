@@ -42,6 +42,21 @@ def test_a_batch_is_written_once(spark, database):
     assert batches == [("checkpoint", 1, 2), ("other", 1, 0)]
 
 
+def test_a_file_that_is_gone_is_not_made_anew(spark, tmp_path):
+    file = tmp_path / "rows.db"
+    sink = opened(Sink("alerts", (), "sqlite", (("path", str(file)), ("create_table", "true"))))
+    assert sink.accept(rows(spark, (1, "a")), 0) == 1
+    file.rename(tmp_path / "moved.db")
+    with pytest.raises(OperationalError, match=f"the database {file} of sink alerts is gone"):
+        sink.accept(rows(spark, (2, "b")), 1)
+    assert not file.exists()
+    file.touch()
+    with pytest.raises(OperationalError, match="has lost what it knew of the query: no such table: cepsql_writers"):
+        sink.accept(rows(spark, (2, "b")), 1)
+    (tmp_path / "moved.db").rename(file)
+    assert sink.accept(rows(spark, (2, "b")), 1) == 1
+
+
 def test_names_of_columns_may_need_quotes(spark, database):
     columns = (("a.b", "int"), ("c`d", "string"))
     sink = opened(database.sink(create_table="true"), columns=columns)

@@ -37,6 +37,22 @@ def test_a_process_that_has_ended_leaves_its_definitions(location):
     assert connect(catalog=location).sql("SHOW STREAMS").rows == (("s", "json", "a, ts"),)
 
 
+def test_a_file_that_is_gone_is_not_made_anew(tmp_path):
+    file = tmp_path / "catalog.db"
+    engine = connect(catalog=str(file))
+    engine.sql(STREAM)
+    file.rename(tmp_path / "moved.db")
+    for statement in ("SHOW STREAMS", "DROP STREAM s"):
+        with pytest.raises(OperationalError, match=f"the catalog {file} is gone"):
+            engine.sql(statement)
+    assert not file.exists()
+    file.touch()
+    with pytest.raises(OperationalError, match=f"the catalog {file} is gone"):
+        engine.sql("DROP STREAM s")
+    (tmp_path / "moved.db").rename(file)
+    assert engine.sql("SHOW STREAMS").rows == (("s", "json", "a, ts"),)
+
+
 def test_local_paths_become_absolute(location, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     engine = connect(catalog=location)
