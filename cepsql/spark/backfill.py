@@ -1,6 +1,5 @@
 """History before a stream: a table's rows up to a time come in the first micro-batch, the stream's from then on."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -11,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cepsql.analysis.properties import DELETED
 from cepsql.catalog import Backfill, Source
+from cepsql.catalog.file_names import file_name
 from cepsql.language.tokens import quoted
 from cepsql.spark.checkpoint_files import SPARK, last_committed
 from cepsql.spark.checkpoint_path import write_whole
@@ -32,16 +32,17 @@ def with_history(spark: SparkSession, live: DataFrame, stream: Source, files: Ho
     given, time = stream.backfill, quoted(stream.watermark.column)
     if MALFORMED not in live.columns:
         live = live.selectExpr("*", f"false AS {MALFORMED}")
-    name = re.sub(r"\W", "_", stream.name.lower())
+    name = file_name(stream.name)
     kept, sign = files.folder / HISTORY / name / "rows.arrow", files.checkpoint / HISTORY / name / "sign" / "begin.txt"
-    if last_committed(files.checkpoint / SPARK) is not None:
+    begun = last_committed(files.checkpoint / SPARK) is not None
+    if begun:
         files.remove(kept)
     elif not kept.exists():
         written = kept.with_name(f".{kept.name}")
         keep_rows(_history(spark, stream, given, live).where(_on_side(time, "<", given)), written)
         files.put(written, kept)
-    if not sign.exists():
-        sign.parent.mkdir(parents=True, exist_ok=True)
+    sign.parent.mkdir(parents=True, exist_ok=True)
+    if not begun and not sign.exists():
         write_whole(sign, "begin\n")
     signs = spark.readStream.text(str(sign.parent))
     history = signs.mapInArrow(partial(_read, kept), live.schema)

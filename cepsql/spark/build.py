@@ -304,6 +304,7 @@ class _Builder:
         self.text, self.files = text, files
         self._readings = itertools.count()
         self._several = several
+        self._streams = [relation.name for relation in reads(root)] if root is not None else []
         self._labels: dict[tuple[int, int], str] = {}
         # With the frame, so that no other one gets its identity.
         self._stage_rows: dict[int, tuple[DataFrame, StageRows]] = {}
@@ -399,8 +400,11 @@ class _Builder:
             return ""
         if (id(node), number) not in self._labels:
             name = next((relation.name for relation in reads(below) if relation.streaming), "")
-            again = sum(given.split(" ")[0] == name for given in self._labels.values())
-            self._labels[id(node), number] = f"{name} {again + 1}" if again else name
+            free = name
+            if free in self._labels.values():
+                taken = {*self._labels.values(), *self._streams}
+                free = next(label for n in itertools.count(2) if (label := f"{name} {n}") not in taken)
+            self._labels[id(node), number] = free
         return self._labels[id(node), number]
 
     def staged(self, node: Match | Deduplicate | Over | WindowAggregate) -> Staged:

@@ -6,7 +6,6 @@ in place of the first ones. Files of a batch that was not committed before a res
 
 import contextlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from pyspark.sql import DataFrame
 
 from cepsql.analysis.late_rows import kept_seconds
 from cepsql.catalog import Relation, Source
+from cepsql.catalog.file_names import file_name
 from cepsql.catalog.locations import local_path
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import marked, plain_batch, stack
@@ -38,7 +38,7 @@ class LateFiles:
 
     folder: an absolute path.
     format: as in `cepsql.ordered.late_file`.
-    stream: part of the names of files.
+    stream: its name; the names of files begin with it.
     keep:   after how many seconds files are removed, None: never.
     reading: number of the place in a query that reads the stream, for each writes files of its own.
     """
@@ -49,6 +49,13 @@ class LateFiles:
     keep: float | None = None
     reading: int = 0
 
+    @property
+    def prefix(self) -> str:
+        """What the names of files begin with, and those of no other stream's."""
+        name = file_name(self.stream)
+        # Readers pass over files whose names begin with `_`.
+        return (f"%5f{name[1:]}" if name.startswith("_") else name) + "-"
+
 
 def late_files(relation: Relation) -> LateFiles | None:
     """Return where the late rows of a relation go, None if it does not say."""
@@ -56,11 +63,7 @@ def late_files(relation: Relation) -> LateFiles | None:
         return None
     table = relation.late_rows
     folder = local_path(dict(table.options)["path"])
-    return LateFiles(folder, table.format, _in_file_names(relation.name), kept_seconds(table))
-
-
-def _in_file_names(stream: str) -> str:
-    return re.sub(r"\W", "_", stream.lower())
+    return LateFiles(folder, table.format, relation.name, kept_seconds(table))
 
 
 def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
@@ -73,7 +76,7 @@ def write_rejected(files: LateFiles, rejected: pa.Table, part: str) -> None:
 
 
 def _write(files: LateFiles, rows: pa.Table, query: str, batch: int, part: str) -> None:
-    path = Path(files.folder) / f"{files.stream}-{query}-{batch:09d}-{part}.{files.format}"
+    path = Path(files.folder) / f"{files.prefix}{query}-{batch:09d}-{part}.{files.format}"
     try:
         write_file(rows, path, files.format)
     except OSError as error:
@@ -90,7 +93,7 @@ def write_alerts(
     Raises OperationalError where the file cannot be written.
     """
     for one in files:
-        found = [alert for alert in alerts if _in_file_names(alert.stream) == one.stream]
+        found = [alert for alert in alerts if alert.stream.lower() == one.stream.lower()]
         if found:
             said = [json.dumps({"rows": a.rows, "late": a.late, "above": a.above}) for a in found]
             _write(one, alert_rows(said, bound, query, batch), query, batch, "alert")
@@ -112,7 +115,7 @@ def remove_old(files: Iterable[LateFiles], now: float) -> None:
     for one in files:
         if one.keep is None:
             continue
-        for path in Path(one.folder).glob(f"{one.stream}-*.{one.format}"):
+        for path in Path(one.folder).glob(f"{one.prefix}*.{one.format}"):
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime < now - one.keep:
                     path.unlink()

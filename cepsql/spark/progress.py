@@ -56,8 +56,8 @@ _COUNTED = {
 INPUT_COUNTS = "input"
 """What the names of an operator's counts of a single input begin with; its number and name follow."""
 
-_INPUT_COUNT = rf"{INPUT_COUNTS}\d+ (.+) (\w+)"
-_OF_INPUT = r"cepsql_[a-z]+_\d+ (.+)"
+_INPUT_COUNT = rf"(?s){INPUT_COUNTS}\d+ (.+) (\w+)"
+_OF_INPUT = r"(?s)cepsql_[a-z]+_\d+ (.+)"
 """An observation of a single input, whose name it has."""
 
 _DROPPING = ("symmetricHashJoin", "dedupe", "dedupeWithinWatermark")

@@ -4,7 +4,6 @@ A micro-batch reads the last snapshot that was complete when Spark planned it. S
 tasks of a micro-batch read the same one, and so does a micro-batch that is done again after a failure.
 """
 
-import re
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -15,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from cepsql.catalog import Source
+from cepsql.catalog.file_names import file_name
 from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
 from cepsql.spark.host_files import TABLES, HostFiles
@@ -31,7 +31,7 @@ _BROADCAST_BYTES = 64 * 2**20
 
 def snapshot_folder(files: HostFiles, source: Source) -> Path:
     """Return where tasks find the snapshots of a table."""
-    return files.folder / TABLES / re.sub(r"\W", "_", source.name.lower())
+    return files.folder / TABLES / file_name(source.name)
 
 
 def snapshot_rows(spark: SparkSession, files: HostFiles, source: Source) -> DataFrame:

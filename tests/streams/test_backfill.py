@@ -95,3 +95,30 @@ def test_computed_columns_and_plain_queries(tmp_path, spark):
     assert sorted(found) == [2, 4]
     explained = "\n".join(line for (line,) in engine.sql("EXPLAIN LOGICAL SELECT * FROM readings").rows)
     assert "after history until TIMESTAMP '2026-03-02 09:00:40'" in explained
+
+
+def test_streams_whose_names_are_alike(tmp_path, spark):
+    """Each has its own history, and its own counts."""
+    engine = cepsql.connect(spark, catalog="")
+    for name, folder in (("r-1", tmp_path / "a"), ("r_1", tmp_path / "b"), ("r-1 2", tmp_path / "c")):
+        folder.mkdir()
+        put(folder / "history", "1.csv", [row(1, 1, f"old {name}")])
+        put(folder / "readings", "1.csv", [row(50, 2, f"new {name}"), row(51, 2, f"new {name}")])
+        texts = definitions(folder, row(40, 0)[1])
+        for known in ("history", "readings", "unused"):
+            texts = texts.replace(f" {known} ", f" `{name} {known}` ")
+        engine.sql(texts.replace(f"{name} readings", name))
+    both = " UNION ALL ".join(f"SELECT * FROM `{name}`" for name in ("r-1", "r_1", "r-1 2", "r-1"))
+    found = []
+    with engine.query(f"SELECT device, COUNT(*) OVER (ORDER BY at) AS c FROM ({both})").start(drain=True) as standing:
+        for rows in standing.rows():
+            found += rows["device"].to_pylist()
+    assert sorted(found) == sorted(
+        f"{age} {name}" for name in ("r-1", "r_1", "r-1 2", "r-1") for age in ("new", "new", "old")
+    )
+    assert {label: counts.read for label, counts in standing.progress.inputs.items()} == {
+        "r-1": 3,
+        "r_1": 3,
+        "r-1 2": 3,
+        "r-1 3": 3,
+    }

@@ -171,6 +171,20 @@ def test_files_that_are_replaced_while_they_are_read(tmp_path, spark, monkeypatc
     assert snapshots(snapshot_folder(files, table)) == [10]
 
 
+def test_tables_whose_names_are_alike(running):
+    query, folder = running
+    for name in ("t-1", "t_1"):
+        put(folder / name, "1.csv", f"a,{name}")
+        query._engine.sql(f"""
+            CREATE TABLE `{name}` (device STRING, place STRING) USING csv OPTIONS (path '{folder / name}') {SECOND}
+        """)
+    text = (
+        "SELECT x.place AS x, y.place AS y FROM readings JOIN `t-1` AS x USING (device) JOIN `t_1` AS y USING (device)"
+    )
+    with query._engine.query(text).start(drain=True) as standing:
+        assert [row for rows in standing.rows() for row in rows.to_pylist()] == [{"x": "t-1", "y": "t_1"}]
+
+
 def test_snapshots_that_a_batch_may_still_read_stay(tmp_path):
     table, files = Source("places", (), "csv", (), False, refresh=1), host_files(tmp_path)
     folder = snapshot_folder(files, table)
