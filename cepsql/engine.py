@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cepsql.analysis.backfill import defined_backfill
+from cepsql.analysis.format_names import SOURCE_FORMATS, format_note
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
@@ -518,6 +519,8 @@ class Engine:
         note = replaced_note(self, relation) if replacing else ""
         if isinstance(relation, Source) and (mistaken := mistaken_option(relation.format, dict(relation.options))):
             note += f"; {relation.format} passes over the option {mistaken[0]}: did you mean {mistaken[1]}?"
+        if isinstance(relation, Source):
+            note += format_note(relation.format, SOURCE_FORMATS)
         return Answer(message=f"{kind_of(relation)} {relation.name} {'replaced' if replacing else 'created'}{note}")
 
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":

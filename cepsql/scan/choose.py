@@ -176,6 +176,8 @@ def _options(source: Source) -> tuple[str, bool]:
         elif option in ("sep", "delimiter") and source.format.lower() == "csv":
             separator = "\t" if value == "\\t" else value
         elif option == "header" and source.format.lower() == "csv":
+            if value.lower() not in ("true", "false"):
+                raise Unlike(f"the header {value!r}")
             header = value.lower() == "true"
         elif option not in LISTING_OPTIONS:
             raise Unlike(f"the option {name} is Spark's")

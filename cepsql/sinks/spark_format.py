@@ -7,6 +7,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from cepsql.analysis.format_names import SINK_FORMATS, near_format
 from cepsql.catalog import Sink
 from cepsql.errors import NotSupportedError
 from cepsql.sinks.fitted import FittedSink
@@ -36,7 +37,10 @@ class SparkSink(FittedSink):
         try:
             return self._written_once(frame, batch) if self.sink.format.lower() == "delta" else self._written(frame)
         except (PySparkException, Py4JJavaError) as failure:
-            raise translate_failure(failure, self._secrets) from failure
+            error = translate_failure(failure, self._secrets)
+            near = near_format(self.sink.format, SINK_FORMATS) if "data source" in error.message else None
+            error.hint = error.hint if near is None else f"did you mean USING {near}?"
+            raise error from failure
 
     def _written(self, frame: DataFrame) -> int:
         counted = Observation()

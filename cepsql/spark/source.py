@@ -6,14 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlparse
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 
+from cepsql.analysis.format_names import SOURCE_FORMATS, near_format
 from cepsql.analysis.properties import DELETED
 from cepsql.analysis.records import keyed_by_record
+from cepsql.analysis.source_options import mistaken_option
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.catalog.locations import local_path
 from cepsql.errors import Error, OperationalError, ProgrammingError, suggestion
@@ -73,7 +76,7 @@ def read_source(spark: SparkSession, source: Source) -> DataFrame:
         if not source.columns:
             source = replace(source, columns=_found_columns(spark, source, options))
         return _declared(source, _load(spark, source, options))
-    except (PySparkException, Error) as exception:
+    except (PySparkException, Py4JError, Error) as exception:
         error = translate_failure(exception, secrets)
         raise error if error is exception else _explained(source, error) from exception
 
@@ -223,10 +226,14 @@ def _malformed(source: Source) -> str:
 def located_options(source: Source) -> dict[str, str]:
     """Return the options with a local path made absolute; a stream over one file lists its folder.
 
-    Raises OperationalError if a local path does not exist, or Spark takes the name of what is there for a pattern.
+    Raises ProgrammingError if files have no path, OperationalError if a local path does not exist, or Spark takes the
+    name of what is there for a pattern.
     """
     options = dict(source.options)
     name = next((name for name in options if name.lower() == "path"), None)
+    if name is None and source.format.lower() in _SCHEMA_ACCEPTED | {"text"}:
+        # Spark takes a table without it for one that has no rows.
+        raise ProgrammingError(f"{source.name} does not say where its files are", hint=_path_hint(source))
     if name is None or urlparse(options[name]).scheme not in ("", "file"):
         return options
     path = local_path(options[name])
@@ -245,18 +252,27 @@ def located_options(source: Source) -> dict[str, str]:
     return options | {name: path}
 
 
+def _path_hint(source: Source) -> str:
+    mistaken = mistaken_option(source.format.lower(), dict(source.options))
+    if mistaken is not None and mistaken[1] == "path":
+        return f"OPTIONS have {mistaken[0]}: did you mean path?"
+    return "OPTIONS (path '/folder')"
+
+
 def _explained(source: Source, error: Error) -> Error:
     """Name the source in the error, and say how a missing connector is added."""
     message = f"{source.name} cannot be read: {error.message}"
     if "avro data source is not loaded" in error.message.lower():
         hint = f"have Spark's package for Avro: spark.jars.packages={AVRO}"
         return OperationalError(f"{source.name} cannot be read: Spark's package for Avro is missing", hint=hint)
-    if "find data source" not in error.message.lower():
+    if not re.search(r"find (the )?data source", error.message, re.IGNORECASE):
         return type(error)(message, hint=error.hint, detail=error.detail)
     if is_kafka(source):
         hint = f"pip install 'cepsql[kafka]', or have the connector: spark.jars.packages={KAFKA}"
         return OperationalError(message, hint=hint, detail=error.detail)
+    near = near_format(source.format, SOURCE_FORMATS)
     hint = f"the {source.format} connector must be on Spark's class path, for example by spark.jars.packages"
+    hint = hint if near is None else f"did you mean USING {near}? otherwise {hint}"
     return OperationalError(message, hint=hint, detail=error.detail)
 
 

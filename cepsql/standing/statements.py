@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from cepsql.analysis.format_names import SINK_FORMATS, format_note
 from cepsql.answer import Answer
 from cepsql.catalog import Definition, Registered, RegisteredQuery, Sink
 from cepsql.catalog.catalog import Catalog
@@ -130,7 +131,7 @@ def _create_sink(host: Host, create: st.CreateSink) -> Answer:
     assert isinstance(sink, Sink)
     check_definition(sink, create.name.span)
     host.catalog.add(sink, create.replace, create.name.span)
-    note = replaced_note(host, sink) if replacing else ""
+    note = (replaced_note(host, sink) if replacing else "") + format_note(sink.format, SINK_FORMATS)
     return Answer(message=f"sink {name} {'replaced' if replacing else 'created'}{note}")
 
 

@@ -151,8 +151,17 @@ def test_a_name_that_a_table_function_may_have_is_no_error():
         ("parquet OPTIONS (path 'x', maxFilePerTrigger '1')", "did you mean maxFilesPerTrigger?"),
         ("csv OPTIONS (PATH 'x', SEP ';', cleanSource 'delete', somethingElse '1')", "stream s created"),
         ("rate OPTIONS (rowPerSecond '1')", "stream s created"),
+        ("cvs OPTIONS (path 'x')", "; cvs is not among the known formats: did you mean csv?"),
+        ("BINARYFILE OPTIONS (path 'x')", "stream s created"),
+        ("my_source", "stream s created"),
     ],
 )
-def test_options_that_spark_passes_over_are_told(source, said):
+def test_what_spark_passes_over_or_will_not_find_is_told(source, said):
     answer = connect().sql(f"CREATE STREAM s (a INT, at TIMESTAMP) USING {source}")
     assert answer.message.endswith(said)
+
+
+def test_a_format_that_a_sink_will_not_find_is_told():
+    answer = connect().sql("CREATE SINK k (a INT) USING sqllite OPTIONS (path 'x')")
+    assert answer.message == "sink k created; sqllite is not among the known formats: did you mean sqlite?"
+    assert connect().sql("CREATE SINK k (a INT) USING mine").message == "sink k created"

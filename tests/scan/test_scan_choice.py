@@ -105,6 +105,7 @@ def test_read_by_arrow(asked):
         ({"format": "json"}, "cost of type DECIMAL(8,2)"),
         ({"options": ", quote '$'"}, "the option quote is Spark's"),
         ({"options": ", sep '||'"}, "the separator '||'"),
+        ({"options": ", header 'maybe'"}, "the header 'maybe'"),
         ({"columns": COLUMNS}, "tags of type ARRAY<INT>"),
         ({"keys": "cost"}, "PARTITION BY a DECIMAL(8,2)"),
         ({"define": "backwards = 'X'"}, "reverse(sym)"),

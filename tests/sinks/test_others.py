@@ -174,3 +174,6 @@ def test_another_format_of_spark(spark):
     assert opened("noop").accept(rows(spark, (1, "a"), (2, "b")), 0) == 2
     with pytest.raises(OperationalError, match="data source"):
         opened("nowhere").accept(rows(spark, (1, "a")), 0)
+    with pytest.raises(OperationalError, match="data source") as raised:
+        opened("sqllite").accept(rows(spark, (1, "a")), 0)
+    assert raised.value.hint == "did you mean USING sqlite?"

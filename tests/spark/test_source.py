@@ -104,3 +104,37 @@ def test_columns_that_are_not_declared_are_found(spark, tmp_path):
     (tmp_path / "a.csv").write_text("id,price\n1,2.5\n")
     found = read_source(spark, source(tmp_path, columns=(), streaming=True, header="true"))
     assert found.schema.simpleString() == "struct<id:int,price:double,__malformed:boolean>"
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "said"),
+    [
+        ("parquet", {}, "a.csv is not a Parquet file"),
+        ("orc", {}, "a.csv"),
+        ("csv", {"header": "maybe"}, "header flag can be true or false"),
+        ("csv", {"header": "true", "inferSchema": "tru"}, "inferSchema flag can be true or false"),
+    ],
+)
+def test_files_in_which_spark_finds_no_columns(spark, tmp_path, format, options, said):
+    (tmp_path / "a.csv").write_text("id,price\n1,2.5\n")
+    with pytest.raises(OperationalError, match=f"events cannot be read: .*{said}"):
+        read_source(spark, source(tmp_path, format, columns=(), **options))
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("format", ["csv", "json", "parquet", "text", "xml"])
+def test_files_without_a_path(spark, format, streaming):
+    for options, hint in (
+        ((), "OPTIONS (path '/folder')"),
+        ((("pth", "/x"),), "OPTIONS have pth: did you mean path?" if format != "xml" else None),
+    ):
+        with pytest.raises(ProgrammingError, match="events does not say where its files are") as raised:
+            read_source(spark, Source("events", COLUMNS, format, options, streaming))
+        assert hint in (None, raised.value.hint)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_misspelt_format(spark, tmp_path, streaming):
+    with pytest.raises(OperationalError, match=r"events cannot be read: .*data source") as raised:
+        read_source(spark, source(tmp_path, "cvs", streaming=streaming))
+    assert raised.value.hint.startswith("did you mean USING csv?")

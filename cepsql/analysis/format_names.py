@@ -1,0 +1,33 @@
+"""The names of formats that are known, and what one is told that looks like one of them."""
+
+import difflib
+from collections.abc import Iterable
+
+SOURCE_FORMATS = (
+    "csv", "json", "parquet", "orc", "text", "xml", "avro", "binaryFile", "kafka", "rate", "rate-micro-batch", "socket",
+    "jdbc", "table", "delta", "iceberg",
+)  # fmt: skip
+"""Those of sources; Spark finds others where it has a connector for them."""
+
+SINK_FORMATS = (
+    "csv", "json", "parquet", "orc", "text", "xml", "avro", "sqlite", "postgresql", "kafka", "webhook", "python",
+    "console", "jdbc", "delta", "iceberg", "noop",
+)  # fmt: skip
+"""Those of sinks; Spark finds others where it has a connector for them."""
+
+
+def near_format(format: str, known: Iterable[str]) -> str | None:
+    """Return the format that one which is not among the known looks like; None if it is one of these, or like none.
+
+    >>> near_format("cvs", SOURCE_FORMATS)
+    'csv'
+    """
+    names = {name.lower(): name for name in known}
+    near = [] if format.lower() in names else difflib.get_close_matches(format.lower(), names, 1)
+    return names[near[0]] if near else None
+
+
+def format_note(format: str, known: Iterable[str]) -> str:
+    """Return what follows the message that something was created, where its format may be a slip of the pen."""
+    near = near_format(format, known)
+    return "" if near is None else f"; {format} is not among the known formats: did you mean {near}?"
