@@ -16,7 +16,7 @@ from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 from sqlglot.tokens import TokenType
 
-from cepsql.errors import Error
+from cepsql.errors import Error, suggestion
 from cepsql.language.syntax_errors import unexpected
 from cepsql.language.tokens import DIALECT, Text
 
@@ -260,12 +260,13 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
         case "TYPE":
             return _type_end(text, at)
         case "VALUE" | "ARGUMENT":
-            return _run(text, at, lambda i: text.raw(i) in (",", ";"))
+            return _run(text, at, lambda i: text.raw(i) in (",", ";"), nested=island == "ARGUMENT")
         case "EXPRESSION" | "ORDERED":
             return _run(
                 text, at, lambda i: text.raw(i) in (",", ";") or text.word(i) == "AS" or _starts_clause(text, i, at)
             )
         case "RELATION":
+            _refuse_call(text, at)
             return _relation_end(text, at)
     if choices & {"CREATE", "REWRITTEN"} and text.word(at) not in _QUERY_WORDS and text.raw(at) != "(":
         return at
@@ -403,6 +404,29 @@ def _begins_window_function(text: Text, i: int) -> bool:
     """Tell whether TABLE(TUMBLE(...)), or another function of windows, begins here."""
     called = text.raw(i + 1) == "(" and text.raw(i + 3) == "("
     return text.word(i) == "TABLE" and called and text.word(i + 2) in WINDOW_FUNCTIONS
+
+
+def _refuse_call(text: Text, at: int) -> None:
+    """Raise ProgrammingError where a relation is written as a call that would be one of ours if written otherwise."""
+    word = text.word(at)
+    if text.raw(at + 1) != "(":
+        return
+    if word == "DEDUPLICATE":
+        hint = "FROM s DEDUPLICATE (PARTITION BY key ORDER BY time)"
+        raise text.error(f"{word} must follow a table in FROM or JOIN", at, hint=hint)
+    if word in WINDOW_FUNCTIONS and _describes(text, at + 1):
+        raise text.error(f"{word} stands within TABLE(...)", at, hint=f"FROM TABLE({word}(...))")
+    if word == "TABLE" and text.word(at + 2) not in ("", *WINDOW_FUNCTIONS) and _describes(text, at + 3):
+        hint = suggestion(text.word(at + 2), WINDOW_FUNCTIONS, "window functions")
+        raise text.error(f"there is no window function {text.raw(at + 2)}", at + 2, hint=hint)
+
+
+def _describes(text: Text, opening: int) -> bool:
+    """Tell whether a bracket has arguments as functions of windows have: TABLE relation, DESCRIPTOR(column)."""
+    if text.raw(opening) != "(":
+        return False
+    within = range(opening + 1, text.closing[opening])
+    return any(text.word(i) == "DESCRIPTOR" and text.raw(i + 1) == "(" for i in within)
 
 
 def _is_name(text: Text, i: int) -> bool:

@@ -486,7 +486,7 @@ class _Translator:
         at = self.text.tokens[_begin(keyword)]
         called = named_arguments(self.text, tree) if tree.data == "window_function" else None
         if called is not None:
-            relation = called.relation
+            relation = self._argument_tokens(tree, called.relation)
         select = [(TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")]
         source = parse_island(
             self.text,
@@ -510,10 +510,19 @@ class _Translator:
         else:
             name = f"__match_{len(self.operators)}"
             self.operators.append(self._match(tree, name, source))
-        begun = self.text.span(start, _begin(keyword))
-        self.inputs[name] = begun if called is None else Span(relation[0].start, relation[-1].end + 1)
+        read = range(start, _begin(keyword)) if called is None else called.relation
+        self.inputs[name] = self.text.span(read.start, read.stop)
         self.places[name] = self.text.span(start, self._closed(tree))
         return [made_token(TokenType.VAR, name, at), *around]
+
+    def _argument_tokens(self, call: Tree, argument: range) -> list:
+        """Return the tokens of an argument of TABLE(TUMBLE(...)), with a placeholder table for every operator in it."""
+        tokens, at = [], argument.start
+        for part in (child for child in call.children if isinstance(child, Tree)):
+            if self._start(part) in argument:
+                tokens += [*self.text.tokens[at : self._start(part)], *self._part_tokens(part)]
+                at = self._stop(part)
+        return tokens + self.text.tokens[at : argument.stop]
 
     def _forget_inner_aliases(self, query: exp.Expr) -> None:
         """Let names that a placeholder table has from within its operator's text have no place in the text."""

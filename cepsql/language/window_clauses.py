@@ -1,6 +1,8 @@
 """WINDOW TUMBLING (...) after a relation, and TABLE(TUMBLE(...)) in place of one."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from lark import Token, Tree
 from sqlglot import exp
@@ -87,11 +89,11 @@ def alias_tokens(source: exp.Query, at: SqlToken) -> list[SqlToken]:
 class WindowCall:
     """The arguments of TUMBLE, HOP, CUMULATE or SESSION, by name.
 
-    relation: the tokens of the relation.
+    relation: the tokens of the relation, by their places in the text.
     """
 
     function: str
-    relation: list[SqlToken]
+    relation: range
     partition_by: tuple[list[SqlToken], ...]
     arguments: dict[str, list[SqlToken]]
     span: Span = field(compare=False)
@@ -102,15 +104,13 @@ def named_arguments(text: Text, tree: Tree) -> WindowCall:
 
     Raises ProgrammingError, with position and hint, for arguments that are missing or unknown.
     """
-    islands = [child for child in tree.children if isinstance(child, Token) and child.type == "ARGUMENT"]
     at = next(_begin(c) for c in tree.children if isinstance(c, Token) and c.type == "NAME")
     function = text.word(at)
     order = [_DATA, _TIME, *_ORDER[function], *([_OFFSET] if function != "SESSION" else [])]
-    found: dict[str, list[SqlToken]] = {}
+    found: dict[str, range] = {}
     keys: list[list[SqlToken]] = []
-    for island in islands:
-        begin, end = _begin(island), island.end_pos
-        assert end is not None
+    for argument in _parts(text, at + 2, text.closing[at + 1]):
+        begin, end = argument.start, argument.stop
         named = text.raw(begin + 1) == "=>"
         if named:
             name, begin = text.word(begin), begin + 2
@@ -124,28 +124,29 @@ def named_arguments(text: Text, tree: Tree) -> WindowCall:
         else:
             name = next((name for name in order if name not in found), "")
         if name not in order or name in found or begin >= end:
-            raise text.error(f"unexpected argument of {function}", _begin(island), end, _form(function))
+            raise text.error(f"unexpected argument of {function}", argument.start, end, _form(function))
         if name == _DATA:
-            at_keys = next((i for i in range(begin, end) if text.word(i) == "PARTITION BY"), end)
+            at_keys = next((i for i in _level(text, begin, end) if text.word(i) == "PARTITION BY"), end)
             keys += _split(text, at_keys + 1, end)
             begin, end = begin + (text.word(begin) == "TABLE"), at_keys
         elif name == _TIME:
             if text.word(begin) != "DESCRIPTOR" or text.raw(begin + 1) != "(":
                 raise text.error("DESCRIPTOR(column) is needed here", begin, end, _form(function))
             begin, end = begin + 2, text.closing[begin + 1]
-        found[name] = text.tokens[begin:end]
+        found[name] = range(begin, end)
     missing = next((name for name in (_DATA, _TIME, *_ORDER[function]) if not found.get(name)), None)
     if missing is not None:
         raise text.error(f"{missing} is missing in {function}", at, hint=_form(function))
     if keys and function != "SESSION":
         raise text.error("only sessions are partitioned", at, hint="GROUP BY the key")
-    return WindowCall(function, found[_DATA], tuple(keys), found, text.span(_begin(tree.children[0]), at + 1))
+    arguments = {name: text.tokens[part.start : part.stop] for name, part in found.items() if name != _DATA}
+    return WindowCall(function, found[_DATA], tuple(keys), arguments, text.span(_begin(tree.children[0]), at + 1))
 
 
 def called_windows(text: Text, call: WindowCall, name: str, source: exp.Query) -> WindowClause:
     """Return the clause that a call is; raises ProgrammingError for arguments that are no column or no length."""
     kind = _KINDS[call.function]
-    lengths = {word: _interval(text, tokens) for word, tokens in call.arguments.items() if word not in (_DATA, _TIME)}
+    lengths = {word: _interval(text, tokens) for word, tokens in call.arguments.items() if word != _TIME}
     *steps, size = (lengths[word] for word in _ORDER[call.function])
     keys = tuple(parse_island(text, key, exp.Condition) for key in call.partition_by)
     partition = keys if kind == "session" else None
@@ -166,13 +167,21 @@ def _split(text: Text, begin: int, end: int) -> list[list[SqlToken]]:
         return []
     if text.raw(begin) == "(" and text.closing[begin] == end - 1:
         begin, end = begin + 1, end - 1
-    keys, at, i = [], begin, begin
+    return [text.tokens[part.start : part.stop] for part in _parts(text, begin, end)]
+
+
+def _parts(text: Text, begin: int, end: int) -> list[range]:
+    """Return what commas separate that stand in no further bracket."""
+    commas = [i for i in _level(text, begin, end) if text.raw(i) == ","]
+    return [range(i + 1, j) for i, j in pairwise([begin - 1, *commas, end])]
+
+
+def _level(text: Text, begin: int, end: int) -> Iterator[int]:
+    """Yield the tokens from `begin` to `end` that stand in no further bracket, and the brackets that open there."""
+    i = begin
     while i < end:
-        if text.raw(i) == ",":
-            keys.append(text.tokens[at:i])
-            at = i + 1
+        yield i
         i = text.closing.get(i, i) + 1
-    return [*keys, text.tokens[at:end]]
 
 
 def _add_length(

@@ -501,3 +501,48 @@ create stream backfill
   backfill from old.until until CAST('2026-03-02' AS TIMESTAMP)
   late rows into late using json
     path = 'x'
+====
+SELECT * FROM TABLE(TUMBLE(DATA => TABLE (SELECT * FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS ts PATTERN (A))), TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '1' DAY)) AS w
+----
+__match_0: SELECT * FROM s
+  partition by: k
+  order by: ts
+  measure ts: MATCH_ROWTIME()
+  rows: one
+  skip: past last row
+  pattern: A
+windows __window_1 over SELECT * FROM (SELECT * FROM __match_0)
+  tumbling of INTERVAL '1' DAY
+  on ts
+  with window_time
+query: SELECT * FROM __window_1 AS w
+====
+SELECT * FROM TABLE(SESSION(TABLE (SELECT a, b, window_time AS ts FROM TABLE(TUMBLE(s, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) AS x JOIN (t WINDOW TUMBLING (SIZE 1 DAY)) AS y ON a = b) AS z PARTITION BY (a, b), DESCRIPTOR(ts), INTERVAL '1' HOUR))
+----
+windows __window_0 over SELECT * FROM s
+  tumbling of INTERVAL '1' MINUTE
+  on ts
+  with window_time
+windows __window_1 over SELECT * FROM t
+  tumbling of INTERVAL '1' DAY
+windows __window_2 over SELECT * FROM (SELECT a, b, window_time AS ts FROM __window_0 AS x JOIN __window_1 AS y ON a = b) AS z
+  session of INTERVAL '1' HOUR
+  on ts
+  partition by a, b
+  with window_time
+query: SELECT * FROM __window_2
+====
+SELECT * FROM TABLE(TUMBLE((s DEDUPLICATE (PARTITION BY k ORDER BY ts)), DESCRIPTOR(ts), INTERVAL '1' DAY)), TABLE(TUMBLE(TABLE (SELECT *, SUM(x) OVER (PARTITION BY k, ts) FROM s), DESCRIPTOR(ts), INTERVAL '1' DAY))
+----
+__first_0: SELECT * FROM s
+  partition by: k
+  order by: ts
+windows __window_1 over SELECT * FROM __first_0
+  tumbling of INTERVAL '1' DAY
+  on ts
+  with window_time
+windows __window_2 over SELECT * FROM (SELECT *, SUM(x) OVER (PARTITION BY k, ts) FROM s)
+  tumbling of INTERVAL '1' DAY
+  on ts
+  with window_time
+query: SELECT * FROM __window_1 CROSS JOIN __window_2
