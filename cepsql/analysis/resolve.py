@@ -10,6 +10,7 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
+from cepsql.analysis.made_columns import name_made_columns
 from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
@@ -169,6 +170,7 @@ def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
 def _spoken(query: exp.Query) -> exp.Query:
     """Return a query with flat names, in which every name knows how it was written."""
     flat = flatten_names(query)
+    name_made_columns(flat)
     for identifier in flat.find_all(exp.Identifier):
         identifier.meta.setdefault(SPOKEN, identifier.name)
     return flat

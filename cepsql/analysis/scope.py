@@ -112,6 +112,8 @@ class MatchScope:
         name, columns = identifier.this, [name for name, _ in self.columns.values()]
         if name.upper() in MATCH_FUNCTIONS:
             return f"did you mean {name.upper()}()?"
+        if "*" in columns:
+            return "the columns of a table function are known if an alias names them: AS t (a, b)"
         if self.find_variables(identifier) is not None:
             return f"{name} is a pattern variable; {name}.{columns[0]} is a column of its last row"
         return suggestion(name, columns, "columns")

@@ -144,6 +144,31 @@ def test_a_name_that_a_table_function_may_have_is_no_error():
 
 
 @pytest.mark.parametrize(
+    ("relation", "columns"),
+    [
+        ("range(5)", ["id"]),
+        ("range(1, 5) AS r", ["id"]),
+        ("range(5) AS r (n)", ["n"]),
+        ("(SELECT * FROM range(5) AS r, explode(array(1, 2)))", ["id", "col"]),
+        ("posexplode_outer(array(1, 2))", ["pos", "col"]),
+        ("stack(2, 1, 2, 3)", ["col0", "col1"]),
+        ("json_tuple('{}', 'a', 'b')", ["c0", "c1"]),
+        ("VALUES (1, 2), (3, 4)", ["col1", "col2"]),
+        ("(VALUES (1), (2)) AS v", ["col1"]),
+        ("(VALUES (1), (2)) AS v (n)", ["n"]),
+        ("inline(array(struct(1 AS a)))", ["*"]),
+    ],
+)
+def test_what_spark_calls_columns_that_nothing_names(relation, columns):
+    fresh = engine()
+    fresh.sql(f"CREATE VIEW v AS SELECT * FROM {relation}")
+    assert [column.name for column in fresh.catalog.get("v").columns] == columns
+    if columns != ["*"]:
+        first = columns[0]
+        fresh.query(f"SELECT * FROM {relation} MATCH_RECOGNIZE (ORDER BY {first} MEASURES {first} AS x PATTERN (A))")
+
+
+@pytest.mark.parametrize(
     ("source", "said"),
     [
         ("csv OPTIONS (path 'x', heeder 'true')", "; csv passes over the option heeder: did you mean header?"),
