@@ -1,6 +1,6 @@
-"""What may stand after the MATCH_RECOGNIZE of a stream: windows and joins that are decided some day and lose no row."""
+"""What may stand after an operator over a stream: windows and joins that are decided some day and lose no row."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -17,14 +17,19 @@ from cepsql.language.islands import KEPT_AGGREGATES
 MissingTime = Callable[[str, str, Span | None], Error]
 """Makes the error for matches, by the flat name of their relation, that give no event time for what follows them."""
 
+JOINED = "a join of streams"
+"""What the rows of a join are in words."""
+
 _UNTIL = "what was seen is kept until its event time is over: select that, too, or EMIT CHANGES"
 
 
 @dataclass(frozen=True)
 class _Query:
-    """The query that is checked: its relations by flat name, and how to say that matches have no event time."""
+    """The query that is checked: its relations by flat name, what the rows of each are in words, and how to say that
+    they have no event time."""
 
     relations: Mapping[str, Properties]
+    words: Mapping[str, str]
     missing_time: MissingTime
     place: Span | None
 
@@ -47,6 +52,11 @@ class _Query:
             tables = source.expression.find_all(exp.Table)
             return [self.relations[table.name.lower()] for table in tables if table.name.lower() in self.relations]
         return [relation for _, part in source.selected_sources.values() for relation in self.below(part)]
+
+    def spoken(self, below: Iterable[Properties]) -> str:
+        """Return what the rows are in words that some relations give, of which one is read from an operator."""
+        read = {id(relation) for relation in below if relation.streaming and relation.ordered}
+        return next((self.words[name] for name, found in self.relations.items() if id(found) in read), "a stream")
 
     def time(self, source: exp.Table | Scope, follower: str, place: Span | None) -> Watermark:
         """Return the event time of a source.
@@ -77,13 +87,17 @@ def _of_union(follower: str, place: Span | None) -> NotSupportedError:
     return NotSupportedError(f"{follower} over a union of streams is not supported", place)
 
 
-def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties], missing_time: MissingTime) -> bool:
-    """Check the query around the matches of streams; tell whether Spark must keep state for it.
+def check_after_matches(
+    qualified: exp.Query, relations: Mapping[str, Properties], words: Mapping[str, str], missing_time: MissingTime
+) -> bool:
+    """Check the query around the matches of streams, or other rows that an operator gives; tell whether Spark must keep
+    state for it.
 
-    qualified: with the table of every column and without CTEs; relations: by flat name.
+    qualified: with the table of every column and without CTEs.
+    relations: by flat name; `words` says what the rows of each are.
     Raises NotSupportedError and ProgrammingError for what would never be decided, would lose rows, or cannot be run.
     """
-    query = _Query(relations, missing_time, span_of(qualified))
+    query = _Query(relations, words, missing_time, span_of(qualified))
     stateful: list[Scope] = []
     for scope in traverse_scope(qualified):
         if isinstance(scope.expression, exp.SetOperation):
@@ -92,20 +106,21 @@ def check_after_matches(qualified: exp.Query, relations: Mapping[str, Properties
         select = scope.expression
         _check_pivots(select, query)
         if streams := query.streams(scope):
-            grouping = _aggregation(select, query)
+            rows = query.spoken(relation for source in streams.values() for relation in query.below(source))
+            grouping = _aggregation(select, rows, query)
             # What joins streams is checked once an operator stands for the join.
             if grouping is not None and len(streams) == 1:
                 _check_aggregation(select, grouping, streams, query)
                 stateful.append(scope)
     if len(stateful) > 1:
-        raise _twice(stateful[-1].expression, query)
+        raise _twice(stateful[-1], query)
     return bool(stateful)
 
 
-def _twice(found: exp.Expr, query: _Query) -> NotSupportedError:
+def _twice(found: Scope, query: _Query) -> NotSupportedError:
     return NotSupportedError(
-        "one aggregation over the matches of a stream is supported",
-        span_of(found, query.place),
+        f"one aggregation over {query.spoken(query.below(found))} is supported",
+        span_of(found.expression, query.place),
         "run two queries",
     )
 
@@ -115,7 +130,7 @@ def _check_union(scope: Scope, query: _Query) -> None:
     plain = isinstance(union, exp.Union) and not union.args.get("distinct")
     if not plain and any(relation.streaming for relation in query.below(scope)):
         raise NotSupportedError(
-            "UNION, INTERSECT and EXCEPT over the matches of a stream are not supported",
+            f"UNION, INTERSECT and EXCEPT over {query.spoken(query.below(scope))} are not supported",
             span_of(union, query.place),
             "UNION ALL is",
         )
@@ -126,17 +141,17 @@ def _check_pivots(select: exp.Expr, query: _Query) -> None:
     if select.args.get("from_") is None:
         return
     items = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
-    if not any(t.name.lower() in query.streaming for item in items for t in item.find_all(exp.Table)):
-        return
+    read = {t.name.lower() for item in items for t in item.find_all(exp.Table)} & query.streaming
     for item in items:
-        if item.args.get("pivots"):
+        if read and item.args.get("pivots"):
+            rows = query.spoken(query.relations[name] for name in read)
             raise NotSupportedError(
-                "PIVOT over the matches of a stream is not supported", span_of(item, query.place), "COUNT_IF(...) is"
+                f"PIVOT over {rows} is not supported", span_of(item, query.place), "COUNT_IF(...) is"
             )
 
 
-def _aggregation(select: exp.Expr, query: _Query) -> exp.Expr | None:
-    """Return a node of the SELECT's own that makes it an aggregation, None if it is none.
+def _aggregation(select: exp.Expr, rows: str, query: _Query) -> exp.Expr | None:
+    """Return a node of the SELECT's own that makes it an aggregation, None if it is none; `rows`: what it reads.
 
     Raises NotSupportedError for DISTINCT and window functions.
     """
@@ -151,9 +166,7 @@ def _aggregation(select: exp.Expr, query: _Query) -> exp.Expr | None:
             hint = None if isinstance(node, exp.Window) else _UNTIL
             if isinstance(node.parent, exp.AggFunc):
                 hint = "approx_count_distinct is"
-            raise NotSupportedError(
-                f"{spoken} over the matches of a stream is not supported", span_of(node, query.place), hint
-            )
+            raise NotSupportedError(f"{spoken} over {rows} is not supported", span_of(node, query.place), hint)
         found = found or node
     return found
 
@@ -167,10 +180,14 @@ def _check_aggregation(select: exp.Expr, grouping: exp.Expr, streams: dict, quer
     if len(keys) == 1 and _window_name(keys[0]) == "SESSION_WINDOW":
         raise NotSupportedError("session_window over a stream needs another key beside it in GROUP BY", place)
     if not any(_is_window(key, alias, time) for key in keys):
+        # The columns of a join have names that nobody writes.
+        joined = isinstance(source, exp.Table) and query.words[source.name.lower()] == JOINED
+        window = f"window({'ts' if joined else time.column}, '1 hour')"
         raise NotSupportedError(
-            "an aggregate over the matches of a stream needs windows of their event time",
+            f"an aggregate over {query.spoken(query.below(source))} needs windows of their event time",
             place,
-            f"other groups are never complete: GROUP BY window({time.column}, '1 hour')",
+            f"other groups are never complete: GROUP BY {window}"
+            + (", where ts is the event time of one of the streams" if joined else ""),
         )
 
 

@@ -25,7 +25,7 @@ from cepsql.operators.interval_join import JoinKind, time_hold, time_holds
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.operators.ranked_rows import Ranking
 from cepsql.operators.retracting_groups import GroupCall
-from cepsql.plan.after_match import check_after_matches
+from cepsql.plan.after_match import JOINED, check_after_matches
 from cepsql.plan.event_time import match_event_time, missing_event_time
 from cepsql.plan.markers import BOUND, inline_ctes
 from cepsql.plan.time_bound import TimeUpTo
@@ -100,7 +100,8 @@ class Sql:
         if not any(node.properties.ordered for node in self.inputs.values()):
             return False
         flat = {flat_name(name): node.properties for name, node in self.inputs.items()}
-        return check_after_matches(self.inlined.qualified, flat, self._missing_time)
+        words = {flat_name(name): _spoken_rows(node) for name, node in self.inputs.items()}
+        return check_after_matches(self.inlined.qualified, flat, words, self._missing_time)
 
     @cached_property
     def properties(self) -> Properties:
@@ -634,6 +635,24 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
         return _missing_time_of_frames(node, follower, place)
     name = node.properties.name
     return NotSupportedError(f"{follower} over the view {name} is not supported: it gives no event time", place)
+
+
+def _spoken_rows(node: Node) -> str:
+    """Return in words what the rows of a stream are that a node gives."""
+    match node:
+        case Match():
+            return "the matches of a stream"
+        case StreamJoin():
+            return JOINED
+        case WindowAggregate():
+            return "windows of a stream"
+        case Over():
+            return "window functions of a stream"
+        case Deduplicate():
+            return "the first rows of a stream"
+        case Sql(view=str(view)):
+            return f"the view {view}"
+    return "a stream"
 
 
 def _missing_time_of_frames(node: Over, follower: str, place: Span | None) -> Error:

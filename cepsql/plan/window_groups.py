@@ -36,6 +36,7 @@ from cepsql.plan.over import named_item
 from cepsql.plan.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, in_views, read_nodes
 from cepsql.plan.stream_join import joins_streams
+from cepsql.plan.ungrouped import ungrouped
 
 _BOUNDS = (START, END, TIME)
 _ASSIGNED = "__assigned"
@@ -448,9 +449,7 @@ def over_groups(
             parts = [exp.Literal.string("start"), exp.column(START, table=table)]
             return exp.func("named_struct", *parts, exp.Literal.string("end"), exp.column(END, table=table))
         if isinstance(node, exp.Column) and node.table != table and not isinstance(node.this, exp.Star):
-            raise ProgrammingError(
-                f"{node.name} is neither in GROUP BY nor in an aggregate", span_of(node), "add it to GROUP BY"
-            )
+            raise ungrouped(node, select, names)
         return node
 
     items = [named_item(item) if whole else item for item in select.expressions]
