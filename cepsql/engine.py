@@ -19,6 +19,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.refresh import defined_refresh
 from cepsql.analysis.resolve import table_name
+from cepsql.analysis.setting_names import OWN, can_be_sparks, setting_hint
 from cepsql.analysis.source_options import mistaken_option
 from cepsql.analysis.stream_key import defined_key
 from cepsql.analysis.watermark import defined_watermark
@@ -72,7 +73,7 @@ SETTINGS = {
     "cepsql.step_budget": f"steps that a pattern may take from one row; default {STEP_BUDGET}",
     "cepsql.strict": "true: on a stream a pattern that takes too many steps, or a skip that leads nowhere, is an error",
 }
-"""Settings of cepsql itself, with what they mean; SET passes all others to Spark."""
+"""Settings of cepsql itself, with what they mean; SET passes those of Spark to it."""
 
 
 Frames = Mapping[str, Registered]
@@ -302,8 +303,10 @@ class Engine:
                 self._execute(statement)
             case st.Print(name):
                 self.catalog.get(name.text, name.span)
-            case st.SetOption(key) | st.ResetOption(key) if key is not None and key.startswith("cepsql."):
+            case st.SetOption(key) | st.ResetOption(key) if key is not None and key.startswith(OWN):
                 self._execute(statement)
+            case st.SetOption(key) | st.ResetOption(key) if key is not None:
+                self._check_name(key)
 
     def register(self, name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> None:
         """Give a DataFrame a name that statements can use; an existing name is replaced.
@@ -633,7 +636,8 @@ class Engine:
         if key is None:
             rows = tuple((name, self.settings.get(name), meaning) for name, meaning in SETTINGS.items())
             return Answer(("setting", "value", "meaning"), rows)
-        if key.startswith("cepsql."):
+        self._check_name(key)
+        if key.startswith(OWN):
             self.check_setting(key, value)
         if value is None:
             current = self.settings.get(key) if key in SETTINGS else self.spark.conf.get(key, None)
@@ -650,10 +654,11 @@ class Engine:
             for name in self._spark_settings:
                 self.spark.conf.unset(name)
             self._spark_settings.clear()
-        elif key.startswith("cepsql."):
+        elif key.startswith(OWN):
             self.check_setting(key, None)
             self.settings.pop(key, None)
         else:
+            self._check_name(key)
             self.spark.conf.unset(key)
             self._spark_settings.pop(key, None)
         return Answer(message=f"{key or 'settings'} reset")
@@ -662,10 +667,16 @@ class Engine:
         """Return what SET has given in this engine and not RESET: settings of cepsql and of Spark SQL."""
         return self.settings | {k: v for k, v in self._spark_settings.items() if k.startswith("spark.sql.")}
 
+    def _check_name(self, key: str) -> None:
+        """Raise ProgrammingError for a setting that neither cepsql nor Spark has, nor the session that was given."""
+        if key in SETTINGS or can_be_sparks(key) or (self._given is not None and self._given.conf.get(key, None)):
+            return
+        raise ProgrammingError(f"there is no setting {key}", hint=setting_hint(key, SETTINGS))
+
     def check_setting(self, key: str, value: str | None) -> None:
         """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError."""
         if key not in SETTINGS:
-            raise ProgrammingError(f"there is no setting {key}", hint=suggestion(key, SETTINGS, "settings"))
+            raise ProgrammingError(f"there is no setting {key}", hint=setting_hint(key, SETTINGS))
         if value is None:
             return
         if key == "cepsql.strict":

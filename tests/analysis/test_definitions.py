@@ -84,6 +84,17 @@ def test_settings():
     assert fresh.sql("SET cepsql.buckets").rows[0][1] is None
 
 
+@pytest.mark.parametrize("key", ["spark.sql.shuffle.partitions", "fs.s3a.endpoint", "hive.exec.dynamic.partition"])
+def test_settings_that_spark_may_have_pass_the_check(key):
+    engine().check(f"SET {key} = 1; RESET {key}")
+
+
+def test_settings_that_nobody_has_do_not_pass_the_check():
+    for text in ("SET 'auto.offset.reset' = 'earliest'", "RESET nope", "SET nope"):
+        with pytest.raises(ProgrammingError, match="there is no setting"):
+            engine().check(text)
+
+
 def test_statements_before_an_error_have_acted():
     fresh = engine()
     with pytest.raises(ProgrammingError) as raised:
