@@ -18,7 +18,7 @@ from cepsql.analysis.parameters import bind_parameters, named_values, refuse_par
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.refresh import defined_refresh
-from cepsql.analysis.resolve import table_name
+from cepsql.analysis.resolve import CTES, table_name
 from cepsql.analysis.setting_names import OWN, can_be_sparks, setting_hint
 from cepsql.analysis.source_options import mistaken_option
 from cepsql.analysis.stream_key import defined_key
@@ -465,7 +465,9 @@ class Engine:
 
             frame = self._given.table(name)
             relation = Registered(name, frame_columns(frame), frame, frame.isStreaming, frame_watermark(frame))
-        return relation or self.catalog.get(name, span_of(table))
+        if relation is None:
+            return self.catalog.get(name, span_of(table), table.meta.get(CTES, ()))
+        return relation
 
     # Definitions
 

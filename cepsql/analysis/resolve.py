@@ -30,6 +30,9 @@ _UNKNOWN_COLUMNS = "due to missing source schemas"
 _REMEMBERED = 128
 """So many queries: those that the planning of one statement asks about, again and again."""
 
+CTES = "ctes"
+"""Under which a table that is looked up remembers the names of the CTEs of its statement."""
+
 SPOKEN = "spoken"
 """Under which an identifier of a resolved query remembers how it was written."""
 
@@ -98,14 +101,21 @@ def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
             ctes = clause.expressions
             found = [*ctes, *found]
         if isinstance(below, exp.CTE) and isinstance(parent, exp.With):
-            # A CTE sees only those before it.
-            found = [*parent.expressions[: below.index], *found]
+            # A CTE sees only those before it, and itself after WITH RECURSIVE.
+            itself = [below] if parent.args.get("recursive") else []
+            found = [*parent.expressions[: below.index], *itself, *found]
             above = parent.parent
             assert above is not None
             below, parent = above, above.parent
             continue
         below, parent = parent, parent.parent
     return found
+
+
+def recursive_ctes(query: exp.Expr) -> list[exp.CTE]:
+    """Return the CTEs of a query that read themselves."""
+    found = [cte for clause in query.find_all(exp.With) if clause.args.get("recursive") for cte in clause.expressions]
+    return [cte for cte in found if cte.alias.lower() in _names_read(cte)]
 
 
 def _is_cte(table: exp.Table) -> bool:

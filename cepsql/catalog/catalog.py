@@ -1,7 +1,7 @@
 """The catalog: names and their definitions, in this process alone or in a database that several processes share."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -47,9 +47,10 @@ class Catalog:
         found = self.names.find(name)
         return None if isinstance(found, Sink) else found
 
-    def get(self, name: str, span: Span | None = None) -> Relation:
+    def get(self, name: str, span: Span | None = None, beside: Iterable[str] = ()) -> Relation:
         """Return the relation of that name.
 
+        beside: what else has a name there, such as the CTEs of a statement.
         Raises ProgrammingError, pointing at `span`, if there is none.
         """
         names = self.names
@@ -58,7 +59,10 @@ class Catalog:
             hint = f"INSERT INTO {found.name} and CREATE QUERY ... INTO {found.name} write to it"
             raise ProgrammingError(f"{found.name} is a sink and cannot be read", span, hint)
         if found is None:
-            known = suggestion(name, [r.name for r in names.relations], "known")
+            beside = list(beside)
+            known = suggestion(name, [*beside, *(r.name for r in names.relations)], "known")
+            if name.lower() in map(str.lower, beside):
+                known = "a CTE sees those before it, and itself only after WITH RECURSIVE"
             raise ProgrammingError(f"there is no stream, table or view {name}", span, known)
         return found
 

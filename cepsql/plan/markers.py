@@ -5,7 +5,7 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.analysis.resolve import catalog_tables, recursive_ctes, table_name
 from cepsql.analysis.scope import spoken_function
 from cepsql.errors import NotSupportedError
 
@@ -37,7 +37,7 @@ def carry_markers(query: exp.Query, streams: Collection[str], place: str = BETWE
 
 
 def inline_ctes(query: exp.Query) -> exp.Query:
-    """Return a copy in which subqueries stand in place of the names of CTEs."""
+    """Return a copy in which subqueries stand in place of the names of CTEs, but where one of these reads itself."""
     copy = query.copy()
     _inline(copy, {})
     return copy
@@ -52,7 +52,7 @@ def _inline(query: exp.Expr, visible: dict[str, exp.CTE]) -> None:
     while waiting:
         node, known = waiting.pop()
         clause = node.args.get("with_")
-        if clause is not None:
+        if clause is not None and not recursive_ctes(clause):
             clause.pop()
             known = dict(known)
             for cte in clause.expressions:

@@ -13,7 +13,7 @@ from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
-from cepsql.analysis.resolve import catalog_tables, flat_name, table_name, used_ctes, visible_ctes
+from cepsql.analysis.resolve import CTES, catalog_tables, flat_name, recursive_ctes, table_name, used_ctes, visible_ctes
 from cepsql.analysis.subqueries import with_hidden_columns
 from cepsql.analysis.written import Written, without_limit, written_input, written_query
 from cepsql.catalog import ColumnDefinition, Registered, Relation, Source, View
@@ -143,10 +143,12 @@ class _Planner:
         self.names: dict[str, Names] = {}
         self.texts: dict[str, str] = {}
         self.columns: list[str] = []
+        self._ctes: list[str] = []
         self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
 
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
+        self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
         query = _rewritten(query, with_window_column)
         grouped = _rewritten(query, with_group_by_all)
         if grouped is not query and self._over_stream(query):
@@ -165,6 +167,7 @@ class _Planner:
         root, limit = replace(self._over(given, matches, written_query(query, given)), view=view), None
         self.columns = self._spoken(root)
         refuse_groups_beside(root)
+        _refuse_recursion(root, query)
         root = join_tables_as_of(root, query.span)
         ranked = (defining or view is not None) and rank_that_changes(root) is not None
         if defining and (ranked or changelog_read(root) or groups_joined_streams(root)):
@@ -197,9 +200,10 @@ class _Planner:
 
     def _over_stream(self, query: Query) -> bool:
         """Tell whether a query reads a stream."""
-        placeholders = {clause.name.lower() for clause in query.operators}
+        names = {clause.name.lower() for clause in query.operators}
+        names |= {cte.alias.lower() for clause in query.operators for cte in _ctes_at(clause.name, query)}
         tables = [t for text in (query.expression, *(c.input for c in query.operators)) for t in catalog_tables(text)]
-        read = [table for table in tables if table_name(table) not in placeholders]
+        read = [table for table in tables if table_name(table) not in names]
         return any(self._node(table).properties.streaming for table in read)
 
     def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
@@ -220,13 +224,16 @@ class _Planner:
     def _node(self, table: exp.Table) -> Node:
         name = table_name(table)
         if name not in self._known:
+            table.meta[CTES] = self._ctes
             relation = self._lookup(table)
             if isinstance(relation, View):
                 (query,) = statements(relation.sql)
                 assert isinstance(query, Query)
+                ctes = self._ctes
                 with in_text(relation.sql, relation.name):
                     self._known[name] = self.query(query, relation.name)[0]
                 self.texts[relation.name.lower()] = relation.sql
+                self._ctes = ctes
                 self._name(name, self._known[name], self.columns)
             else:
                 self._known[name] = Read(relation)
@@ -338,7 +345,8 @@ def _with_ctes(clause: Clause, query: Query) -> exp.Query:
     """Return the clause's input with the CTEs that are visible where the clause stands."""
     copy = clause.input.copy()
     for cte in _ctes_at(clause.name, query):
-        copy = copy.with_(cte.args["alias"].copy(), as_=cte.this.copy(), copy=False)
+        recursive = cte.parent is not None and bool(recursive_ctes(cte.parent))
+        copy = copy.with_(cte.args["alias"].copy(), as_=cte.this.copy(), recursive=recursive, copy=False)
     return copy
 
 
@@ -350,6 +358,16 @@ def _ctes_at(name: str, query: Query) -> list[exp.CTE]:
         if place is not None:
             return [*(_ctes_at(holder, query) if holder else []), *visible_ctes(place)]
     return []
+
+
+def _refuse_recursion(root: Sql, query: Query) -> None:
+    """Refuse WITH RECURSIVE in a query over streams, whose rows never have all been there."""
+    texts = (query.expression, *(clause.input for clause in query.operators))
+    cte = next((cte for text in texts for cte in recursive_ctes(text)), None)
+    if cte is not None and any(node.properties.streaming for node in walk(root)):
+        place = span_of(cte.args["alias"], query.span)
+        hint = "a view of it may be joined"
+        raise NotSupportedError("WITH RECURSIVE in a query over a stream is not supported", place, hint)
 
 
 def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:

@@ -84,6 +84,11 @@ def test_settings():
     assert fresh.sql("SET cepsql.buckets").rows[0][1] is None
 
 
+def test_group_by_all_over_matches_in_a_cte():
+    matched = "q MATCH_RECOGNIZE (ORDER BY ts MEASURES A.sym AS x PATTERN (A))"
+    engine().query(f"WITH q AS (SELECT * FROM trades) SELECT x, COUNT(*) AS n FROM {matched} GROUP BY ALL")
+
+
 @pytest.mark.parametrize("key", ["spark.sql.shuffle.partitions", "fs.s3a.endpoint", "hive.exec.dynamic.partition"])
 def test_settings_that_spark_may_have_pass_the_check(key):
     engine().check(f"SET {key} = 1; RESET {key}")

@@ -36,6 +36,21 @@ def test_pieces_are_the_rows_in_order(engine, sql, monkeypatch):
     assert pa.concat_tables(query.pieces()).equals(query.arrow())
 
 
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT * FROM r", [(1,), (2,), (3,)]),
+        ("SELECT * FROM r MATCH_RECOGNIZE (ORDER BY n MEASURES SUM(n) AS s PATTERN (A{3}))", [(6,)]),
+        ("SELECT q.n, o.n AS m FROM (SELECT n FROM r WHERE n > 1) AS q JOIN r AS o ON o.n = q.n + 1", [(2, 3)]),
+    ],
+)
+def test_a_cte_may_read_itself(engine, query, rows):
+    recursive = "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3)"
+    assert sorted(map(tuple, engine.query(f"{recursive} {query}").collect())) == rows
+    engine.sql(f"CREATE OR REPLACE VIEW counted AS {recursive} {query}")
+    assert sorted(map(tuple, engine.query("SELECT * FROM counted").collect())) == rows
+
+
 def assert_no_job_goes_on(tracker):
     """Spark's tracker learns of the end of a job after whoever waited for it."""
     deadline = time.monotonic() + 60
