@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from sqlglot import exp
 
 from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.python_values import python_value
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.islands import PLACED
 from cepsql.language.statements import Query
@@ -83,37 +84,40 @@ def refuse_parameters(statement, what: str, span: Span) -> None:
 
 
 def literal(value: object) -> exp.Expr:
-    """Return a Python value as an SQL literal.
+    """Return a Python value, or a scalar of NumPy or pandas, as an SQL literal.
+
+    Raises InterfaceError for a value that no literal can hold.
 
     >>> literal(decimal.Decimal("1.5")).sql(dialect="spark"), literal("it's").sql(dialect="spark")
     ("CAST('1.5' AS DECIMAL(2, 1))", "'it\\\\'s'")
     """
-    match value:
+    found = python_value(value)
+    match found:
         case None:
             return exp.null()
         case bool():
-            return exp.true() if value else exp.false()
+            return exp.true() if found else exp.false()
         case int() | str():
-            return exp.convert(value)
+            return exp.convert(found)
         case float():
-            return exp.cast(exp.Literal.string(repr(value)), "double")
-        case decimal.Decimal() if value.is_finite():
-            power = exponent(value)
+            return exp.cast(exp.Literal.string(repr(found)), "double")
+        case decimal.Decimal() if found.is_finite():
+            power = exponent(found)
             scale = max(0, -power)
-            precision = max(len(value.as_tuple().digits) + max(0, power), scale)
-            return exp.cast(exp.Literal.string(format(value, "f")), f"decimal({precision}, {scale})")
+            precision = max(len(found.as_tuple().digits) + max(0, power), scale)
+            return exp.cast(exp.Literal.string(format(found, "f")), f"decimal({precision}, {scale})")
         case datetime.datetime():
-            kind = "timestamp_ntz" if value.tzinfo is None else "timestamp"
-            return exp.cast(exp.Literal.string(value.isoformat(" ")), exp.DataType.build(kind, dialect="spark"))
+            kind = "timestamp_ntz" if found.tzinfo is None else "timestamp"
+            return exp.cast(exp.Literal.string(found.isoformat(" ")), exp.DataType.build(kind, dialect="spark"))
         case datetime.date():
-            return exp.cast(exp.Literal.string(value.isoformat()), "date")
+            return exp.cast(exp.Literal.string(found.isoformat()), "date")
         case datetime.timedelta():
-            micros = value // datetime.timedelta(microseconds=1)
+            micros = found // datetime.timedelta(microseconds=1)
             return exp.Interval(this=exp.Literal.string(str(micros)), unit=exp.var("MICROSECONDS"))
         case list() | tuple():
-            return exp.Array(expressions=[literal(item) for item in value])
+            return exp.Array(expressions=[literal(item) for item in found])
         case decimal.Decimal():
-            raise InterfaceError(f"a parameter cannot be Decimal('{value}')", hint="a float can be")
+            raise InterfaceError(f"a parameter cannot be Decimal('{found}')", hint="a float can be")
     raise InterfaceError(f"a parameter cannot be a {type(value).__name__}")
 
 

@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 
-import numpy as np
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
@@ -75,9 +74,8 @@ class CepsqlMagics(Magics):
 
 
 def _parameters(text: str, variables: Mapping[str, object]) -> dict[str, object]:
-    """Return the variables that a text names as parameters; NumPy's numbers as Python's."""
-    named = {name: variables[name] for name in _PARAMETER.findall(text) if name in variables}
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in named.items()}
+    """Return the variables that a text names as parameters."""
+    return {name: variables[name] for name in _PARAMETER.findall(text) if name in variables}
 
 
 def _options(line: str) -> dict[str, str]:

@@ -2,7 +2,10 @@
 
 import datetime
 import decimal
+import enum
 
+import numpy as np
+import pandas as pd
 import pytest
 from catalog import engine
 
@@ -38,11 +41,74 @@ def test_literal(value, sql):
     assert literal(value).sql(dialect=DIALECT) == sql
 
 
+class Percent(float):
+    """A number that writes itself in its own way, as NumPy's do."""
+
+    def __repr__(self):
+        return f"Percent({float(self)})"
+
+
+class Side(str):
+    """A text whose str() is another one."""
+
+    def __str__(self):
+        return "a side"
+
+
+class Rank(int, enum.Enum):
+    FIRST = 1
+
+
+class Money(decimal.Decimal):
+    def __format__(self, form):
+        return "money"
+
+
+class Day(datetime.date):
+    def isoformat(self):
+        return "a day"
+
+
+@pytest.mark.parametrize(
+    ("value", "same"),
+    [
+        (Percent(2.5), 2.5),
+        (Side("buy"), "buy"),
+        (Rank.FIRST, 1),
+        (Money("1.5"), decimal.Decimal("1.5")),
+        (Day(2024, 2, 29), datetime.date(2024, 2, 29)),
+        (np.float64(2.5), 2.5),
+        (np.float32(0.5), 0.5),
+        (np.longdouble(0.5), 0.5),
+        (np.int64(3), 3),
+        (np.bool_(True), True),
+        (np.str_("a"), "a"),
+        ([np.float64(2.5), (np.int8(3),)], [2.5, [3]]),
+        (np.datetime64("2024-02-29"), datetime.date(2024, 2, 29)),
+        (np.datetime64("2024-02-29T12:00:01"), datetime.datetime(2024, 2, 29, 12, 0, 1)),
+        (np.datetime64("2024-02-29T12:00:01.000005900", "ns"), datetime.datetime(2024, 2, 29, 12, 0, 1, 5)),
+        (np.datetime64("NaT", "ns"), None),
+        (np.timedelta64(5_000, "ns"), datetime.timedelta(microseconds=5)),
+        (np.timedelta64(2, "h"), datetime.timedelta(hours=2)),
+        (pd.Timestamp("2024-02-29 12:00:00.000005900"), datetime.datetime(2024, 2, 29, 12, 0, 0, 5)),
+        (pd.Timestamp("2024-02-29 12:00", tz="UTC"), datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)),
+        (pd.Timedelta("5s"), datetime.timedelta(seconds=5)),
+        (pd.NaT, None),
+        (pd.NA, None),
+    ],
+)
+def test_a_value_of_a_class_of_its_own_is_that_of_pythons(value, same):
+    assert literal(value) == literal(same)
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
         ({1}, "a parameter cannot be a set"),
         (decimal.Decimal("NaN"), r"a parameter cannot be Decimal\('NaN'\)"),
+        (np.timedelta64(5, "M"), "a parameter cannot be a timedelta64"),
+        (np.datetime64("20000-01-01"), "a parameter cannot be a datetime64"),
+        (np.complex128(1), "a parameter cannot be a complex128"),
         ([decimal.Decimal("-Infinity")], r"a parameter cannot be Decimal\('-Infinity'\)"),
     ],
 )

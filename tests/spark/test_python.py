@@ -1,5 +1,6 @@
 """What programs and notebooks do with queries: DataFrames by name, HTML, magics, drawings."""
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -38,6 +39,11 @@ def test_dataframes_by_name(engine, series):
         engine.query("SELECT * FROM numbers")
     with pytest.raises(InterfaceError, match="t is no DataFrame but list"):
         engine.query("SELECT * FROM t", t=[1])
+
+
+def test_a_number_of_numpy_as_parameter(engine):
+    (row,) = engine.query("SELECT :v AS a, :l AS l", {"v": np.float64(2.5), "l": [np.float32(0.5)]}).collect()
+    assert row.asDict() == {"a": 2.5, "l": [0.5]}
 
 
 def test_a_query_shows_its_columns_and_its_pattern(engine, series):
