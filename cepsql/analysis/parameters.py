@@ -14,17 +14,25 @@ from cepsql.language.islands import PLACED
 from cepsql.language.statements import Query
 from cepsql.scalar.decimals import exponent
 
+_FORMS = 'values for ? are given as a list, those for :name as a mapping, such as {"limit": 5}'
+
 
 def named_values(statements: Sequence, args: Mapping[str, object] | Sequence) -> Mapping[str, object]:
     """Return the values of the parameters of a text's statements by name.
 
     args: values by name, or those of every `?` in order.
-    Raises InterfaceError for another number of values than there are `?`.
+    Raises InterfaceError for anything else, and for another number of values than there are `?`.
     """
     if isinstance(args, Mapping):
+        for name in args:
+            if not isinstance(name, str):
+                raise InterfaceError(f"the names of parameters are texts, not {name!r}", hint=_FORMS)
         return args
-    if isinstance(args, str | bytes):
-        raise InterfaceError("the values of parameters are a mapping or a list")
+    if not isinstance(args, Sequence) or isinstance(args, str | bytes):
+        frame = "a DataFrame cannot be called args, which is the name of the values of parameters: give it another one"
+        # Those of Spark, pandas and Polars, and Arrow tables, have columns.
+        hint = frame if hasattr(args, "columns") else _FORMS
+        raise InterfaceError(f"args are the values of parameters, not {type(args).__name__}", hint=hint)
     places = sorted({place for node in _expressions(statements) for place in _places(node)})
     if len(places) != len(args):
         raise InterfaceError(
@@ -55,8 +63,7 @@ def bind_parameters(statement, args: Mapping[str, object]):
             name = node.name
             if name not in literals and name.startswith(PLACED):
                 at = int(name.removeprefix(PLACED))
-                hint = 'values for ? are given as a list, those for :name as a mapping, such as {"limit": 5}'
-                raise ProgrammingError("no value was given for ?", Span(at, at + 1), hint)
+                raise ProgrammingError("no value was given for ?", Span(at, at + 1), _FORMS)
             if name not in literals:
                 raise ProgrammingError(f"no value was given for :{name}", hint=suggestion(name, literals, "given"))
             return literals[name].copy()

@@ -6,6 +6,7 @@ import enum
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from catalog import engine
 
@@ -137,3 +138,21 @@ def test_a_parameter_without_value():
         engine().sql("SELECT * FROM ticks WHERE price > :prise", {"price": 3})
     assert raised.value.message == "no value was given for :prise"
     assert raised.value.hint == "did you mean price? given: price"
+
+
+@pytest.mark.parametrize(
+    ("args", "said", "hint"),
+    [
+        (5, "args are the values of parameters, not int", "as a list"),
+        ("a", "args are the values of parameters, not str", "as a list"),
+        ((n for n in [1]), "args are the values of parameters, not generator", "as a list"),
+        ({1: 1}, "the names of parameters are texts, not 1", "as a mapping"),
+        (pd.DataFrame({"a": [1]}), "args are the values of parameters, not DataFrame", "cannot be called args"),
+        (pa.table({"a": [1]}), "args are the values of parameters, not Table", "cannot be called args"),
+    ],
+)
+def test_what_is_no_values_of_parameters(args, said, hint):
+    with pytest.raises(InterfaceError) as raised:
+        engine().query("SELECT * FROM args WHERE a = ?", args=args)
+    assert raised.value.message == said
+    assert hint in raised.value.hint
