@@ -92,22 +92,54 @@ def connect(
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
 
-    spark:   the session to use, whose tables and views can be queried too; None for one of our own.
+    spark:   the session to use, whose tables and views can be queried too. None: a session of the engine's own, in the
+             Spark that runs in this process or else in one that starts.
     master:  where our own session runs, such as "local[2]" or "spark://host:7077".
-    conf:    Spark settings for our own session.
-    ansi:    whether 1/0, an overflow or a cast that fails is an error (True) or gives NULL (False). None: as the given
-             session says; NULL in one of our own, so that one such value does not end a standing query.
+    conf:    Spark settings for our own session. If Spark runs already, with another master or another value of a
+             setting that is fixed when it starts, the first statement that needs Spark raises OperationalError.
+    ansi:    whether 1/0, an overflow or a cast that fails is an error (True) or gives NULL (False); it is set in a
+             given session. None: as the given session says; NULL in one of our own, so that one such value does not
+             end a standing query.
     catalog: where definitions are kept, and shared with other processes: the path of a file, which is made if it is
              missing, or a URL such as postgresql://host/database; default CEPSQL_CATALOG. "": in this process.
-    Raises OperationalError if the catalog cannot be used.
+    Raises InterfaceError for arguments of another kind, and for master or conf beside a given session; OperationalError
+    if the catalog cannot be used.
     """
-    given = dict(conf or {})
+    given = _settings(conf)
+    if spark is not None:
+        _check_given(spark, master, conf)
     if ansi is not None:
         given[ANSI] = str(ansi).lower()
         if spark is not None:
             spark.conf.set(ANSI, given[ANSI])
     location = os.environ.get("CEPSQL_CATALOG") if catalog is None else catalog
     return Engine(spark, master, given, opened_catalog(location))
+
+
+def _settings(conf: object) -> dict[str, str]:
+    """Return settings of Spark's as Spark writes their values."""
+    if conf is None:
+        return {}
+    if not isinstance(conf, Mapping):
+        hint = 'such as {"spark.sql.session.timeZone": "UTC"}'
+        raise InterfaceError(f"conf is a mapping of settings, not {type(conf).__name__}", hint=hint)
+    for key in conf:
+        if not isinstance(key, str):
+            raise InterfaceError(f"the names of settings are texts, not {key!r}")
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in conf.items()}
+
+
+def _check_given(spark: object, master: str | None, conf: object) -> None:
+    """Refuse what is no session, and settings that one that is there would not take up."""
+    if not (hasattr(spark, "createDataFrame") and hasattr(spark, "conf")):
+        hint = 'a master is given as such: connect(master="local[2]")'
+        raise InterfaceError(f"spark is a SparkSession, not {type(spark).__name__}", hint=hint)
+    for name, value in (("master", master), ("conf", conf)):
+        if value:
+            raise InterfaceError(
+                f"{name} is for a session of the engine's own, and one was given",
+                hint="give it to that session, or leave spark out",
+            )
 
 
 def opened_catalog(location: str | None) -> Catalog:
@@ -142,34 +174,39 @@ class Engine:
         self._inserting: StandingQuery | None = None
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
-        self._started = False
+        self._closed = False
         self._told_ansi = False
         self._lock = threading.Lock()
         self._standing: list[StandingQuery] = []
+        if spark is not None:
+            from cepsql.spark.engine_sessions import join_session
+
+            join_session(self, spark)
 
     @property
     def spark(self) -> "SparkSession":
-        """The Spark session, started when first asked for, and again where the Java of one that we started has ended.
+        """The Spark session, made when first asked for, and again where the Java of one that we started has ended.
 
-        Raises OperationalError if Java or Spark cannot be started.
+        Raises OperationalError if Java or Spark cannot be started, or runs with other settings that cannot be changed.
         """
         from cepsql.spark.own_functions import add_own_functions
 
         with self._lock:
+            self.check_open()
             if self._spark is not None and self._given is None:
                 self._forget_lost()
             if self._spark is None:
-                from cepsql.spark.packages import with_packages
-                from cepsql.spark.session import active_session, session
+                from cepsql.spark.engine_sessions import open_session
 
-                found = active_session()
-                if found is None:
-                    sources = [relation for relation in self.catalog if isinstance(relation, Source)]
-                    conf, needed = with_packages(self._conf | self._spark_settings, sources)
-                    found, self._started = session(None, self._master, conf, needed), True
-                self._spark = found
+                sources = [relation for relation in self.catalog if isinstance(relation, Source)]
+                self._spark = open_session(self, self._master, self._conf | self._spark_settings, sources)
             add_own_functions(self._spark)
             return self._spark
+
+    def check_open(self) -> None:
+        """Raise InterfaceError if the engine is closed."""
+        if self._closed:
+            raise InterfaceError("the engine is closed", hint="connect() makes another one")
 
     @property
     def has_started(self) -> bool:
@@ -197,6 +234,7 @@ class Engine:
         from cepsql.standing.home import LEASE_SECONDS, Home
 
         with self._home_lock:
+            self.check_open()
             self._home = Home(self.catalog, self._start_owned, lambda: self.spark, adopts, lease or LEASE_SECONDS)
             return self._home
 
@@ -227,6 +265,7 @@ class Engine:
         args, frames: as for `sql`.
         Raises InterfaceError if the last statement is no query, or another one is; and what `sql` raises.
         """
+        self.check_open()
         parsed = statements(text)
         queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
         if len(queries) != 1 or parsed[-1] is not queries[0]:
@@ -259,6 +298,7 @@ class Engine:
 
         args, frames: as for `sql`.
         """
+        self.check_open()
         given = self._registered(frames)
         parsed = statements(text)
         values = named_values(parsed, {} if args is None else args)
@@ -274,6 +314,7 @@ class Engine:
 
         Raises what executing them would raise before anything runs.
         """
+        self.check_open()
         parsed = statements(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
@@ -314,6 +355,7 @@ class Engine:
         watermark: for a streaming frame, its event-time column and how late rows may be, such as ("ts", "10 seconds");
                    by default what `frame.withWatermark` said.
         """
+        self.check_open()
         from cepsql.spark.column_types import frame_columns
         from cepsql.spark.frames import frame_watermark
 
@@ -344,6 +386,7 @@ class Engine:
         Nothing is executed, and what is wrong with the statement is left for its execution to say.
         Raises OperationalError if the catalog cannot be reached.
         """
+        self.check_open()
         if "drop" not in text.lower():
             return None
         from cepsql.standing.losses import loss
@@ -361,6 +404,7 @@ class Engine:
 
     def cancel(self) -> None:
         """Stop every bounded job and INSERT that runs in this engine now; standing queries go on."""
+        self.check_open()
         if self._inserting is not None:
             self._inserting.stop()
         if self._spark is not None:
@@ -369,9 +413,10 @@ class Engine:
             cancel(self._spark)
 
     def close(self, at_exit: bool = False) -> None:
-        """Stop the standing queries of this engine, and Spark if the engine started it.
+        """Stop what runs in this engine, and Spark if an engine started it and no other uses it; twice is as once.
 
         at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that.
+        A closed engine and its queries raise InterfaceError.
         """
         with self._home_lock:
             home, self._home = self._home, None
@@ -380,15 +425,19 @@ class Engine:
         for standing in self._standing:
             standing.stop()
         self._standing.clear()
-        if self._spark is not None and self._started:
-            from cepsql.spark.gateway import is_lost
+        with self._lock:
+            self._closed = True
+            spark, self._spark = self._spark, None
+        if spark is not None:
+            from cepsql.spark.engine_sessions import leave_session
+            from cepsql.spark.runs import cancel
 
-            if not at_exit and not is_lost(self._spark):
-                self._spark.stop()
-        if self._given is None:
-            self._spark = None
+            given = self._given is not None
+            if leave_session(self, given, at_exit) and not given:
+                cancel(spark)
 
     def __enter__(self) -> "Engine":
+        self.check_open()
         return self
 
     def __exit__(self, *_) -> None:
@@ -441,6 +490,7 @@ class Engine:
 
         defining: it is that of a view.
         """
+        self.check_open()
         return plan_query(query, lambda table: given.get(table_name(table).lower()) or self._lookup(table), defining)
 
     def _registered(self, frames: Mapping[str, object]) -> Frames:

@@ -56,6 +56,8 @@ class Host(Protocol):
     @property
     def spark(self) -> "SparkSession": ...
 
+    def check_open(self) -> None: ...
+
     def keep(self, standing: "StandingQuery") -> None: ...
 
     def plan(self, query: st.Query) -> Plan: ...
@@ -103,6 +105,7 @@ class Query:
 
     def reading_starts(self, checkpoint: str | None = None) -> "list[ReadingStart]":
         """Return where each stream is read from, or where the checkpoint in a folder is gone on from."""
+        self._engine.check_open()
         from cepsql.spark.reading_start import reading_starts
 
         folder = None if checkpoint is None else self._checkpoint_path(checkpoint)
@@ -126,6 +129,7 @@ class Query:
     @property
     def df(self) -> "DataFrame":
         """The DataFrame, streaming or not; it composes with any PySpark code. Starts Spark."""
+        self._engine.check_open()
         if self._frame is None:
             self._frame = self.build()
         return self._frame

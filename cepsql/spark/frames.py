@@ -13,7 +13,7 @@ from cepsql.catalog import Registered, Watermark
 from cepsql.errors import InterfaceError, ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.spark.failures import translate_failure
-from cepsql.spark.spark_plan import analyzed, children, column_ids, items
+from cepsql.spark.spark_plan import analyzed, children, column_ids, frame_of, items
 
 _DELAY = "spark.watermarkDelayMs"
 _PASSING = re.compile(r"#\d+L?|@[0-9a-f]+|0x[0-9a-f]+|\bplan_id=\d+|__cepsql_\d+|\[id=#?\d+\]")
@@ -47,13 +47,20 @@ def spark_frame(spark: SparkSession, name: str, given: object) -> DataFrame:
     import pyarrow as pa
 
     if isinstance(given, DataFrame):
-        return given
+        return _moved(spark, given)
     if hasattr(given, "to_arrow"):
         given = given.to_arrow()
     if isinstance(given, pa.Table | pd.DataFrame):
         return spark.createDataFrame(given)
     kinds = "a DataFrame of Spark, pandas or Polars, or an Arrow table"
     raise InterfaceError(f"{name} is no DataFrame but {type(given).__name__}", hint=f"give {kinds}")
+
+
+def _moved(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """Return a frame of another session of the same Spark as one of this session."""
+    if frame.sparkSession is spark or not hasattr(frame, "_jdf") or not hasattr(spark, "_jsparkSession"):
+        return frame
+    return frame_of(spark, analyzed(frame))
 
 
 def alike(frames: Sequence[DataFrame]) -> list[DataFrame]:

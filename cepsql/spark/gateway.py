@@ -159,6 +159,20 @@ def forget_java() -> None:
     SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
+def end_java() -> None:
+    """End the Java process that this process started, in which no Spark runs, and wait for that."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    forget_java()
+    if process is None:
+        return
+    # pyspark's Java ends with its standard input.
+    process.stdin.close()
+    try:
+        process.wait(_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
 def kill_java() -> None:
     """End the Java process that this process started, at once."""
     process = getattr(SparkContext._gateway, "proc", None)

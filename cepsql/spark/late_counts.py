@@ -72,7 +72,7 @@ def count_left_out(frame: DataFrame) -> tuple[DataFrame, LateBound | None]:
         return frame, None
     bound = LateBound(frame.sparkSession)
     counted = _counted(frame, plan, bound)
-    return (frame, None) if counted is None else (frame_of(frame, counted), bound)
+    return (frame, None) if counted is None else (frame_of(frame.sparkSession, counted), bound)
 
 
 def _counted(frame: DataFrame, node, bound: LateBound):
@@ -99,7 +99,7 @@ class _Place:
 
 
 def _observed(frame: DataFrame, place: _Place, bound: LateBound):
-    below = frame_of(frame, _child(*place.path[-1]))
+    below = frame_of(frame.sparkSession, _child(*place.path[-1]))
     expressions = jvm(frame.sparkSession).org.apache.spark.sql.classic.ExpressionUtils
     begin: Column = ClassicColumn(expressions.column(place.time))
     end = begin

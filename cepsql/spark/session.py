@@ -60,10 +60,11 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def active_session() -> SparkSession | None:
-    """Return the session that is active in this process, None if there is none or its Java has ended."""
+    """Return the session that is active in this thread or else this process, None if none is or its Java has ended."""
     if java_ended():
         forget_java()
-    return SparkSession.getActiveSession()
+    known = SparkSession._instantiatedSession
+    return SparkSession.getActiveSession() or (known if known is not None and known._sc._jsc is not None else None)
 
 
 def _name_python(master: str) -> None:
@@ -74,8 +75,24 @@ def _name_python(master: str) -> None:
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
+def session_settings() -> dict[str, str]:
+    """Return the settings of cepsql's in which sessions of one Spark may differ."""
+    settings = {
+        "spark.sql.ansi.enabled": "false",
+        **AS_WRITTEN,
+        "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+        # Files make as many tasks as there are cores; with the default, as many and a last one with what is left over.
+        "spark.sql.files.maxPartitionBytes": str(2**30),
+        # Every batch rewrites the rows of our state that changed: a hundred old versions would fill a disk.
+        "spark.sql.streaming.minBatchesToRetain": "10",
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    }
+    if zone := os.environ.get("CEPSQL_TIMEZONE"):
+        settings["spark.sql.session.timeZone"] = zone
+    return settings
+
+
 def _settings(master: str, folder: Path) -> dict[str, str]:
-    cores = max(2, os.cpu_count() or 2)
     settings = {
         "spark.master": master,
         "spark.app.name": "cepsql",
@@ -87,18 +104,11 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.ui.retainedStages": "200",
         # Spark would remember each file of each micro-batch, up to 250 MB of Java's heap, though none is listed again.
         "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
-        "spark.sql.ansi.enabled": "false",
-        **AS_WRITTEN,
         # Telling Java for each call where it stands in a program doubles what planning a query says to Java.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.shuffle.partitions": str(cores),
-        # Files make as many tasks as there are cores; with the default, as many and a last one with what is left over.
-        "spark.sql.files.maxPartitionBytes": str(2**30),
-        # Every batch rewrites the rows of our state that changed: a hundred old versions would fill a disk.
-        "spark.sql.streaming.minBatchesToRetain": "10",
-        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+        **session_settings(),
     }
     if master.startswith("local"):
         # The workers of a cluster may get cepsql with a job, too late for their daemon.
@@ -113,8 +123,6 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         settings |= {"spark.driver.memory": "2g", "spark.local.dir": str(folder / "local")}
         if len(str(folder)) <= _LONGEST_SOCKET_FOLDER:
             settings["spark.python.unix.domain.socket.dir"] = str(folder)
-    if zone := os.environ.get("CEPSQL_TIMEZONE"):
-        settings["spark.sql.session.timeZone"] = zone
     return settings
 
 

@@ -24,9 +24,8 @@ def jvm(spark: SparkSession) -> Any:
     return spark._jvm
 
 
-def frame_of(frame: DataFrame, plan) -> DataFrame:
-    """Return the frame of a plan, in the session of another frame."""
-    spark = frame.sparkSession
+def frame_of(spark: SparkSession, plan) -> DataFrame:
+    """Return the frame of an analyzed plan, in a session of the Spark that the plan is of."""
     return DataFrame(jvm(spark).org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
 
 

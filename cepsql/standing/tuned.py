@@ -25,6 +25,10 @@ class Tuned:
         """The Spark session."""
         return self._host.spark
 
+    def check_open(self) -> None:
+        """Raise InterfaceError if the host is closed."""
+        self._host.check_open()
+
     def keep(self, standing: "StandingQuery") -> None:
         """Leave it to the reconciler to stop the query."""
 
