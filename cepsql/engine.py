@@ -24,7 +24,7 @@ from cepsql.analysis.source_options import mistaken_option
 from cepsql.analysis.stream_key import defined_key
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.answer import Answer
-from cepsql.catalog import Registered, RegisteredQuery, Relation, Sink, Source, View, Watermark
+from cepsql.catalog import ColumnDefinition, Registered, RegisteredQuery, Relation, Sink, Source, View, Watermark
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.described import described
@@ -349,26 +349,21 @@ class Engine:
             case st.SetOption(key) | st.ResetOption(key) if key is not None:
                 self._check_name(key)
 
-    def register(self, name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> None:
+    def register(self, name: str, frame: object, watermark: tuple[str, str] | None = None) -> None:
         """Give a DataFrame a name that statements can use; an existing name is replaced.
 
+        frame:     of Spark, pandas or Polars, or an Arrow table.
         watermark: for a streaming frame, its event-time column and how late rows may be, such as ("ts", "10 seconds");
                    by default what `frame.withWatermark` said.
+        Raises InterfaceError for arguments of another kind, ProgrammingError for a column that the frame does not have,
+        DataError for values that Spark cannot read.
         """
         self.check_open()
-        from cepsql.spark.column_types import frame_columns
-        from cepsql.spark.frames import frame_watermark
+        if not isinstance(name, str) or not name.strip():
+            raise InterfaceError(f"the name of a DataFrame is a text, not {name!r}")
+        from cepsql.spark.frames import spark_frame
 
-        columns = frame_columns(frame)
-        if watermark is None:
-            mark = frame_watermark(frame)
-        else:
-            column, delay = watermark
-            if column.lower() not in (c.name.lower() for c in columns):
-                known = suggestion(column, [c.name for c in columns], "columns")
-                raise ProgrammingError(f"{name} has no column {column}", hint=known)
-            mark = Watermark(column, interval_micros(exp.Interval(this=exp.Literal.string(delay))))
-        self.catalog.add(Registered(name, columns, frame, frame.isStreaming, mark), replace=True)
+        self.catalog.add(_named(name, spark_frame(self.spark, name, frame), watermark), replace=True)
 
     def notices(self, query: Query) -> tuple[str, ...]:
         """Return what a user at a terminal should know of this engine before a query runs, each thing once."""
@@ -401,6 +396,10 @@ class Engine:
         """Remember a standing query, to stop it when the engine is closed."""
         self._standing = [known for known in self._standing if known.status == "running"]
         self._standing.append(standing)
+
+    def sink(self, name: str) -> Sink:
+        """Return the sink of that name; raises ProgrammingError if there is none."""
+        return self.catalog.sink(name)
 
     def cancel(self) -> None:
         """Stop every bounded job and INSERT that runs in this engine now; standing queries go on."""
@@ -496,28 +495,16 @@ class Engine:
     def _registered(self, frames: Mapping[str, object]) -> Frames:
         if not frames:
             return {}
-        from cepsql.spark.column_types import frame_columns
-        from cepsql.spark.frames import frame_watermark, spark_frame
+        from cepsql.spark.frames import spark_frame
 
-        found = {}
-        for name, given in frames.items():
-            frame = spark_frame(self.spark, name, given)
-            mark = frame_watermark(frame)
-            found[name.lower()] = Registered(name, frame_columns(frame), frame, frame.isStreaming, mark)
-        return found
+        return {name.lower(): _named(name, spark_frame(self.spark, name, given)) for name, given in frames.items()}
 
     def _lookup(self, table: exp.Table) -> Relation:
         name = table_name(table)
         relation = self.catalog.find(name)
         if relation is None and self._given is not None and self._given.catalog.tableExists(name):
-            from cepsql.spark.column_types import frame_columns
-            from cepsql.spark.frames import frame_watermark
-
-            frame = self._given.table(name)
-            relation = Registered(name, frame_columns(frame), frame, frame.isStreaming, frame_watermark(frame))
-        if relation is None:
-            return self.catalog.get(name, span_of(table), table.meta.get(CTES, ()))
-        return relation
+            relation = _named(name, self._given.table(name))
+        return relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ()))
 
     # Definitions
 
@@ -756,6 +743,27 @@ def _with_reader(source: Source, span: Span) -> Source:
     except Error as error:
         error.span = error.span or span
         raise
+
+
+def _named(name: str, frame: "DataFrame", watermark: tuple[str, str] | None = None) -> Registered:
+    """Return a DataFrame of Spark under a name, with its own watermark unless one is given."""
+    from cepsql.spark.column_types import frame_columns
+    from cepsql.spark.frames import frame_watermark
+
+    columns = frame_columns(frame)
+    mark = frame_watermark(frame) if watermark is None else _given_watermark(name, columns, watermark)
+    return Registered(name, columns, frame, frame.isStreaming, mark)
+
+
+def _given_watermark(name: str, columns: Sequence[ColumnDefinition], given: object) -> Watermark:
+    if not isinstance(given, tuple | list) or len(given) != 2 or not all(isinstance(part, str) for part in given):
+        hint = 'such as ("ts", "10 seconds")'
+        raise InterfaceError(f"a watermark is a column and how late rows may be, not {given!r}", hint=hint)
+    column, delay = given
+    if column.lower() not in (c.name.lower() for c in columns):
+        known = suggestion(column, [c.name for c in columns], "columns")
+        raise ProgrammingError(f"{name} has no column {column}", hint=known)
+    return Watermark(column, interval_micros(exp.Interval(this=exp.Literal.string(delay))))
 
 
 def _shown(key: str, value: str | None) -> str | None:

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from cepsql.spark.sink import BatchSink
     from cepsql.spark.unread_files import ListedFolder
 
+MOST_ROWS = 2**31 - 1
+"""The greatest number of rows that Spark can be told to give."""
+
 
 class Host(Protocol):
     """What a query needs of the `cepsql.engine.Engine` that it was made by."""
@@ -59,6 +62,8 @@ class Host(Protocol):
     def check_open(self) -> None: ...
 
     def keep(self, standing: "StandingQuery") -> None: ...
+
+    def sink(self, name: str) -> Sink: ...
 
     def plan(self, query: st.Query) -> Plan: ...
 
@@ -243,9 +248,11 @@ class Query:
         """Yield the rows of a bounded query in tables as they are found, at least one, however many rows there are.
 
         limit: greatest number of rows, which Spark is told.
-        Closing the iterator ends the query. Errors as for `collect`.
+        Closing the iterator ends the query. Errors as for `collect`, and InterfaceError for a limit that is none.
         """
         self._check_bounded()
+        if limit is not None and (type(limit) is not int or not 0 <= limit <= MOST_ROWS):
+            raise InterfaceError(f"a limit is a whole number from 0 to {MOST_ROWS}, not {limit!r}")
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.row_pieces import RowPieces
         from cepsql.spark.runs import running
@@ -262,7 +269,7 @@ class Query:
         self,
         on_rows: "Callable[[pa.Table, int], None] | None" = None,
         *,
-        sink: Sink | None = None,
+        sink: Sink | str | None = None,
         name: str | None = None,
         epoch: int | None = None,
         drain: bool = False,
@@ -273,7 +280,8 @@ class Query:
         """Start the query over its streams; with LIMIT it ends after so many rows, over all its starts.
 
         on_rows:    called with the rows and the number of every micro-batch that has rows.
-        sink:       where rows go in place of that; without both `rows()` gives them.
+        sink:       where rows go in place of that, as the name of one that CREATE SINK has made or as a
+                    `cepsql.catalog.Sink`; without both `rows()` gives them.
         name:       what the sink knows the query by, the same in every start; None: a name of its checkpoint's own.
         epoch:      grows with each owner of the query: a sink refuses what an earlier one writes, and a checkpoint is
                     taken over from it. None: a checkpoint is never taken over from a process that lives.
@@ -282,14 +290,18 @@ class Query:
         trigger:    time between micro-batches such as "5 seconds"; None: as soon as there is input.
         upgrades:   go on from the checkpoint of another text of the query, too, if the plans differ only in what is
                     done, row by row, above all that remembers rows.
-        Raises InterfaceError for a bounded query, NotSupportedError over Spark Connect, ProgrammingError if the columns
-        do not fit the sink, OperationalError if the checkpoint is in use or belongs to another query, or the sink
-        cannot be reached.
+        Raises InterfaceError for a bounded query, NotSupportedError over Spark Connect, ProgrammingError if there is no
+        such sink or the columns do not fit it, OperationalError if the checkpoint is in use or belongs to another
+        query, or the sink cannot be reached.
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
         if on_rows is not None and sink is not None:
             raise InterfaceError("rows go either to on_rows or to a sink", hint="leave one of them out")
+        if isinstance(sink, str):
+            sink = self._engine.sink(sink)
+        elif not isinstance(sink, Sink | None):
+            raise InterfaceError(f"a sink is given by its name or as a Sink, not as {type(sink).__name__}")
         if not hasattr(self._engine.spark, "_jsparkSession"):
             raise NotSupportedError(
                 "a standing query over Spark Connect is not supported: each batch, its counts and its checkpoint are "

@@ -4,16 +4,21 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import DataType
 
 from cepsql.catalog import Registered, Watermark
-from cepsql.errors import InterfaceError, ProgrammingError
+from cepsql.errors import DataError, InterfaceError, ProgrammingError
 from cepsql.language.tokens import quoted
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.spark_plan import analyzed, children, column_ids, frame_of, items
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 _DELAY = "spark.watermarkDelayMs"
 _PASSING = re.compile(r"#\d+L?|@[0-9a-f]+|0x[0-9a-f]+|\bplan_id=\d+|__cepsql_\d+|\[id=#?\d+\]")
@@ -41,19 +46,68 @@ def frame_watermark(frame: DataFrame) -> Watermark | None:
 def spark_frame(spark: SparkSession, name: str, given: object) -> DataFrame:
     """Return a DataFrame of Spark, pandas or Polars, or an Arrow table, as one of Spark's.
 
-    Raises InterfaceError for anything else; `name` is what it is called.
+    Raises InterfaceError for anything else, and for columns of a type that Spark does not have, DataError for values
+    that cannot be read; `name` is what it is called.
     """
     import pandas as pd
     import pyarrow as pa
 
     if isinstance(given, DataFrame):
         return _moved(spark, given)
-    if hasattr(given, "to_arrow"):
-        given = given.to_arrow()
-    if isinstance(given, pa.Table | pd.DataFrame):
-        return spark.createDataFrame(given)
-    kinds = "a DataFrame of Spark, pandas or Polars, or an Arrow table"
-    raise InterfaceError(f"{name} is no DataFrame but {type(given).__name__}", hint=f"give {kinds}")
+    table = given.to_arrow() if hasattr(given, "to_arrow") else given
+    if isinstance(table, pd.DataFrame):
+        table = _of_pandas(name, table)
+    if not isinstance(table, pa.Table):
+        kinds = "a DataFrame of Spark, pandas or Polars, or an Arrow table"
+        raise InterfaceError(f"{name} is no DataFrame but {type(given).__name__}", hint=f"give {kinds}")
+    if not table.num_columns:
+        raise InterfaceError(f"{name} has no columns")
+    try:
+        return spark.createDataFrame(_with_types_of_spark(name, table))
+    except (PySparkException, pa.ArrowException, ValueError) as failure:
+        raise DataError(f"{name} cannot be read: {translate_failure(failure).message}") from failure
+
+
+def _of_pandas(name: str, given: "pd.DataFrame") -> "pa.Table":
+    """Return the columns of a pandas DataFrame as an Arrow table.
+
+    What Spark itself does where Arrow fails changes values without a word: numbers beside texts, and large ones.
+    """
+    import pyarrow as pa
+
+    names, columns = [str(column) for column in given.columns], []
+    for number, column in enumerate(names):
+        try:
+            columns.append(pa.Array.from_pandas(given.iloc[:, number]))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as failure:
+            reason = " ".join(map(str, failure.args)) or type(failure).__name__
+            hint = "give all values of a column one type, which Arrow has"
+            raise DataError(f"column {column} of {name} cannot be read: {reason}", hint=hint) from failure
+    return pa.Table.from_arrays(columns, names)
+
+
+def _with_types_of_spark(name: str, table: "pa.Table") -> "pa.Table":
+    """Return a table with the types of Spark for those that only Arrow has, as Spark reads them in Parquet files."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    wider = {
+        pa.uint8(): pa.int16(),
+        pa.uint16(): pa.int32(),
+        pa.uint32(): pa.int64(),
+        pa.uint64(): pa.decimal128(20),
+        pa.float16(): pa.float32(),
+        pa.string_view(): pa.string(),
+        pa.binary_view(): pa.binary(),
+    }
+    fields = [field.with_type(wider.get(field.type, field.type)) for field in table.schema]
+    for field in fields:
+        try:
+            from_arrow_type(field.type)
+        except (PySparkException, ValueError) as failure:
+            message = f"column {field.name} of {name} has the type {field.type}, which Spark does not have"
+            raise InterfaceError(message, hint="cast it to another one") from failure
+    return table.cast(pa.schema(fields))
 
 
 def _moved(spark: SparkSession, frame: DataFrame) -> DataFrame:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from cepsql.catalog import Sink
 from cepsql.language import statements as st
 from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan
@@ -31,6 +32,10 @@ class Tuned:
 
     def keep(self, standing: "StandingQuery") -> None:
         """Leave it to the reconciler to stop the query."""
+
+    def sink(self, name: str) -> Sink:
+        """Return the sink that the host knows by a name."""
+        return self._host.sink(name)
 
     def plan(self, query: st.Query) -> Plan:
         """Plan a query over what the host knows."""

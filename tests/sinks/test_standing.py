@@ -38,6 +38,19 @@ def test_rows_go_to_a_sink(query, tmp_path):
     assert connection.execute("SELECT sink, query, epoch FROM cepsql_writers").fetchall() == [("matches", "pairs", 1)]
 
 
+def test_a_sink_is_given_by_its_name(query, spark, tmp_path):
+    options = f"path '{tmp_path / 'n.db'}', table 'matches', create_table 'true'"
+    engine = cepsql.connect(spark)
+    engine.sql(STREAM.format(folder=tmp_path / "in") + f"; CREATE SINK alerts USING sqlite OPTIONS ({options})")
+    with engine.query(QUERY).start(sink="Alerts", drain=True) as standing:
+        assert standing.await_(60)
+    assert sqlite3.connect(tmp_path / "n.db").execute("SELECT count(*) FROM matches").fetchone() == (2,)
+    with pytest.raises(ProgrammingError, match="there is no sink alarms\n  hint: did you mean alerts"):
+        engine.query(QUERY).start(sink="alarms")
+    with pytest.raises(InterfaceError, match="a sink is given by its name or as a Sink, not as int"):
+        engine.query(QUERY).start(sink=5)
+
+
 def test_what_does_not_fit_starts_nothing(query, tmp_path):
     sink = Sink("alerts", (ColumnDefinition("z", "INT"),), "parquet", (("path", str(tmp_path / "out")),))
     for _ in range(2):

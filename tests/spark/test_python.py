@@ -1,12 +1,16 @@
 """What programs and notebooks do with queries: DataFrames by name, HTML, magics, drawings."""
 
+import datetime
+import decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+import cepsql
 from cepsql.engine import connect
-from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError
+from cepsql.errors import DataError, InterfaceError, NotSupportedError, ProgrammingError
 from cepsql.query import Query
 
 SERIES = [("a", n, y) for n, y in enumerate([5, 3, 2, 4, 6, 6, 1])] + [("b", n, 9 - n) for n in range(4)]
@@ -39,6 +43,102 @@ def test_dataframes_by_name(engine, series):
         engine.query("SELECT * FROM numbers")
     with pytest.raises(InterfaceError, match="t is no DataFrame but list"):
         engine.query("SELECT * FROM t", t=[1])
+
+
+def test_frames_of_pandas_and_arrow(engine):
+    """Times and missing values are those that Spark itself would make of them."""
+    at = pd.Timestamp("2026-03-08 12:00")
+    given = pd.DataFrame(
+        {
+            "at": [at, pd.NaT],
+            "there": [at.tz_localize("UTC"), None],
+            "x": [1.5, np.nan],
+            "s": ["a", None],
+            "kind": pd.Categorical(["u", "v"]),
+            "day": [datetime.date(2026, 3, 8), None],
+            7: [[1], [2, 3]],
+        }
+    )
+    engine.register("given", given)
+    found = engine.query("SELECT * FROM given")
+    assert found.columns == engine.query("SELECT * FROM t", t=engine.spark.createDataFrame(given)).columns
+    assert found.collect() == engine.spark.createDataFrame(given).collect()
+    assert engine.query("SELECT * FROM t", t=pd.DataFrame([[1, 2]], columns=["a", "a"])).collect()[0] == (1, 2)
+    engine.register(
+        "given", pa.table({"u": pa.array([2**64 - 1], pa.uint64()), "v": pa.array(["a"], pa.string_view())})
+    )
+    assert engine.query("SELECT * FROM given").collect()[0] == (decimal.Decimal(2**64 - 1), "a")
+    assert engine.query("SELECT * FROM t", t=pd.DataFrame({"a": []})).collect() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        (pd.DataFrame(), InterfaceError, "t has no columns"),
+        (pd.DataFrame({"a": [1, "x"]}), DataError, "column a of t cannot be read: Could not convert 'x'"),
+        (pd.DataFrame({"a": [2**70]}), DataError, "column a of t cannot be read: "),
+        (pd.DataFrame({"a": [1j]}), DataError, "column a of t cannot be read: "),
+        (
+            pa.table({"a": pa.array([1], pa.date64())}),
+            InterfaceError,
+            r"column a of t has the type date64\[ms\], which",
+        ),
+        (pa.table({"a": pa.array([1], pa.duration("ns"))}), DataError, "t cannot be read: Casting from duration"),
+        ([1], InterfaceError, "t is no DataFrame but list"),
+    ],
+)
+def test_frames_that_cannot_be_read(engine, given, kind, said):
+    for use in (lambda: engine.query("SELECT * FROM t", t=given), lambda: engine.register("t", given)):
+        with pytest.raises(kind, match=said):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        ({"name": 5}, InterfaceError, "the name of a DataFrame is a text, not 5"),
+        ({"name": ""}, InterfaceError, "the name of a DataFrame is a text, not ''"),
+        ({"watermark": "10 seconds"}, InterfaceError, "a watermark is a column and how late rows may be, not '10 sec"),
+        ({"watermark": ("ts", 10)}, InterfaceError, "a watermark is a column and how late rows may be, not"),
+        ({"watermark": ("ts", "soon")}, ProgrammingError, "a constant interval is needed here"),
+        ({"watermark": ("at", "10 seconds")}, ProgrammingError, "t has no column at"),
+    ],
+)
+def test_arguments_of_register(engine, given, kind, said):
+    with pytest.raises(kind, match=said):
+        engine.register(**{"name": "t", "frame": pd.DataFrame({"ts": [1]})} | given)
+
+
+def test_the_clause_over_a_frame_of_pandas(spark):
+    found = cepsql.match_recognize(pd.DataFrame({"a": [2, 1]}), "ORDER BY a MEASURES A.a AS x PATTERN (A)")
+    assert [row.x for row in found.collect()] == [1, 2]
+    with pytest.raises(InterfaceError, match="input is no DataFrame but int"):
+        cepsql.match_recognize(5, "ORDER BY a PATTERN (A)")
+
+
+@pytest.mark.parametrize(
+    ("clause", "said", "place", "written"),
+    [
+        ("ORDER BY b MEASURES 1 AS n PATTERN (A)", "the input has no column b", (1, 10), "b"),
+        ("ORDER BY a\nPATTERN (A DEFINE A AS a > 1", "this ( is never closed", (2, 9), "("),
+        ("ORDER BY a PATTERN (A))", "unexpected )", (1, 23), ")"),
+        ("ORDER BY a MEASURES no_such(a) AS n PATTERN (A)", "there is no function NO_SUCH", (1, 21), "no_such"),
+        ("ORDER BY a\nMEASURES 1 AS n", "the clause ends too early", (2, 16), ""),
+        ("ORDER BY a PATTERN (A)", "MATCH_RECOGNIZE gives no column", (None, None), None),
+    ],
+)
+def test_an_error_points_into_the_clause(spark, clause, said, place, written):
+    with pytest.raises(ProgrammingError) as raised:
+        cepsql.match_recognize(pd.DataFrame({"a": [1]}), clause)
+    error = raised.value
+    assert (error.message, error.line, error.column, error.text) == (said, *place, clause)
+    assert written == (None if error.span is None else clause[error.span.start : error.span.end])
+
+
+def test_a_limit_that_is_none(engine):
+    for limit in ("a", -1, 1.5, 2**31, True):
+        with pytest.raises(InterfaceError, match="a limit is a whole number from 0 to 2147483647, not"):
+            list(engine.query("SELECT 1 AS a").pieces(limit))
 
 
 def test_a_number_of_numpy_as_parameter(engine):
