@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from cepsql.analysis.python_values import python_value
 from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
@@ -68,11 +69,13 @@ def play(
     sql:     definitions and, last, a query over one or more streams. The streams' own sources are not read, nor is
              anything written to their folders of late rows.
     batches: one item a micro-batch: its rows, or rows by stream name where the query reads several, or a Heartbeat.
-             Values may be Python values or text; text that does not parse as the column's type makes the row malformed.
+             A column that a row given by name does not have is NULL. Values may be Python values
+             or text; text that does not parse as the column's type makes the row malformed.
     restart: stop the query after every batch, or after those with these numbers from 0 on, and start it again from its
              checkpoint.
     Returns the rows that came out after each batch, and those that the end of the input decided: one list more than
-    there are batches; its `late` has what LATE ROWS INTO tables hold. Raises Error as the query itself would.
+    there are batches; its `late` has what LATE ROWS INTO tables hold. Raises InterfaceError for rows that do not fit
+    their stream, and Error as the query itself would.
 
     >>> play("CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts) USING csv;"
     ...      "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES B.x AS x PATTERN (A B) DEFINE B AS B.x > A.x)",
@@ -102,7 +105,7 @@ def _played(
     if not isinstance(query, Query) or not query.streaming:
         raise InterfaceError("play() needs a text whose last statement is a query over a stream")
     sources = [r for r in query.origins if isinstance(r, Source) and r.streaming]
-    given = [batch if isinstance(batch, Heartbeat) else _by_stream(batch, sources) for batch in batches]
+    given = [batch if isinstance(batch, Heartbeat) else _tables(batch, sources) for batch in batches]
     seen = _play(query, engine, sources, given, folder, restart)
     tables = [relation.name for relation in engine.catalog if isinstance(relation, Source) and relation.late_of]
     late = {}
@@ -126,7 +129,7 @@ def _play(
     query: Query,
     engine: "Engine",
     sources: list[Source],
-    batches: list[dict[str, Batch] | Heartbeat],
+    batches: list[dict[str, pa.Table] | Heartbeat],
     folder: Path,
     restart: bool | Collection[int],
 ) -> "list[list[Row]]":
@@ -140,15 +143,14 @@ def _play(
     kept = folder / "checkpoint"
     checkpoint = open_checkpoint(kept, query.identity())
     frame = query.build(checkpoint.control, frames, files=host_files(kept))
-    seen, by_name = [], {source.name: source for source in sources}
+    seen = []
     with Replay(frame, checkpoint, query.patterns) as replay:
         for number, batch in enumerate(batches):
             if isinstance(batch, Heartbeat):
                 seen.append(_rows(replay.heartbeat(batch.micros)))
             else:
-                tables = {name: _texts(by_name[name], rows) for name, rows in batch.items()}
                 with replay.query.unsearched():
-                    for name, table in tables.items():
+                    for name, table in batch.items():
                         write_batch(folder / name, table)
                 seen.append(_rows(replay.advance()))
             if restart is True or (restart and number in restart):
@@ -161,6 +163,12 @@ def _first_rows(seen: "list[list[Row]]", limit: int) -> "list[list[Row]]":
     """Return what came out after each batch, with no row after the first so many of all."""
     given = [0, *accumulate(map(len, seen))]
     return [rows[: max(limit - before, 0)] for rows, before in zip(seen, given, strict=False)]
+
+
+def _tables(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dict[str, pa.Table]:
+    """Return the rows of a batch as text, by the name of their stream."""
+    by_name = {source.name: source for source in sources}
+    return {name: _texts(by_name[name], rows) for name, rows in _by_stream(batch, sources).items()}
 
 
 def _by_stream(batch: Batch | Mapping[str, Batch], sources: list[Source]) -> dict[str, Batch]:
@@ -209,7 +217,7 @@ def _texts(source: Source, batch: Batch) -> pa.Table:
     names = [column.name for column in source.columns if column.expression is None]
     columns: dict[str, list] = {name: [] for name in names}
     for row in batch:
-        values = [row.get(name) for name in names] if isinstance(row, Mapping) else list(row)
+        values = _in_order(source, names, row) if isinstance(row, Mapping) else list(row)
         if len(values) != len(names):
             raise InterfaceError(f"a row of {source.name} has {len(names)} values: {', '.join(names)}")
         for name, value in zip(names, values, strict=True):
@@ -217,7 +225,18 @@ def _texts(source: Source, batch: Batch) -> pa.Table:
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
-def _text(value: object) -> str | None:
+def _in_order(source: Source, names: list[str], row: Mapping[str, object]) -> list:
+    """Return the values of a row in the order of columns; those that it does not name are missing."""
+    values = {str(name).lower(): value for name, value in row.items()}
+    for name in row:
+        if str(name).lower() not in map(str.lower, names):
+            hint = suggestion(str(name), names, "columns that are not computed")
+            raise InterfaceError(f"a row of {source.name} has no column {name}", hint=hint)
+    return [values.get(name.lower()) for name in names]
+
+
+def _text(given: object) -> str | None:
+    value = python_value(given)
     match value:
         case None | str():
             return value

@@ -2,6 +2,9 @@
 
 import time
 
+import pytest
+
+from cepsql.errors import InterfaceError
 from cepsql.spark import replay
 from cepsql.testing import play
 
@@ -33,3 +36,26 @@ def test_versions_of_a_topic_need_no_broker(spark):
         spark=spark,
     )
     assert sorted(tuple(row) for rows in played for row in rows) == [("x", 1), ("y", None)]
+
+
+NAMED = """CREATE STREAM s (k STRING, at TIMESTAMP, v INT, w INT AS v + 1, WATERMARK FOR at AS at) USING csv;
+    SELECT k, v, w FROM s MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES A.v AS v, A.w AS w PATTERN (A))"""
+
+
+def test_rows_by_name(spark):
+    row = {"K": "a", "AT": "2026-01-01 00:00:01", "v": 1}
+    played = play(NAMED, [[row, {**row, "v": 2}, {name: row[name] for name in ("K", "AT")}]], spark=spark)
+    assert sorted((tuple(row) for rows in played for row in rows), key=str) == [
+        ("a", 1, 2),
+        ("a", 2, 3),
+        ("a", None, None),
+    ]
+
+
+@pytest.mark.parametrize("name", ["att", "w", 5])
+def test_a_row_with_a_name_that_is_no_column(name):
+    with pytest.raises(InterfaceError) as raised:
+        play(NAMED, [[{"k": "a", name: "2026-01-01 00:00:01", "v": 1}]])
+    assert raised.value.message == f"a row of s has no column {name}"
+    assert ("did you mean at? " in raised.value.hint) == (name == "att")
+    assert raised.value.hint.endswith("columns that are not computed: k, at, v")
