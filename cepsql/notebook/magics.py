@@ -14,7 +14,7 @@ from cepsql.engine import Answer, Engine, connect
 from cepsql.errors import Error
 from cepsql.notebook.live import LiveView
 from cepsql.query import Query
-from cepsql.render.html import html_table, html_text
+from cepsql.render.html import html_table
 from cepsql.runner.counted import counted
 
 _PARAMETER = re.compile(r"(?<!:):([A-Za-z_]\w*)")
@@ -39,13 +39,16 @@ class CepsqlMagics(Magics):
         limit: rows that are shown, 50 by default.
         drain: a query over a stream ends once the input that is there is decided.
         A query over a stream is started, and shown until it is stopped, ends, or the notebook does.
+        Raises the Error of the first statement that fails, which the notebook shows without a trace; so the cell fails.
         """
         options, text = ({}, line) if cell is None else (_options(line), cell)
         try:
             for item in self._engine().execute(text, _parameters(text, self._notebook.user_ns)):
                 self._show(item, options)
         except Error as error:
-            display(HTML(html_text(f"error: {error}")))
+            # Where in cepsql it was raised says nothing about the cell.
+            error._render_traceback_ = lambda shown=str(error): [f"error: {shown}"]  # type: ignore[attr-defined]
+            raise
 
     def _engine(self) -> Engine:
         given = self._notebook.user_ns.get("engine")

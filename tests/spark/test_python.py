@@ -210,13 +210,23 @@ def test_the_magic(notebook, tmp_path):
     assert '<td style="text-align: right">3</td><td><i>NULL</i></td>' in html
     assert "the first 2 rows" in html
     assert isinstance(notebook.user_ns["found"], Query)
-    assert "error: there is no stream, table or view nothing" in shown(notebook, "", "SELECT * FROM nothing")
     (tmp_path / "1.csv").write_text("1\n2\n")
     made = f"CREATE OR REPLACE STREAM lines (n INT) USING csv OPTIONS (path '{tmp_path}'); SELECT n FROM lines"
     html = shown(notebook, "--drain --name standing", made)
     assert "stream lines" in html
     assert "finished: 2 rows, 1 batch" in html
     assert notebook.user_ns["standing"].status == "finished"
+
+
+def test_a_cell_that_fails(notebook, capsys):
+    """Else nbconvert, papermill and "Run all" would go on after it."""
+    result = notebook.run_cell("%%cepsql\nSHOW STREAMS;\nSELECT * FROM nothing")
+    assert not result.success
+    assert isinstance(result.error_in_exec, ProgrammingError)
+    said = "".join(capsys.readouterr())
+    assert "error: there is no stream, table or view nothing\n  line 2: SELECT * FROM nothing" in said
+    assert "Traceback" not in said
+    assert "magics.py" not in said
 
 
 def test_the_stop_button(notebook, tmp_path):
