@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cepsql.engine import connect
-from cepsql.errors import Error, Span
+from cepsql.errors import Error, InterfaceError, Span
 from cepsql.language.tokens import Text
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ def match_recognize(frame: object, clause: str, watermark: tuple[str, str] | Non
                by default what `frame.withWatermark` said.
     Raises Error, with positions in `clause`.
     """
+    if not isinstance(clause, str):
+        raise InterfaceError(f"the clause is a text, not {clause!r}")
     # A bracket that is open in it would be closed by ours.
     _ = Text(clause).closing
     engine = connect(getattr(frame, "sparkSession", None), catalog="")

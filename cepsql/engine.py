@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -88,7 +88,7 @@ def connect(
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
     ansi: bool | None = None,
-    catalog: str | None = None,
+    catalog: "str | os.PathLike[str] | None" = None,
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
 
@@ -105,6 +105,7 @@ def connect(
     Raises InterfaceError for arguments of another kind, and for master or conf beside a given session; OperationalError
     if the catalog cannot be used.
     """
+    _check_kinds({"master": (master, str), "ansi": (ansi, bool), "catalog": (catalog, str | os.PathLike)})
     given = _settings(conf)
     if spark is not None:
         _check_given(spark, master, conf)
@@ -112,8 +113,16 @@ def connect(
         given[ANSI] = str(ansi).lower()
         if spark is not None:
             spark.conf.set(ANSI, given[ANSI])
-    location = os.environ.get("CEPSQL_CATALOG") if catalog is None else catalog
+    location = os.environ.get("CEPSQL_CATALOG") if catalog is None else os.fspath(catalog)
     return Engine(spark, master, given, opened_catalog(location))
+
+
+def _check_kinds(given: Mapping[str, tuple[object, type | UnionType]]) -> None:
+    """Refuse arguments that are not of their kind; each may be left out."""
+    for name, (value, kind) in given.items():
+        if value is not None and not isinstance(value, kind):
+            wanted = "True or False" if kind is bool else "a text"
+            raise InterfaceError(f"{name} is {wanted}, not {value!r}")
 
 
 def _settings(conf: object) -> dict[str, str]:

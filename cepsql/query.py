@@ -108,7 +108,7 @@ class Query:
         """What the user should know before the query runs for long."""
         return self.plan.notices
 
-    def reading_starts(self, checkpoint: str | None = None) -> "list[ReadingStart]":
+    def reading_starts(self, checkpoint: str | Path | None = None) -> "list[ReadingStart]":
         """Return where each stream is read from, or where the checkpoint in a folder is gone on from."""
         self._engine.check_open()
         from cepsql.spark.reading_start import reading_starts
@@ -116,7 +116,7 @@ class Query:
         folder = None if checkpoint is None else self._checkpoint_path(checkpoint)
         return reading_starts(started_at(self.plan, self._begins).origins, folder)
 
-    def _checkpoint_path(self, location: str) -> "CheckpointPath":
+    def _checkpoint_path(self, location: str | Path) -> "CheckpointPath":
         from cepsql.spark.checkpoint_path import checkpoint_path
 
         return checkpoint_path(location, lambda: self._engine.spark)
@@ -273,7 +273,7 @@ class Query:
         name: str | None = None,
         epoch: int | None = None,
         drain: bool = False,
-        checkpoint: str | None = None,
+        checkpoint: str | Path | None = None,
         trigger: str | None = None,
         upgrades: bool = False,
     ) -> "StandingQuery":
@@ -296,6 +296,10 @@ class Query:
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
+        if on_rows is not None and not callable(on_rows):
+            raise InterfaceError(f"on_rows is a function, not {on_rows!r}")
+        if checkpoint is not None and not isinstance(checkpoint, str | Path):
+            raise InterfaceError(f"a checkpoint is a folder, not {checkpoint!r}")
         if on_rows is not None and sink is not None:
             raise InterfaceError("rows go either to on_rows or to a sink", hint="leave one of them out")
         if isinstance(sink, str):

@@ -122,10 +122,21 @@ def _start(settings: dict[str, str], fetched: str | None) -> SparkSession:
         end_java()
     own = SparkContext._gateway is None
     try:
-        return session(None, settings.get(_MASTER), settings, fetched)
+        found = session(None, settings.get(_MASTER), settings, fetched)
+        _check_settings(found)
+        return found
     finally:
         if own and SparkContext._gateway is not None:
             _JAVA[:] = [(SparkContext._gateway, settings)]
+
+
+def _check_settings(spark: SparkSession) -> None:
+    """Stop a Spark whose settings of sessions have a wrong value: it would only say so to the first who uses it."""
+    try:
+        _ = spark.conf
+    except PySparkException as failure:
+        spark.stop()
+        raise SessionError(translate_failure(failure).message) from failure
 
 
 def _beside(started: _Started, wanted: Mapping[str, str]) -> SparkSession:

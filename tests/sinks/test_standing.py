@@ -49,6 +49,10 @@ def test_a_sink_is_given_by_its_name(query, spark, tmp_path):
         engine.query(QUERY).start(sink="alarms")
     with pytest.raises(InterfaceError, match="a sink is given by its name or as a Sink, not as int"):
         engine.query(QUERY).start(sink=5)
+    with pytest.raises(InterfaceError, match="on_rows is a function, not 5"):
+        engine.query(QUERY).start(5)
+    with pytest.raises(InterfaceError, match="a checkpoint is a folder, not 5"):
+        engine.query(QUERY).start(print, checkpoint=5)
 
 
 def test_what_does_not_fit_starts_nothing(query, tmp_path):

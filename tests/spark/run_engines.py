@@ -18,6 +18,10 @@ def tell(*values):
 
 
 folder = Path(sys.argv[1])
+try:
+    _ = cepsql.connect(conf={"spark.sql.ansi.enabled": "yes"}).spark
+except cepsql.OperationalError as error:
+    tell(error.message)
 (folder / "1.csv").write_text("1\n2\n")
 first = cepsql.connect(master="local[2]", conf={"spark.sql.session.timeZone": "Europe/Berlin"})
 strict = cepsql.connect(ansi=True)

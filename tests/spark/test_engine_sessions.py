@@ -16,7 +16,9 @@ ZONE = "spark.sql.session.timeZone"
 def test_engines_share_the_spark_that_the_first_has_started(tmp_path):
     command = [sys.executable, str(Path(__file__).with_name("run_engines.py")), str(tmp_path)]
     found = subprocess.run(command, env=os.environ | {"CEPSQL_TIMEZONE": "UTC"}, stdout=subprocess.PIPE, text=True)
-    assert found.stdout.splitlines() == [
+    refused, *lines = found.stdout.splitlines()
+    assert refused.startswith("The value 'yes' in the config \"spark.sql.ansi.enabled\" is invalid.")
+    assert lines == [
         "Europe/Berlin an error UTC 3",
         "Asia/Tokyo UTC",
         "3",
@@ -79,13 +81,16 @@ def test_a_setting_with_a_value_that_spark_refuses(spark):
     [
         ({"spark": 5}, "spark is a SparkSession, not int"),
         ({"spark": "local[2]"}, "spark is a SparkSession, not str"),
+        ({"catalog": 5}, "catalog is a text, not 5"),
         ({"conf": 5}, "conf is a mapping of settings, not int"),
+        ({"master": 5}, "master is a text, not 5"),
+        ({"ansi": "yes"}, "ansi is True or False, not 'yes'"),
         ({"conf": {5: "a"}}, "the names of settings are texts, not 5"),
     ],
 )
 def test_arguments_of_connect_of_another_kind(given, said):
     with pytest.raises(InterfaceError) as raised:
-        connect(**given, catalog="")
+        connect(**{"catalog": ""} | given)
     assert raised.value.message == said
 
 

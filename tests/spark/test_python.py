@@ -114,6 +114,8 @@ def test_the_clause_over_a_frame_of_pandas(spark):
     assert [row.x for row in found.collect()] == [1, 2]
     with pytest.raises(InterfaceError, match="input is no DataFrame but int"):
         cepsql.match_recognize(5, "ORDER BY a PATTERN (A)")
+    with pytest.raises(InterfaceError, match="the clause is a text, not 5"):
+        cepsql.match_recognize(found, 5)
 
 
 @pytest.mark.parametrize(
