@@ -36,7 +36,7 @@ def lower_aggregate(call: AggregateCall, scope: MatchScope, traveling: Traveling
     Raises ProgrammingError for what an aggregate may not hold.
     """
     check_aggregate(call, scope)
-    name = _MATCHER.get(type(call.function))
+    name = "try_avg" if call.name == "TRY_AVG" else _MATCHER.get(type(call.function))
     if name is None or len(call.arguments) != 1 or call.order is not None or call.nulls:
         return None
     (argument,) = call.arguments
@@ -51,7 +51,7 @@ def lower_aggregate(call: AggregateCall, scope: MatchScope, traveling: Traveling
         name, sql = "count", "CASE WHEN {} THEN 1 END"
         if call.filter is not None:
             forms, sql = [argument, call.filter], "CASE WHEN ({}) AND ({}) THEN 1 END"
-    elif not _takes(name, scope.type_of(argument)):
+    elif not _takes(name, scope.type_of(argument), distinct):
         return None
     else:
         sql = "{}"
@@ -89,11 +89,12 @@ def _of_variable(expression: exp.Expr, name: str, scope: MatchScope) -> str:
     return scope.row_sql(expression.transform(named))
 
 
-def _takes(name: str, kind: str) -> bool:
-    """Tell whether the matcher has the aggregate for values of a Spark type."""
-    if name in ("sum", "avg"):
+def _takes(name: str, kind: str, distinct: bool) -> bool:
+    """Tell whether the matcher has the aggregate for values, or different ones, of a Spark type."""
+    if name in ("sum", "avg", "try_avg"):
         return kind.split("(")[0] in _NUMBERS
-    return name == "count" or not kind.startswith(("array", "struct", "map", "interval"))
+    nested = kind.startswith(("array", "struct", "map", "variant"))
+    return not (nested and distinct) if name == "count" else not (nested or kind.startswith("interval"))
 
 
 def check_aggregate(call: AggregateCall, scope: MatchScope) -> None:

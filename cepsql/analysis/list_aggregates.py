@@ -49,6 +49,14 @@ def lower_list_aggregate(
     Raises NotSupportedError for functions that are none.
     """
     refuse_window_function(call, scope)
+    for argument in call.arguments if call.distinct else ():
+        kind = scope.type_of(argument)
+        if kind.startswith(("map", "variant")):
+            raise NotSupportedError(
+                f"{call.name} of DISTINCT {kind.upper()} values is not supported: Spark has no list of different ones",
+                span_of(call.function, scope.place),
+                f"take their texts: to_json({sql_of(argument)})",
+            )
     variables = aggregate_variables(call, scope)
     lists: dict[str, None] = {}
 

@@ -19,7 +19,7 @@ def aggregate(
 ) -> pa.Array:
     """Aggregate the values of each group; NULL values are passed over.
 
-    function: count, sum, avg, min or max.
+    function: count, sum, avg, try_avg (which is as without `ansi`), min or max.
     groups:   the group of each value, ascending; groups are numbered below `size`.
     Returns one value a group: count as int64; sum as int64, double or decimal(p + 10, s); avg as double or
     decimal(p + 4, s + 4); min and max in the type of the values. A group without values has count 0 and else NULL.
@@ -30,15 +30,19 @@ def aggregate(
     if values.null_count:
         valid = values.is_valid()
         groups, values = groups[valid.to_numpy(zero_copy_only=False)], values.filter(valid)
-    if distinct and function in ("count", "sum", "avg"):
+    if distinct and function in ("count", "sum", "avg", "try_avg"):
+        _refuse_nested(f"{function} of DISTINCT", values.type)
         first = _first_occurrences(values, groups)
         groups, values = groups[first], values.take(pa.array(first))
     counts = np.bincount(groups, minlength=size)
     if function == "count":
         return pa.array(counts, pa.int64())
     if function in ("min", "max"):
+        _refuse_nested(f"{function} of", values.type)
         return _extreme(function, values, groups, counts)
-    return (_sum if function == "sum" else _average)(values, groups, counts, ansi)
+    if function == "sum":
+        return _sum(values, groups, counts, ansi)
+    return _average(values, groups, counts, ansi and function == "avg")
 
 
 def _first_occurrences(values: pa.Array, groups: np.ndarray) -> np.ndarray:
@@ -78,6 +82,12 @@ def _average(values: pa.Array, groups: np.ndarray, counts: np.ndarray, ansi: boo
     if pa.types.is_floating(type) or pa.types.is_integer(type):
         return pa.array(_double_sum(values, groups, counts) / np.maximum(counts, 1), mask=counts == 0)
     raise _refused("avg", type)
+
+
+def _refuse_nested(aggregate: str, type: pa.DataType) -> None:
+    """Raise NotSupportedError for values that Arrow does not tell apart."""
+    if pa.types.is_nested(type):
+        raise NotSupportedError(f"{aggregate} {type_of(type)} values of a match", hint="take their texts: to_json(x)")
 
 
 def _refused(function: str, type: pa.DataType) -> NotSupportedError:

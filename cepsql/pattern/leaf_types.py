@@ -21,6 +21,7 @@ from cepsql.scalar.types import (
     Type,
     array_of,
     is_decimal,
+    parse_type,
 )
 from cepsql.scalar.typing import typed
 
@@ -58,11 +59,22 @@ def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
                 return STRING
             case Navigation(column):
                 return columns[column]
-            case Aggregate(function, column):
-                return aggregate_type(function, value_type(column, columns))
+            case Aggregate(function, column, distinct=distinct):
+                values = value_type(column, columns)
+                if distinct and not _is_plain(values):
+                    raise NotSupportedError(
+                        f"{function.upper()} of DISTINCT {str(values).upper()} values in DEFINE",
+                        hint="take their texts, which to_json gives",
+                    )
+                return aggregate_type(function, values)
         raise TypeError(leaf)
 
     return leaf_type
+
+
+def _is_plain(values: Type) -> bool:
+    """Tell whether values are no arrays, structs or the like, of which Python keeps no sets."""
+    return values == UNKNOWN or (parse_type(str(values)) == values and not values.arguments)
 
 
 def value_type(column: str | ByVariable | MatchNumber | None, columns: Mapping[str, Type]) -> Type:

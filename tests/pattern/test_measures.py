@@ -212,3 +212,16 @@ def test_decimal_means_round_half_up():
 def test_text_has_no_sum(function):
     with pytest.raises(NotSupportedError, match="string"):
         measure(pa.array(["1"]), function, [1])
+
+
+def test_try_avg_of_a_sum_beyond_its_type_is_null():
+    column, groups = pa.array([Decimal("0.6")] * 2, pa.decimal128(38, 38)), np.zeros(2, np.int64)
+    assert aggregate("try_avg", column, groups, 1, ansi=True).to_pylist() == [None]
+    assert aggregate("try_avg", column, groups, 1, distinct=True, ansi=True).to_pylist() == [Decimal("0.6")]
+
+
+@pytest.mark.parametrize(("function", "distinct"), [("count", True), ("max", False)])
+def test_values_that_arrow_does_not_tell_apart_are_refused(function, distinct):
+    column, groups = pa.array([[1], [1]]), np.zeros(2, np.int64)
+    with pytest.raises(NotSupportedError, match="array<bigint> values of a match"):
+        aggregate(function, column, groups, 1, distinct)

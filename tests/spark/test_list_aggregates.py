@@ -27,7 +27,9 @@ tuple_sketch_estimate_double(tuple_sketch_agg_double(n, y)) | hex(bitmap_or_agg(
 count(DISTINCT x, s) | listagg(DISTINCT s, ',') WITHIN GROUP (ORDER BY s DESC) | sum(DISTINCT x) FILTER (WHERE b)
 count(*) FILTER (WHERE b) | avg(y) FILTER (WHERE x > 1) | count_if(b) FILTER (WHERE x > 1) | max(struct(x, s))
 sum(s) | array_agg(1) | collect_list(x) RESPECT NULLS | collect_list(DISTINCT x) FILTER (WHERE b)
-approx_top_k(s) FILTER (WHERE x > 99)
+approx_top_k(s) FILTER (WHERE x > 99) | count(DISTINCT array(x, NULL)) | count(DISTINCT struct(y, s))
+count(DISTINCT struct(y + 0)) FILTER (WHERE n > 1) | try_avg(y) FILTER (WHERE x > 1)
+try_avg(CAST(x / 7 AS DECIMAL(10,2))) | try_avg(DISTINCT x)
 """
 
 
