@@ -140,7 +140,7 @@ def _settings(conf: object) -> dict[str, str]:
 
 def _check_given(spark: object, master: str | None, conf: object) -> None:
     """Refuse what is no session, and settings that one that is there would not take up."""
-    if not (hasattr(spark, "createDataFrame") and hasattr(spark, "conf")):
+    if not hasattr(type(spark), "catalog"):
         hint = 'a master is given as such: connect(master="local[2]")'
         raise InterfaceError(f"spark is a SparkSession, not {type(spark).__name__}", hint=hint)
     for name, value in (("master", master), ("conf", conf)):
@@ -423,7 +423,7 @@ class Engine:
     def close(self, at_exit: bool = False) -> None:
         """Stop what runs in this engine, and Spark if an engine started it and no other uses it; twice is as once.
 
-        at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that.
+        at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that, nor for a start.
         A closed engine and its queries raise InterfaceError.
         """
         with self._home_lock:
@@ -433,15 +433,17 @@ class Engine:
         for standing in self._standing:
             standing.stop()
         self._standing.clear()
+        self._closed = True
+        if at_exit:
+            return
         with self._lock:
-            self._closed = True
             spark, self._spark = self._spark, None
         if spark is not None:
             from cepsql.spark.engine_sessions import leave_session
             from cepsql.spark.runs import cancel
 
             given = self._given is not None
-            if leave_session(self, given, at_exit) and not given:
+            if leave_session(self, given) and not given:
                 cancel(spark)
 
     def __enter__(self) -> "Engine":

@@ -89,11 +89,10 @@ def join_session(engine: object, spark: SparkSession) -> None:
             _STARTED[0].users.add(engine)
 
 
-def leave_session(engine: object, given: bool, at_exit: bool) -> bool:
+def leave_session(engine: object, given: bool) -> bool:
     """Note that an engine is closed, and stop the Spark that it or another has started if nobody uses it any more.
 
-    given:   the engine was given its session.
-    at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that.
+    given: the engine was given its session.
     Returns whether that Spark goes on for others.
     """
     with _LOCK:
@@ -105,7 +104,7 @@ def leave_session(engine: object, given: bool, at_exit: bool) -> bool:
         if started.users or not started.closed:
             return True
         _STARTED.clear()
-        if not at_exit and not is_lost(started.spark):
+        if not is_lost(started.spark):
             started.spark.stop()
         return False
 

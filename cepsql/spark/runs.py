@@ -99,7 +99,8 @@ class Run:
     def _cancel_jobs(self) -> None:
         classic = hasattr(self.spark, "_jsparkSession")
         for tries in itertools.count(1):
-            with suppress(PySparkException, Py4JError, OSError):
+            # A Spark that has been stopped has no Java any more.
+            with suppress(PySparkException, Py4JError, OSError, AttributeError):
                 if classic:
                     self.spark.sparkContext.cancelJobsWithTag(self._tag)
                 else:
