@@ -1,6 +1,7 @@
 """The command line: scripts and the shell, signals, exit codes. What takes long to import waits until it is needed."""
 
 import argparse
+import difflib
 import io
 import os
 import signal
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGHUP, _leave)
     try:
         subcommand = argv[0] if argv and argv[0] in SUBCOMMANDS else None
-        code = _subcommand(subcommand)(argv[1:]) if subcommand else _run(parser().parse_args(argv))
+        code = _subcommand(subcommand)(argv[1:]) if subcommand else _run(_parsed(argv))
         if subcommand in (None, "demo") and code == ExitCode.OK:
             _prepare_later()
         return code
@@ -39,6 +40,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.USAGE
     except KeyboardInterrupt:
         return _abandon()
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Read the options; leave with a hint where something stands that is none, such as the name of a script."""
+    options, others = parser().parse_known_args(argv)
+    if others:
+        told = f"unrecognized arguments: {' '.join(others)}"
+        word = next((other for other in others if not other.startswith("-")), None)
+        near = difflib.get_close_matches(word, SUBCOMMANDS, 1) if word is not None else []
+        if near:
+            told += f"\n  hint: did you mean cepsql {near[0]}?"
+        elif word is not None:
+            told += f"\n  hint: cepsql -f {word} executes a script, cepsql -c a statement"
+        parser().error(told)
+    return options
 
 
 def _prepare_later() -> None:

@@ -48,6 +48,7 @@ from cepsql.language.translate import statements
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.references import valued_source
+from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.query import Query, limited
 from cepsql.secrets import is_secret
 
@@ -333,12 +334,12 @@ class Engine:
     def _check(self, statement: st.Statement) -> None:
         match statement:
             case st.Query() as query:
-                plan_query(query, self._lookup)
+                refuse_endless_aggregate(plan_query(query, self._lookup).logical)
             case st.Explain(query) | st.ExplainMatch(query):
                 plan_query(query, self._lookup)
             case st.Insert(sink, query):
                 self.catalog.sink(sink.text, sink.span)
-                self.plan(query)
+                refuse_endless_aggregate(self.plan(query).logical)
             case st.ControlQuery(_, name) | st.ShowHistory(name) | st.DescribeQuery(name):
                 self.catalog.query(name.text, name.span)
             case st.CreateSource(columns=()):

@@ -55,6 +55,7 @@ def bind_parameters(statement, args: Mapping[str, object]):
     Raises ProgrammingError for a parameter without value, InterfaceError for a value that no literal can hold.
     """
     literals = {name: literal(value) for name, value in args.items()}
+    places = {named.text: named.span for query in _queries(statement) for named in reversed(query.parameters)}
 
     def bind(expression: exp.Expr) -> exp.Expr:
         def value(node: exp.Expr) -> exp.Expr:
@@ -65,7 +66,8 @@ def bind_parameters(statement, args: Mapping[str, object]):
                 at = int(name.removeprefix(PLACED))
                 raise ProgrammingError("no value was given for ?", Span(at, at + 1), _FORMS)
             if name not in literals:
-                raise ProgrammingError(f"no value was given for :{name}", hint=suggestion(name, literals, "given"))
+                hint = suggestion(name, literals, "given")
+                raise ProgrammingError(f"no value was given for :{name}", places.get(name), hint)
             return literals[name].copy()
 
         return expression.transform(value) if expression.find(exp.Placeholder) else expression
@@ -138,6 +140,15 @@ def _expressions(node) -> Iterator[exp.Expr]:
     elif is_dataclass(node) and not isinstance(node, type):
         for part in fields(node):
             yield from _expressions(getattr(node, part.name))
+
+
+def _queries(node) -> Iterator[Query]:
+    """Yield the queries in a statement."""
+    if isinstance(node, Query):
+        yield node
+    elif is_dataclass(node) and not isinstance(node, type):
+        for part in fields(node):
+            yield from _queries(getattr(node, part.name))
 
 
 def _map(node, change, values: Mapping[str, str]):

@@ -17,8 +17,11 @@ _ORDER = (
 _SPOKEN = {"ONE": "ONE ROW PER MATCH", "ALL": "ALL ROWS PER MATCH", "AFTER": "AFTER MATCH SKIP"}
 _BEGINNINGS = (
     "SELECT", "WITH", "VALUES", "CREATE", "DROP", "INSERT", "START", "PAUSE", "RESUME", "RESTART", "STOP", "ALTER",
-    "SHOW", "DESCRIBE", "EXPLAIN", "SET", "RESET",
+    "SHOW", "DESCRIBE", "PRINT", "EXPLAIN", "SET", "RESET",
 )  # fmt: skip
+_SYNONYMS = {"LIST": "SHOW", "TERMINATE": "STOP QUERY", "UNSET": "RESET"}
+"""What other engines' statements begin with that say the same."""
+
 _COMMANDS = {
     "UPDATE", "DELETE", "MERGE", "TRUNCATE", "USE", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
     "CALL", "LOAD", "ADD", "BEGIN", "COMMIT", "DECLARE", "EXECUTE", "REPLACE",
@@ -130,7 +133,7 @@ def _no_statement(text: Text, at: int) -> ProgrammingError | NotSupportedError:
     hint = f"a statement begins with {', '.join(_BEGINNINGS[:-1])} or {_BEGINNINGS[-1]}"
     if word in _COMMANDS:
         return NotSupportedError(f"{word} is not supported", text.span(at, at + 1), hint, text.sql)
-    near = difflib.get_close_matches(word, _BEGINNINGS, 1) if word else []
+    near = [_SYNONYMS[word]] if word in _SYNONYMS else difflib.get_close_matches(word, _BEGINNINGS, 1) if word else []
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?" if near else hint)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.fleeting import random_call
+from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import UNBOUNDED, JoinKind
 from cepsql.plan.time_bound import TimeUpTo, missing_bounds, own_limit, time_limits
@@ -72,11 +73,16 @@ def split_condition(
             further.append(part)
     for earlier, later in (pair for pair in missing if pair not in said):
         before, after = spoken(earlier, times[earlier]), spoken(later, times[later])
+        added = f"add AND {after} <= {before} + INTERVAL '1' HOUR"
+        # USING, and a comma between two relations, have no condition that something could be added to.
+        if not any(span_of(column) for part in conditions for column in part.find_all(exp.Column)):
+            within = f"{after} BETWEEN {before} - INTERVAL '1' HOUR AND {before} + INTERVAL '1' HOUR"
+            added = f"JOIN ... ON {left}.key = {right}.key AND {within}"
         raise NotSupportedError(
             f"the condition of the join does not say how much later than {before} {after} may be, so that rows would "
             "be kept for ever",
             place,
-            f"add AND {after} <= {before} + INTERVAL '1' HOUR",
+            added,
         )
     low, high = -limits[right, left], limits[left, right]
     if low > high:

@@ -60,6 +60,8 @@ def refuse_on_streams(root: Sql) -> None:
         if _reads(query, streams):
             _refuse_order(query, outermost=query is root.query)
             _refuse_sets_without_window(query)
+            _refuse_set_operation(query)
+            _refuse_lateral(query)
     _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
     _refuse_whole_tables(inline_ctes(root.query), streams, None)
     _refuse_second_use(root)
@@ -113,6 +115,44 @@ def _refuse_sets_without_window(query: exp.Query) -> None:
             span_of(group),
             "GROUP BY ROLLUP (...), window(...) has the window in all of them",
         )
+
+
+def _refuse_set_operation(query: exp.Query) -> None:
+    """Refuse INTERSECT and EXCEPT, for which Spark would have to know all rows of a stream."""
+    if isinstance(query, exp.Intersect | exp.Except):
+        raise NotSupportedError(
+            f"{query.key.upper()} over a stream is not supported",
+            span_of(query.right, span_of(query)),
+            "LEFT SEMI JOIN and LEFT ANTI JOIN are: with a table, or with a bound on the time between two streams",
+        )
+
+
+def _refuse_lateral(query: exp.Query) -> None:
+    """Refuse subqueries of LATERAL that aggregate: each row of the stream would have groups of its own."""
+    for join in query.args.get("joins") or []:
+        inner = join.this.this if isinstance(join.this, exp.Lateral) else None
+        found = inner.find(exp.Group, exp.Distinct, exp.AggFunc) if isinstance(inner, exp.Subquery) else None
+        if found is not None:
+            raise NotSupportedError(
+                f"{_spoken(found)} in LATERAL beside a stream is not supported",
+                span_of(found, span_of(query)),
+                "aggregate the table in a subquery with GROUP BY, and join that",
+            )
+
+
+def refuse_endless_aggregate(root: Sql) -> None:
+    """Raise NotSupportedError for an aggregate over all rows of a stream, which is never complete."""
+    streams = {name for name, node in root.inputs.items() if node.properties.streaming}
+    for select in inline_ctes(root.query).find_all(exp.Select):
+        own = [call for call in select.find_all(exp.AggFunc) if call.parent_select is select]
+        whole = [call for call in own if not isinstance(call.parent, exp.Window)]
+        if whole and select.args.get("group") is None and any(_reads(item, streams) for item in relations(select)):
+            raise NotSupportedError(
+                "an aggregate over a stream needs a window of event time: without one no group is ever complete",
+                span_of(whole[0], span_of(select)),
+                "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK; "
+                "EMIT CHANGES gives the values so far",
+            )
 
 
 def _in_every_set(key: exp.Expr, select: exp.Select) -> bool:

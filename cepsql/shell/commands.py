@@ -1,5 +1,6 @@
 """The shell's own commands, which begin with a backslash."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,9 @@ Catalog = Callable[[], Iterable[Relation]]
 """Gives the relations that are defined; asked only where they matter, for it waits for the engine."""
 
 _SWITCH = {"on": True, "off": False}
+
+_BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "PRINT", "(", "--", "/*")
+"""What statements with rows begin with, and comments before them."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,13 @@ def statement_in(line: str) -> str | None:
     """
     name, _, argument = line.strip().partition(" ")
     given = argument.strip()
-    return given if name == "\\drain" and given.rstrip("; ") not in ("", *_SWITCH) else None
+    return given if name == "\\drain" and _begins_query(given) else None
+
+
+def _begins_query(text: str) -> bool:
+    """Tell whether what a command is given is a statement with rows, however it goes on."""
+    first = re.match(r"\(|--|/\*|\w+", text)
+    return first is not None and first[0].upper() in _BEGINNINGS
 
 
 def _help(same: Change, argument: str, catalog: Catalog) -> Change:
@@ -199,8 +209,10 @@ def _max_rows(same: Change, argument: str, catalog: Catalog) -> Change:
 
 
 def _drain(same: Change, argument: str, catalog: Catalog) -> Change:
-    if argument and argument not in _SWITCH:
+    if _begins_query(argument):
         return replace(same, sql=argument, once=replace(same.settings, drain=True))
+    if argument and argument not in _SWITCH:
+        return replace(same, message="\\drain takes on or off, or a SELECT that ends once its input is decided")
     settings = replace(same.settings, drain=_SWITCH[argument] if argument else not same.settings.drain)
     does = "ends once its input is processed and decided" if settings.drain else "goes on until it is stopped"
     return replace(same, settings=settings, message=f"a SELECT over a stream {does}")

@@ -58,12 +58,29 @@ _EXPLANATIONS = (
         r"\bOVER\b",
     ),
     Explanation(
+        "MISSING_GROUP_BY",
+        "",
+        ProgrammingError,
+        "a column beside an aggregate needs GROUP BY",
+        f"GROUP BY the column; over a stream with a window of event time beside it: {_WINDOW}",
+        r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s*(?=\()",
+    ),
+    Explanation(
         "UNRESOLVED_ROUTINE",
         r"routine `(?:TUMBLE|HOP|SESSION)(?:_START|_END|_ROWTIME)?`",
         ProgrammingError,
-        "windows of event time are written with Spark's function window",
-        "GROUP BY window(ts, '10 minutes', '5 minutes') hops; window.start and window.end are its bounds",
+        "windows of event time are a relation, or written with Spark's function window",
+        "FROM TABLE(TUMBLE(TABLE stream, DESCRIPTOR(ts), INTERVAL '10' MINUTES)), or FROM stream WINDOW TUMBLING "
+        "(SIZE 10 MINUTES), and GROUP BY window_start, window_end; or GROUP BY window(ts, '10 minutes')",
         r"\b(?:TUMBLE|HOP|SESSION)\w*(?=\s*\()",
+    ),
+    Explanation(
+        "UNRESOLVED_ROUTINE",
+        r"routine `(?:CLASSIFIER|MATCH_\w+|PREV|NEXT|FINAL|RUNNING)`",
+        ProgrammingError,
+        "functions of a row pattern stand in MEASURES and DEFINE of MATCH_RECOGNIZE only",
+        "name a measure there, such as CLASSIFIER() AS kind, and select that; LAG(x) OVER (...) reads an earlier row",
+        r"\b(?:CLASSIFIER|MATCH_\w+|PREV|NEXT|FINAL|RUNNING)(?=\s*\()",
     ),
 )
 

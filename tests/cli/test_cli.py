@@ -128,7 +128,9 @@ def test_options_reach_the_engine(fake):
         (["-v", "five"], "'five' is not NAME=VALUE"),
         (["--conf", "=x"], "'=x' is not KEY=VALUE"),
         (["-f", "/no/such.sql"], "cannot read /no/such.sql: No such file or directory"),
-        (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["--nonsense"], "unrecognized arguments: --nonsense\n"),
+        (["one.sql"], "unrecognized arguments: one.sql\n  hint: cepsql -f one.sql executes a script"),
+        (["chek", "one.sql"], "unrecognized arguments: chek one.sql\n  hint: did you mean cepsql check?"),
     ],
 )
 def test_wrong_usage(capsys, argv, said):

@@ -221,6 +221,7 @@ def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path, monkeypatc
         ("select ';'", False), ("/* ;", False), ("-- ;", False), ("select 1; -- x", True), ("select 1; select", False),
         ("select (1;", False), ("select 1);", True), ("exit", True), ("?", True), ("helpme", False),
         ("\\drain", True), ("\\drain off", True), ("\\drain select", False), ("\\drain select 1;", True),
+        ("\\drain maybe", True), ("\\drain with", False), ("\\drain (select 1)", False), ("\\timing maybe", True),
     ],
 )  # fmt: skip
 def test_when_enter_executes(text, finished):

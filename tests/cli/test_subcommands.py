@@ -76,15 +76,18 @@ def test_input_that_is_closed(command, code, said):
 def test_check_gives_all_errors_with_their_places(project, capsys):
     (project / "bad.sql").write_text(
         "SELECT prise FROM trades;\nCREATE VIEW v AS SELECT price FROM trades;\n\nSELECT price FROM v WHERE;\n"
-        "SELECT nothing FROM v;\nSET spark.sql.shuffle.partitions = 3; EXPLAIN PHYSICAL SELECT x FROM w;"
+        "SELECT nothing FROM v;\nSELECT COUNT(*) FROM trades;\n"
+        "SET spark.sql.shuffle.partitions = 3; EXPLAIN PHYSICAL SELECT x FROM w;"
     )
     assert main(["check", "streams.sql", "bad.sql"]) == 1
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error")]
+    endless = "an aggregate over a stream needs a window of event time: without one no group is ever complete"
     assert said == [
         "error: bad.sql:1: there is no column prise",
         "error: bad.sql:4: syntax error: something is missing after WHERE",
         "error: bad.sql:5: there is no column nothing",
-        "error: bad.sql:6: there is no stream, table or view w",
+        f"error: bad.sql:6: {endless}",
+        "error: bad.sql:7: there is no stream, table or view w",
     ]
 
 

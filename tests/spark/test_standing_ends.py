@@ -144,7 +144,7 @@ def test_windows_are_not_called_matches(engine):
         (
             "SELECT sym FROM ticks GROUP BY sym, TUMBLE(ts, INTERVAL '5' SECONDS)",
             ProgrammingError,
-            "written with Spark's function window",
+            "are a relation, or written with Spark's function window",
         ),
         (OPEN.replace("LAST(A.n) + 100", "nofunction(n)"), ProgrammingError, "there is no function NOFUNCTION"),
     ],
