@@ -37,6 +37,7 @@ from cepsql.spark.unread_file import explain_unread
 _OWN_ERROR = re.compile(r"^cepsql\.errors\.(\w+): (.*(?:\n  .*)*)", re.MULTILINE)
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.*)", re.MULTILINE)
 _HINT = "\n  hint: "
+_SUGGESTED = re.compile(r"\.? Did you mean one of the following\? \[(.*)\]$")
 _WORKER_HINT = (
     "set the environment variable PYSPARK_PYTHON to the Python in which cepsql is installed before the session starts"
 )
@@ -116,6 +117,9 @@ def placed(error: Error, failure: BaseException, sql: str) -> Error:
     if error.span is None and error.text in (None, sql) and isinstance(cause, PySparkException):
         error.span = _place(cause, sql)
         error.text = sql if error.span else None
+        if error.span is not None and (routine := _unknown_routine(cause)) is not None:
+            # Spark is given names of functions in capital letters.
+            error.message = error.message.replace(routine, sql[error.span.start : error.span.end])
     return error
 
 
@@ -245,7 +249,21 @@ def _first_line(text: str) -> str:
     line = next((line.strip() for line in text.splitlines() if line.strip()), text)
     line = re.sub(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*: ", "", line)
     line = re.sub(r"^\[[A-Z0-9_.]+\] ", "", line)
-    return re.split(r" SQLSTATE: ", line)[0].rstrip(" .;")
+    return _with_own_names(re.split(r" SQLSTATE: ", line)[0].rstrip(" .;"))
+
+
+def _with_own_names(line: str) -> str:
+    """Return a sentence of Spark's that suggests no name which no user has given.
+
+    >>> _with_own_names("`b` cannot be resolved. Did you mean one of the following? [`a`, `__corrupt`]")
+    '`b` cannot be resolved. Did you mean one of the following? [`a`]'
+    """
+    found = _SUGGESTED.search(line)
+    if found is None:
+        return line
+    names = [re.sub(r"^`__\w+`\.", "", name) for name in found[1].split(", ")]
+    own = [name for name in names if not name.startswith("`__")]
+    return line[: found.start()] + (f". Did you mean one of the following? [{', '.join(own)}]" if own else "")
 
 
 def _redacted(error: Error, detail: str, secrets: Iterable[str]) -> Error:

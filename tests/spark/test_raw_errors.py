@@ -75,5 +75,5 @@ def test_points_at_an_unknown_function(spark) -> None:
     with pytest.raises(Error) as raised:
         query.collect()
     error = raised.value
-    assert error.message == "there is no function TWICE"
+    assert error.message == "there is no function twice"
     assert error.text[error.span.start : error.span.end] == "twice"

@@ -138,3 +138,10 @@ def test_a_misspelt_format(spark, tmp_path, streaming):
     with pytest.raises(OperationalError, match=r"events cannot be read: .*data source") as raised:
         read_source(spark, source(tmp_path, "cvs", streaming=streaming))
     assert raised.value.hint.startswith("did you mean USING csv?")
+
+
+def test_what_a_computed_column_may_read_is_told_by_declared_names(spark, tmp_path):
+    (tmp_path / "a.csv").write_text("1\n")
+    columns = (ColumnDefinition("a", "STRING"), ColumnDefinition("at", "TIMESTAMP", "to_timestamp(b)"))
+    with pytest.raises(ProgrammingError, match=r"`b` cannot be resolved. Did you mean .*\[`a`\]$"):
+        read_source(spark, source(tmp_path, columns=columns))

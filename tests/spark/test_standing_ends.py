@@ -146,7 +146,7 @@ def test_windows_are_not_called_matches(engine):
             ProgrammingError,
             "are a relation, or written with Spark's function window",
         ),
-        (OPEN.replace("LAST(A.n) + 100", "nofunction(n)"), ProgrammingError, "there is no function NOFUNCTION"),
+        (OPEN.replace("LAST(A.n) + 100", "nofunction(n)"), ProgrammingError, "there is no function nofunction"),
     ],
 )
 def test_first_mistakes_have_words_a_place_and_a_hint(engine, sql, kind, said):
