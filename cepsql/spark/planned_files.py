@@ -3,12 +3,13 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import ParseResult, unquote, urlparse
 
 from cepsql.errors import OperationalError
+from cepsql.scan.damaged import WHOLE_FILE
 from cepsql.spark.checkpoint_path import CheckpointPath, remove_checksum, write_whole
 from cepsql.spark.hadoop_path import HadoopFiles
 
@@ -92,10 +93,13 @@ class PlannedFiles:
     """The files of the batches of Spark's checkpoint, one batch after another.
 
     session: reaches files that are not of this machine.
+    may_be_empty: tells whether a file of that path, if it has no bytes, is as it shall be, as one of CSV is.
     """
 
-    def __init__(self, spark: CheckpointPath, session: "SparkSession"):
-        self._spark, self._session = spark, session
+    def __init__(
+        self, spark: CheckpointPath, session: "SparkSession", may_be_empty: Callable[[str], bool] = lambda _: True
+    ):
+        self._spark, self._session, self._may_be_empty = spark, session, may_be_empty
         self._own = f"{urlparse(str(spark.parent)).path}/"
         self._last: tuple[int, dict[int, int | None]] | None = None
 
@@ -103,8 +107,9 @@ class PlannedFiles:
         """Return files of this machine that a batch has and that are gone: Spark passes them over.
 
         again: the batch was planned by an earlier start, and is done again.
-        Raises OperationalError if that has not the files any more that it had, and for a batch in which Spark would
-        read files twice: it does where the path of one of several looks like a pattern.
+        Raises OperationalError if that has not the files any more that it had, for a batch in which Spark would read
+        files twice: it does where the path of one of several looks like a pattern, and for one with a file that is not
+        written yet, which Spark would take for read.
         """
         if self._last is None or self._last[0] != batch - 1:
             self._last = batch - 1, _ends(self._spark, batch - 1 if batch else None)
@@ -125,6 +130,9 @@ class PlannedFiles:
                     f"would read files of this batch twice: {wrong}",
                     hint="rename it, without any of [ ] { } * ? \\, and start the query again",
                 )
+            unwritten = next((file.path for file in files if _is_here(file) and self._is_unwritten(file.path)), None)
+            if unwritten is not None:
+                raise OperationalError(f"{unwritten} cannot be read: it is empty, not written yet", hint=WHOLE_FILE)
             gone += (file.path for file in files if _is_here(file) and not os.path.exists(file.path))
             if again:
                 gone += _gone_elsewhere(files, self._session)
@@ -135,6 +143,12 @@ class PlannedFiles:
             )
         self._last = batch, ends
         return gone
+
+    def _is_unwritten(self, path: str) -> bool:
+        try:
+            return os.path.getsize(path) == 0 and not self._may_be_empty(path)
+        except OSError:
+            return False
 
 
 def named(files: Sequence[str]) -> str:

@@ -139,7 +139,8 @@ class StandingQuery:
         sink.planned = -1 if self._found_planned is None else self._found_planned
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
-        self._files, self._refused = PlannedFiles(checkpoint.spark_folder, frame.sparkSession), False
+        self._files = PlannedFiles(checkpoint.spark_folder, frame.sparkSession, self._may_be_empty)
+        self._refused = False
         forgot = checkpoint.forgot is not None
         self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders, forgot), threading.Lock()
         self._tidied = float("-inf")
@@ -437,6 +438,9 @@ class StandingQuery:
                     break
                 time.sleep(_POLL)
         self._stop_spark()
+
+    def _may_be_empty(self, path: str) -> bool:
+        return not any(folder.never_empty and folder.covers(path) for folder in self._options.folders)
 
     def _check_files(self, batch: int) -> None:
         """Refuse a batch whose files Spark would misread, before it is done; warn of files that are gone."""

@@ -26,6 +26,9 @@ _SETTLED_SECONDS = 60.0
 _FILTERS = {"modifiedbefore", "modifiedafter", "filenameonly"}
 """Options that say otherwise which files are read."""
 
+_NEVER_EMPTY = ("avro", "orc", "parquet")
+"""Formats whose files have a head or a tail of their own."""
+
 _UNKNOWN = ("{", "\\", "^")
 """What Hadoop and Python read differently in patterns of names."""
 
@@ -47,12 +50,14 @@ class ListedFolder:
     names:     a pattern that names of files match.
     recursive: whether folders below have files of the stream.
     age:       by how many seconds a file may be older than the newest one; None: by any.
+    never_empty: whether each file has something in it, be it without rows: what is empty is not written yet.
     """
 
     path: str
     names: str = "*"
     recursive: bool = False
     age: float | None = None
+    never_empty: bool = False
 
     def files(self) -> Iterator[ListedFile]:
         """Yield the files that Spark lists, as far as they can be listed."""
@@ -105,7 +110,7 @@ def listed_folder(source: Source) -> ListedFolder | None:
     path, recursive = local_path(path), options.get("recursivefilelookup", "").lower() == "true"
     if any(sign in text for sign in _UNKNOWN for text in (path, names)) or os.path.exists(f"{path}/_spark_metadata"):
         return None
-    return ListedFolder(path, names, recursive, file_age(options))
+    return ListedFolder(path, names, recursive, file_age(options), source.format.lower() in _NEVER_EMPTY)
 
 
 class UnreadFiles:

@@ -9,6 +9,7 @@ import pytest
 
 import cepsql
 from cepsql.errors import OperationalError
+from cepsql.scan.damaged import WHOLE_FILE
 
 STREAM = """CREATE STREAM s (k BINARY, ts TIMESTAMP, x INT, text STRING AS CAST(k AS STRING), WATERMARK FOR ts AS ts)
 USING parquet OPTIONS (path '{folder}/in')
@@ -49,17 +50,19 @@ def test_bytes_that_are_no_text_go_through(spark, tmp_path, late):
     assert [tuple(row) for row in late_rows] == [("61FE", 3, 2)]
 
 
-def test_a_half_written_file_is_named_and_read_when_it_is_whole(spark, tmp_path):
+@pytest.mark.parametrize(("scan", "share"), [("auto", 0.5), ("auto", 0), ("spark", 0)])
+def test_a_half_written_file_is_named_and_read_when_it_is_whole(spark, tmp_path, scan, share):
     put(tmp_path, "1.parquet", (b"a", 100, 1))
     whole = put(tmp_path, "2.parquet", (b"a", 101, 2)).read_bytes()
     half = tmp_path / "in" / "2.parquet"
-    half.write_bytes(whole[: len(whole) // 2])
-    _, rows = query(spark, tmp_path)
+    half.write_bytes(whole[: int(share * len(whole))])
+    engine, rows = query(spark, tmp_path)
+    engine.sql(f"SET 'cepsql.scan' = '{scan}'")
     tables = []
     standing = rows.start(lambda table, _: tables.append(table), checkpoint=str(tmp_path / "checkpoint"))
     with pytest.raises(OperationalError, match=r"2\.parquet") as raised:
         standing.await_(60)
-    assert "Exception" not in str(raised.value)
+    assert "Exception" not in str(raised.value) and raised.value.hint == WHOLE_FILE
     half.write_bytes(whole)
     with rows.start(lambda table, _: tables.append(table), checkpoint=str(tmp_path / "checkpoint")) as standing:
         standing.process_available()
