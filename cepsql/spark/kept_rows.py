@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from cepsql.spark.arrow import map_rows
 from cepsql.spark.worker import settle
 
 
@@ -14,7 +15,7 @@ def keep_rows(frame: DataFrame, path: Path) -> None:
     """Write the rows of a bounded frame to a file; there is none if that fails. Raises what Spark raises."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        frame.coalesce(1).mapInArrow(partial(_write, path), "rows BIGINT").collect()
+        map_rows(frame.coalesce(1), partial(_write, path), "rows BIGINT").collect()
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -23,6 +23,7 @@ from cepsql.errors import OperationalError
 from cepsql.ordered.columns import marked, plain_batch, stack
 from cepsql.ordered.late_file import alert_rows, late_rows, write_file
 from cepsql.ordered.rejected import set_aside
+from cepsql.spark.arrow import map_rows
 from cepsql.spark.checkpoint_files import last_committed
 from cepsql.spark.checkpoint_path import CheckpointPath
 from cepsql.spark.source import AHEAD, MALFORMED, WHOLE, count_source
@@ -130,7 +131,7 @@ def divert(frame: DataFrame, name: str, files: LateFiles) -> DataFrame:
     marks = tuple(mark for mark in (MALFORMED, AHEAD) if mark in frame.columns)
     if not marks:
         return counted
-    return counted.mapInArrow(partial(_divert, files, marks), frame.drop(*marks).schema)
+    return map_rows(counted, partial(_divert, files, marks), frame.drop(*marks).schema)
 
 
 def remove_uncommitted(folders: Iterable[str], spark: CheckpointPath) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.arrow import arrow_columns, in_zone
+from cepsql.spark.arrow import arrow_columns, in_zone, map_rows
 from cepsql.spark.settings import tasks_share_files
 from cepsql.spark.worker import settle
 
@@ -45,8 +45,7 @@ class Pieces:
             with pa.ipc.open_stream(source) as reader:
                 for batch in reader:
                     if batch.num_rows:
-                        rows = pa.Table.from_batches([batch]).rename_columns(self._frame.columns)
-                        yield in_zone(rows, self._frame)
+                        yield in_zone(pa.Table.from_batches([batch]), self._frame)
 
 
 def collect_pieces(frame: DataFrame) -> Pieces:
@@ -58,9 +57,7 @@ def collect_pieces(frame: DataFrame) -> Pieces:
     try:
         hand = partial(_hand_over, None if folder is None else str(folder))
         ddl = "rows BIGINT, data BINARY, file STRING"
-        # PySpark takes a point in a name for one between names.
-        numbered = arrow_columns(frame).toDF(*(f"c{i}" for i in range(len(frame.columns))))
-        return Pieces(frame, numbered.mapInArrow(hand, ddl).toArrow(), folder)
+        return Pieces(frame, map_rows(arrow_columns(frame), hand, ddl).toArrow(), folder)
     except BaseException:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)

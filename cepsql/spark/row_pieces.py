@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.arrow import arrow_columns, in_zone, to_arrow
+from cepsql.spark.arrow import arrow_columns, in_zone, map_rows, to_arrow
 from cepsql.spark.receiver import Receiver, sender
 from cepsql.spark.runs import Run
 from cepsql.spark.settings import stage_settings
@@ -42,7 +42,7 @@ class RowPieces:
 
     def _received(self, receiver: Receiver) -> Iterator[pa.Table]:
         frame = arrow_columns(self._frame)
-        self.executed = frame.mapInArrow(sender(receiver), "done BOOLEAN")
+        self.executed = map_rows(frame, sender(receiver), "done BOOLEAN")
         job = threading.Thread(target=self._work, args=[receiver], name="cepsql-rows", daemon=True)
         job.start()
         empty = True

@@ -30,7 +30,7 @@ from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
 from cepsql.plan.change_layout import AT_ONCE, HIDDEN, groups_layout
 from cepsql.plan.identity import describe_change_operator
 from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upserts, takes_rows_away
-from cepsql.spark.arrow import arrow_schema
+from cepsql.spark.arrow import arrow_schema, map_rows
 from cepsql.spark.join_rows import key_types
 from cepsql.spark.names import ARRIVAL, FORMER
 from cepsql.spark.over import running_type
@@ -156,7 +156,7 @@ def labelled_changes(frame: DataFrame) -> DataFrame:
     What SQL made of them keeps the changes of one identity next to each other; it may have left some out.
     """
     names = [field for field in frame.schema.fields if field.name not in (IDENTITY, CHANGE)]
-    return frame.mapInArrow(_label, StructType([*names, StructField(OPERATION, StringType())]))
+    return map_rows(frame, _label, StructType([*names, StructField(OPERATION, StringType())]))
 
 
 def _label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
