@@ -69,11 +69,15 @@ def operation_form(node: exp.Expr) -> Form | None:
     if type(node) in _FUNCTIONS:
         operation, parts = _FUNCTIONS[type(node)]
         arguments = _children(node, parts)
-        return (operation, arguments) if arguments else None
+        # An argument that is none of the parts gives the function another meaning.
+        unread = any(child.arg_key not in parts.split() for child in node.iter_expressions())
+        return (operation, arguments) if arguments and not unread else None
     if isinstance(node, exp.Anonymous) and node.name.upper() in _NAMED:
         return _NAMED[node.name.upper()], list(node.expressions)
     special = _SPECIAL.get(type(node))
-    return special(node) if special else None
+    form = special(node) if special else None
+    # sqlglot parses some calls without arguments that they need.
+    return None if form is None or None in form[1] else form
 
 
 def lambda_form(node: exp.Expr) -> tuple[str, exp.Expr, exp.Lambda] | None:
@@ -106,7 +110,7 @@ def plainer(node: exp.Expr) -> exp.Expr | None:
         case exp.Nullif():
             equal = exp.EQ(this=node.this.copy(), expression=node.expression.copy())
             return exp.Case(ifs=[exp.If(this=equal, true=exp.null())], default=node.this.copy())
-        case exp.Nvl2():
+        case exp.Nvl2() if node.args.get("false") is not None:
             given = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.null()))
             return exp.If(this=given, true=node.args["true"].copy(), false=node.args["false"].copy())
         case exp.EqualNull():
@@ -137,8 +141,10 @@ def _children(node: exp.Expr, parts: str) -> list[exp.Expr]:
     return found
 
 
-def _case(node: exp.Case | exp.If) -> Form:
+def _case(node: exp.Case | exp.If) -> Form | None:
     """CASE and IF as condition, value, condition, value, ..., otherwise."""
+    if isinstance(node, exp.If) and node.args.get("false") is None:
+        return None
     branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
     otherwise = node.args.get("default") if isinstance(node, exp.Case) else node.args.get("false")
     subject = node.this if isinstance(node, exp.Case) else None
