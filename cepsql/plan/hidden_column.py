@@ -58,7 +58,7 @@ def _above(select: exp.Select, whole: exp.Query, column: str) -> exp.Expr:
 
 def _impassable() -> NotSupportedError:
     return NotSupportedError(
-        "a subquery of this form over a stream with LATE ROWS INTO or WATERMARK ... BY is not supported before "
-        "MATCH_RECOGNIZE",
+        "a subquery of this form over a stream with LATE ROWS INTO or WATERMARK ... BY is not supported below "
+        "MATCH_RECOGNIZE and other operators that go by event time",
         hint="SELECT ... FROM ... WHERE, joins with tables, subqueries and WITH are",
     )

@@ -114,6 +114,9 @@ SOURCE_OBSERVATION = "cepsql_source"
 ARROW = "\0arrow"
 """The reader of rows that no frame of Spark's reads."""
 
+_UNTIMED = (RetractingGroups, RankedRows, TableJoin)
+"""Operators that do not go by event time."""
+
 _numbers = itertools.count()
 
 
@@ -311,21 +314,24 @@ class _Builder:
         self._choices: dict[int, list[Choice[ArrowScan] | None]] = {}
         self.joined = joined_stream(root) if root is not None and scan != SPARK_SCAN else None
 
-    def frame(self, node: Node, reader: str | None = None, over: exp.Query | None = None) -> DataFrame:
+    def frame(
+        self, node: Node, reader: str | None = None, over: exp.Query | None = None, timed: bool = True
+    ) -> DataFrame:
         """Build a node.
 
         reader: the label of the input of an ordered operator over a stream that reads the rows, and counts them, "" if
                 inputs are not told apart; None: none does; ARROW: it reads them without Spark, and only the names and
                 types of the columns count.
         over:   the query that alone reads the rows of the node, whose WHERE an operator may know; None: another node.
+        timed:  whether the operator that reads the rows goes by their event time.
         """
         match node:
             case Read(relation) if reader == ARROW:
                 return self._typed("SELECT * FROM source", {"source": relation})
             case Read():
-                return self._relation(node, reader)
+                return self._relation(node, reader, timed)
             case Sql():
-                return self._sql(node, reader)
+                return self._sql(node, reader, timed)
             case Match() if not node.properties.streaming:
                 return self._matches_in_table(node)
             case Deduplicate(rows) if not node.properties.streaming:
@@ -388,7 +394,8 @@ class _Builder:
             elif isinstance(below, Read):
                 frames.append(self._events(below.relation, _are_versions(node, number)))
             else:
-                frames.append(self.frame(below, self._label(node, number) if node.properties.streaming else None))
+                label = self._label(node, number) if node.properties.streaming else None
+                frames.append(self.frame(below, label, timed=not isinstance(node, _UNTIMED)))
         return frames
 
     def _label(self, node: Ordered, number: int) -> str:
@@ -507,7 +514,7 @@ class _Builder:
         # By its place in the plan, so that a batch which comes again writes the same names.
         return None if found is None else replace(found, reading=next(self._readings))
 
-    def _sql(self, node: Sql, reader: str | None) -> DataFrame:
+    def _sql(self, node: Sql, reader: str | None, timed: bool) -> DataFrame:
         """Run plain SQL over its inputs, each under a temporary view of a name of its own.
 
         A stream that the query names twice is read twice, and its rows count twice.
@@ -525,7 +532,7 @@ class _Builder:
             if reader == ARROW:
                 (sources[views[name][-1]],) = reads(node.inputs[name])
                 continue
-            frame = self.frame(node.inputs[name], reader, query)
+            frame = self.frame(node.inputs[name], reader, query, timed)
             if REACHED in frame.columns:
                 query, frame = (
                     carry_markers(query, {name}, "over a stream WITH PUNCTUATION"),
@@ -552,7 +559,7 @@ class _Builder:
         selected = None if rows is None else rows.under(query)
         return found if selected is None else self._known(found, selected)
 
-    def _relation(self, read: Read, reader: str | None) -> DataFrame:
+    def _relation(self, read: Read, reader: str | None, timed: bool) -> DataFrame:
         """Return a relation for plain SQL: without rows that have no place in it, which are counted, and with Spark's
         watermark."""
         relation = read.relation
@@ -567,7 +574,8 @@ class _Builder:
         files = self._late_files(read, frame)
         frame = observe_source(frame, name) if files is None else divert(frame, name, files)
         if reader is not None:
-            return frame
+            # Without times no row is late, and no producer behind.
+            return frame if timed else frame.drop(WHOLE, PRODUCER)
         if REACHED in frame.columns:
             frame = frame.where(f"{REACHED} IS NULL")
         frame = frame.drop(WHOLE, PRODUCER, REACHED)
