@@ -14,6 +14,7 @@ from cepsql.analysis.made_columns import name_made_columns
 from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
+from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import ProgrammingError, suggestion
 
@@ -62,18 +63,23 @@ class Resolved:
 
 def _with_typed_windows(known: exp.Query, schema: MappingSchema) -> exp.Query:
     """Return an annotated query in which the bounds of windows in GROUP BY, which sqlglot does not know, have types."""
-    bounds = [
-        column
-        for column in known.find_all(exp.Column)
-        if column.table.lower() in ("window", "session_window") and column.name.lower() in ("start", "end")
-    ]
-    if not bounds:
+    if not any(map(_is_window_bound, known.find_all(exp.Column, exp.Dot))):
         return known
     typed = known.copy()
-    for column in [column for column in typed.find_all(exp.Column) if column in bounds]:
-        column.replace(exp.cast(exp.null(), "timestamp", dialect="spark"))
+    for bound in [node for node in typed.find_all(exp.Column, exp.Dot) if _is_window_bound(node)]:
+        local = isinstance(bound, exp.Dot) and bound.this.expressions[0].is_type(exp.DType.TIMESTAMPNTZ)
+        bound.replace(exp.cast(exp.null(), "timestamp_ntz" if local else "timestamp", dialect="spark"))
     annotate(typed, schema)
     return typed
+
+
+def _is_window_bound(node: exp.Expr) -> bool:
+    """Tell whether an expression is the start or the end of a window: `window.end`, or a field of the call itself."""
+    if node.name.lower() not in ("start", "end"):
+        return False
+    if isinstance(node, exp.Column):
+        return node.table.lower() in WINDOW_CALLS
+    return is_window_call(node.this) and bool(node.this.expressions)
 
 
 def table_name(table: exp.Table) -> str:

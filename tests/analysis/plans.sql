@@ -1347,3 +1347,22 @@ Query  stream  id bigint, sym string, op string
             Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
+====
+SELECT sym, at, n FROM (
+  SELECT sym, window(ts, '6 seconds').end AS at, COUNT(*) AS n FROM trades GROUP BY sym, window(ts, '6 seconds')
+) DEDUPLICATE (PARTITION BY sym ORDER BY at) AS d
+----
+== rewritten ==
+__first_0 reads
+  SELECT * FROM (SELECT sym, WINDOW(ts, '6 seconds').end AS at, COUNT(*) AS n FROM trades GROUP BY sym, WINDOW(ts, '6 seconds'))
+SELECT sym, at, n FROM __first_0 AS d
+== logical ==
+Query  bounded  sym string, at timestamp, n bigint
+  Sql  SELECT sym, at, n FROM __first_0 AS d
+    Deduplicate __first_0
+      the first row of each: sym, within: for ever
+      order by: at ASC NULLS FIRST
+      Sql  SELECT * FROM (SELECT sym, WINDOW(ts, '6 seconds').end AS at, COUNT(*) AS n FROM trades GROUP BY sym, WINDOW(ts, '6 seconds'))
+        Table trades  parquet
+== pattern ==
+the query has no row pattern
