@@ -11,8 +11,8 @@ from cepsql.scalar.from_sql import expression
 from cepsql.scalar.registry import REGISTRY
 
 FURTHER = """
-nvl2 if nvl ifnull isnull isnotnull equal_null zeroifnull nullifzero nullif to_date charindex char_length ucase lcase pow
-signum ceiling dayofmonth regexp_like cardinality timestampdiff substr
+nvl2 if nvl ifnull isnull isnotnull equal_null zeroifnull nullifzero nullif to_date charindex char_length ucase lcase
+pow signum ceiling dayofmonth regexp_like cardinality timestampdiff substr
 """
 NAMES = sorted({name for name in REGISTRY if name.isidentifier()} - {"case", "not", "or", "and"} | {*FURTHER.split()})
 
