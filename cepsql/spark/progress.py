@@ -85,8 +85,8 @@ class Progress:
     """Totals: rows_read = used + late + malformed + null_time + ahead + punctuation.
 
     They go on from what the checkpoint has counted, but for `seconds`, `sink_retries`, `refresh_failures` and
-    `late_alerts`, which are those since the query was started here. Rows that a subquery below MATCH_RECOGNIZE filters
-    out are not counted.
+    `late_alerts`, which are those since the query was started here. Well-formed rows that WHERE drops below an operator
+    of cepsql are not counted; without one they are used.
 
     rows_null_key:   rows with a NULL among their keys; they are used or late too.
     rows_ahead:      rows whose event time lies further ahead than the stream's AHEAD AT MOST allows.
