@@ -61,7 +61,9 @@ def of_arrays(operation: str, operands: tuple[Node, ...], session: Session) -> A
     """Functions of several arrays of one type."""
     if any(node.type.name != "array" for node in operands):
         raise refused(operation, operands)
-    kind = array_of(_common([node.type.arguments[0] for node in operands], operation, session))
+    # Of sets of elements Spark makes no texts.
+    texts = operation == "array_concat"
+    kind = array_of(_common([node.type.arguments[0] for node in operands], operation, session, texts))
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), kind)
 
 
@@ -141,8 +143,8 @@ def element(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
     return Apply(operation, (values, index), values.type.arguments[0])
 
 
-def _common(kinds: list[Type], operation: str, session: Session) -> Type:
-    kind = common_type(kinds, session)
+def _common(kinds: list[Type], operation: str, session: Session, texts: bool = True) -> Type:
+    kind = common_type(kinds, session, texts)
     if kind is None:
         raise NotSupportedError(f"{operation.upper()} of {' and '.join(map(spoken, kinds))}")
     return kind

@@ -7,11 +7,11 @@ from functools import partial
 from cepsql.errors import NotSupportedError
 from cepsql.scalar import array_rules, rules, time_rules
 from cepsql.scalar.arrays import ARRAY_FUNCTIONS
-from cepsql.scalar.coercion import implicit_cast
+from cepsql.scalar.coercion import implicit_cast, refused
 from cepsql.scalar.functions import FUNCTIONS, PARTS_OF_DAYS, PARTS_OF_TIMES, TIME_UNITS
 from cepsql.scalar.statistics import STATISTICS
 from cepsql.scalar.tree import Apply, Node, Session
-from cepsql.scalar.types import parse_type
+from cepsql.scalar.types import DATE, INTEGERS, TIMESTAMPS, UNKNOWN, VOID, parse_type
 
 MANY = 10_000
 """The most arguments of an operation that takes any number."""
@@ -52,6 +52,8 @@ def _signed(signature: str, operation: str, operands: tuple[Node, ...], session:
     wanted, _, result = signature.partition(" -> ")
     kinds = [parse_type(parameter.rstrip("?.")) for parameter in wanted.split(", ")]
     kinds += kinds[-1:] * (len(operands) - len(kinds))
+    if operation in _EXACT and any(node.type not in (*_EXACT[operation], VOID, UNKNOWN) for node in operands):
+        raise refused(operation, operands)
     arguments = [
         implicit_cast(node, kind, session, operation.upper()) for node, kind in zip(operands, kinds, strict=False)
     ]
@@ -85,6 +87,9 @@ _SIGNATURES = {
     "unix_date": "date -> int",
     "date_from_unix_date": "int -> date",
 }
+_EXACT = {"unix_date": (DATE,), "unix_micros": TIMESTAMPS, "bit_count": INTEGERS}
+"""Functions for whose arguments Spark has no implicit casts, with the types that they take."""
+
 _PYTHON = {**FUNCTIONS, **ARRAY_FUNCTIONS, **STATISTICS}
 _NULL_TAKING = {"isnan", "nanvl", "concat_ws", "array", "map", "array_append", "locate"}
 

@@ -231,6 +231,11 @@ def test_many_operands(call: Call, expected: object, ansi: bool) -> None:
         ("gt", "boolean | int", 2, "", "GT of BOOLEAN and INT"),
         ("case", "boolean | boolean | int", 3, "", "CASE of BOOLEAN and INT"),
         ("sqrt", "boolean", 1, "", "SQRT of BOOLEAN"),
+        ("unix_date", "timestamp", 1, "", "UNIX_DATE of TIMESTAMP"),
+        ("unix_micros", "string", 1, "", "UNIX_MICROS of STRING"),
+        ("bit_count", "double", 1, "", "BIT_COUNT of DOUBLE"),
+        ("array_union", "array<int> | array<string>", 2, "", "ARRAY_UNION of INT and STRING"),
+        ("arrays_overlap", "array<string> | array<int>", 2, "", "ARRAYS_OVERLAP of STRING and INT"),
     ],
 )
 def test_refused(operation: str, types: str, count: int, target: str, named: str) -> None:
