@@ -5,7 +5,20 @@ from dataclasses import replace
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.coercion import cast, common_type, implicit_cast, refused, spoken
 from cepsql.scalar.tree import Apply, Constant, Node, Session
-from cepsql.scalar.types import BIGINT, BOOLEAN, DOUBLE, INT, INTEGERS, STRING, UNKNOWN, VOID, Type, array_of, is_number
+from cepsql.scalar.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    INTEGERS,
+    STRING,
+    UNKNOWN,
+    VOID,
+    Type,
+    array_of,
+    is_decimal,
+    is_number,
+)
 
 
 def make_array(operation: str, operands: tuple[Node, ...], session: Session) -> Node:
@@ -61,9 +74,13 @@ def of_arrays(operation: str, operands: tuple[Node, ...], session: Session) -> A
     """Functions of several arrays of one type."""
     if any(node.type.name != "array" for node in operands):
         raise refused(operation, operands)
-    # Of sets of elements Spark makes no texts.
-    texts = operation == "array_concat"
-    kind = array_of(_common([node.type.arguments[0] for node in operands], operation, session, texts))
+    inner = [node.type.arguments[0] for node in operands]
+    joins = operation == "array_concat"
+    common = _common(inner, operation, session, texts=joins)
+    # Of sets Spark brings no elements to strings, and to no DECIMAL but one of theirs, which holds the others.
+    if not joins and any(is_decimal(kind) and kind != common for kind in inner):
+        raise refused(operation, operands)
+    kind = array_of(common)
     return Apply(operation, tuple(cast(node, kind, session) for node in operands), kind)
 
 

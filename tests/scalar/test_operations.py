@@ -235,6 +235,7 @@ def test_many_operands(call: Call, expected: object, ansi: bool) -> None:
         ("unix_micros", "string", 1, "", "UNIX_MICROS of STRING"),
         ("bit_count", "double", 1, "", "BIT_COUNT of DOUBLE"),
         ("array_union", "array<int> | array<string>", 2, "", "ARRAY_UNION of INT and STRING"),
+        ("array_except", "array<int> | array<decimal(2,1)>", 2, "", "ARRAY_EXCEPT of ARRAY<INT> and ARRAY<DECIMAL"),
         ("arrays_overlap", "array<string> | array<int>", 2, "", "ARRAYS_OVERLAP of STRING and INT"),
     ],
 )
