@@ -86,7 +86,8 @@ def test_settings():
 
 def test_group_by_all_over_matches_in_a_cte():
     matched = "q MATCH_RECOGNIZE (ORDER BY ts MEASURES A.sym AS x PATTERN (A))"
-    engine().query(f"WITH q AS (SELECT * FROM trades) SELECT x, COUNT(*) AS n FROM {matched} GROUP BY ALL")
+    query = engine().query(f"WITH q AS (SELECT * FROM trades) SELECT x, COUNT(*) AS n FROM {matched} GROUP BY ALL")
+    assert len(query.plan.matches) == 1
 
 
 @pytest.mark.parametrize("key", ["spark.sql.shuffle.partitions", "fs.s3a.endpoint", "hive.exec.dynamic.partition"])

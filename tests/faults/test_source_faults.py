@@ -59,9 +59,8 @@ def test_a_half_written_file_is_named_and_read_when_it_is_whole(spark, tmp_path,
     engine, rows = query(spark, tmp_path)
     engine.sql(f"SET 'cepsql.scan' = '{scan}'")
     tables = []
-    standing = rows.start(lambda table, _: tables.append(table), checkpoint=str(tmp_path / "checkpoint"))
     with pytest.raises(OperationalError, match=r"2\.parquet") as raised:
-        standing.await_(60)
+        rows.start(lambda table, _: tables.append(table), checkpoint=str(tmp_path / "checkpoint")).await_(60)
     assert "Exception" not in str(raised.value) and raised.value.hint == WHOLE_FILE
     half.write_bytes(whole)
     with rows.start(lambda table, _: tables.append(table), checkpoint=str(tmp_path / "checkpoint")) as standing:

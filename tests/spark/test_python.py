@@ -124,7 +124,7 @@ def test_the_clause_over_a_frame_of_pandas(spark):
         ("ORDER BY b MEASURES 1 AS n PATTERN (A)", "the input has no column b", (1, 10), "b"),
         ("ORDER BY a\nPATTERN (A DEFINE A AS a > 1", "this ( is never closed", (2, 9), "("),
         ("ORDER BY a PATTERN (A))", "unexpected )", (1, 23), ")"),
-        ("ORDER BY a MEASURES no_such(a) AS n PATTERN (A)", "there is no function NO_SUCH", (1, 21), "no_such"),
+        ("ORDER BY a MEASURES no_such(a) AS n PATTERN (A)", "there is no function no_such", (1, 21), "no_such"),
         ("ORDER BY a\nMEASURES 1 AS n", "the clause ends too early", (2, 16), ""),
         ("ORDER BY a PATTERN (A)", "MATCH_RECOGNIZE gives no column", (None, None), None),
     ],
