@@ -119,7 +119,8 @@ def placed(error: Error, failure: BaseException, sql: str) -> Error:
         error.text = sql if error.span else None
         if error.span is not None and (routine := _unknown_routine(cause)) is not None:
             # Spark is given names of functions in capital letters.
-            error.message = error.message.replace(routine, sql[error.span.start : error.span.end])
+            written = re.search(re.escape(routine), sql[error.span.start : error.span.end], re.IGNORECASE)
+            error.message = error.message.replace(routine, written[0] if written else routine)
     return error
 
 

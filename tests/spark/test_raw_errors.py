@@ -68,12 +68,17 @@ def _refused(action) -> None:
     assert not isinstance(raised.value, InternalError)
 
 
-def test_points_at_an_unknown_function(spark) -> None:
-    query = cepsql.connect(spark).sql(
-        f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (ORDER BY a MEASURES twice(a) AS x PATTERN (A))"
-    )
+@pytest.mark.parametrize(
+    ("sql", "pointed"),
+    [
+        (f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (ORDER BY a MEASURES Twice(a) AS x PATTERN (A))", "Twice"),
+        (f"SELECT Twice(a) AS x FROM {ROWS}", "Twice(a)"),
+    ],
+    ids=["measure", "plain"],
+)
+def test_points_at_an_unknown_function(spark, sql, pointed) -> None:
     with pytest.raises(Error) as raised:
-        query.collect()
+        cepsql.connect(spark).query(sql).collect()
     error = raised.value
-    assert error.message == "there is no function twice"
-    assert error.text[error.span.start : error.span.end] == "twice"
+    assert error.message == "there is no function Twice"
+    assert error.text[error.span.start : error.span.end] == pointed
