@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from cepsql.errors import OperationalError
-from cepsql.scan.damaged import WHOLE_FILE
+from cepsql.scan.damaged import unread
 
 BLOCK_BYTES = 6 * 2**20
 """How many bytes of text are read at a time: about as many rows as a packet's piece holds."""
@@ -46,9 +46,7 @@ def line_blocks(path: str) -> Iterator[bytearray]:
                     block += b"\n"
                 yield block
     except (OSError, EOFError, zlib.error) as error:
-        # What the system refuses has a number; the rest is what is in the file.
-        hint = WHOLE_FILE if getattr(error, "errno", None) is None else None
-        raise OperationalError(f"{path} cannot be read: {error}", hint=hint) from error
+        raise unread(path, error) from error
 
 
 def _read(file: io.BufferedIOBase, begin: bytes) -> bytearray:

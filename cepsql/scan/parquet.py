@@ -12,7 +12,7 @@ from cepsql.scalar.columns import arrow_type
 from cepsql.scalar.types import BIGINT, DOUBLE, TIMESTAMP, Type
 from cepsql.scalar.zone import Zone
 from cepsql.scan.chunk import Chunk
-from cepsql.scan.damaged import WHOLE_FILE
+from cepsql.scan.damaged import unread
 from cepsql.scan.layout import FileLayout
 
 _ROWS = 131_072
@@ -36,7 +36,7 @@ def read_parquet(path: str, layout: FileLayout, zone: Zone) -> Iterator[Chunk]:
             for batch in file.iter_batches(_ROWS, columns=names, use_threads=False):
                 yield Chunk(_columns(plain_batch(batch), found, layout), batch.num_rows)
     except (OSError, pa.ArrowException) as error:
-        raise _unread(path, error) from error
+        raise unread(path, error) from error
 
 
 def parquet_obstacle(path: str, layout: FileLayout) -> str | None:
@@ -56,13 +56,8 @@ def parquet_obstacle(path: str, layout: FileLayout) -> str | None:
                 if not _fits(file, field, type):
                     return f"{name} is of type {field.type}, declared as {str(type).upper()}"
     except (OSError, pa.ArrowException) as error:
-        raise _unread(path, error) from error
+        raise unread(path, error) from error
     return None
-
-
-def _unread(path: str, error: Exception) -> OperationalError:
-    hint = WHOLE_FILE if getattr(error, "errno", None) is None else None
-    return OperationalError(f"{path} cannot be read: {error}", hint=hint)
 
 
 def _found(file: pq.ParquetFile) -> dict[str, str]:

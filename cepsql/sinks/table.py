@@ -124,8 +124,8 @@ class TableSink(FittedSink):
         if mine is not None:
             # An older copy of the checkpoint has an earlier epoch, too.
             self.check_known(mine.batch)
-        if mine is not None and mine.epoch > self.writer.epoch:
-            raise fenced(self.sink, self.writer)
+            if mine.epoch > self.writer.epoch:
+                raise fenced(self.sink, self.writer)
         connection.execute(sa.update(self._writers).where(of_query).values(active=False))
         claimed = {"epoch": self.writer.epoch, "active": True}
         if mine is not None:

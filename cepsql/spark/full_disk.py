@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from pyspark.sql import SparkSession
 from cepsql.catalog import Sink
 from cepsql.catalog.locations import is_local, local_path
 from cepsql.errors import Error, OperationalError
-from cepsql.spark.settings import tasks_share_files
+from cepsql.spark.settings import local_folders
 
 _FULL, _ROOM_BYTES = "No space left on device", 2**20
 _AGAIN = "make room and run it again"
@@ -33,14 +32,6 @@ def written_places(spark: SparkSession, sink: Sink | None, late: Iterable[str] =
     if sink is not None and path and is_local(path):
         places.insert(0, Place(f"sink {sink.name} at", Path(local_path(path))))
     return *places, *(Place("Spark's temporary folder", Path(folder)) for folder in local_folders(spark))
-
-
-def local_folders(spark: SparkSession) -> list[str]:
-    """Return where Spark has its temporary files, if its tasks run on this machine."""
-    if not hasattr(spark, "_jsparkSession") or not tasks_share_files(spark):
-        return []
-    given = os.environ.get("SPARK_LOCAL_DIRS") or str(spark.conf.get("spark.local.dir", ""))
-    return [folder for text in given.split(",") if (folder := text.strip())] or [tempfile.gettempdir()]
 
 
 def explain_full(error: Error, places: Iterable[Place], then: str) -> Error:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from cepsql.ordered.packet import PACKET_SCHEMA, pack
 from cepsql.ordered.row_layout import Reduction
-from cepsql.spark.settings import tasks_share_files
+from cepsql.spark.settings import local_folders
 from cepsql.temporary import temporary_folder
 
 LEAST_BYTES = 2**16
@@ -51,13 +51,10 @@ def make_packet_folder(spark: SparkSession) -> Path | None:
 
     It lies where Spark has its own such files, and is removed with the process at the latest.
     """
-    if not hasattr(spark, "_jsparkSession") or not tasks_share_files(spark):
+    places = local_folders(spark)
+    if not places or str(spark.conf.get("spark.io.encryption.enabled", "false")).lower() == "true":
         return None
-    if str(spark.conf.get("spark.io.encryption.enabled", "false")).lower() == "true":
-        return None
-    places = os.environ.get("SPARK_LOCAL_DIRS") or str(spark.conf.get("spark.local.dir", ""))
-    place = places.split(",")[0].strip()
-    folder = _home(place if os.path.isdir(place) else None) / uuid.uuid4().hex
+    folder = _home(places[0] if os.path.isdir(places[0]) else None) / uuid.uuid4().hex
     folder.mkdir(0o700, parents=True)
     return folder
 

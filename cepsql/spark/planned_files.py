@@ -130,10 +130,11 @@ class PlannedFiles:
                     f"would read files of this batch twice: {wrong}",
                     hint="rename it, without any of [ ] { } * ? \\, and start the query again",
                 )
-            unwritten = next((file.path for file in files if _is_here(file) and self._is_unwritten(file.path)), None)
+            sizes = {file.path: _size(file.path) for file in files if _is_here(file)}
+            unwritten = next((path for path, size in sizes.items() if size == 0 and not self._may_be_empty(path)), None)
             if unwritten is not None:
                 raise OperationalError(f"{unwritten} cannot be read: it is empty, not written yet", hint=WHOLE_FILE)
-            gone += (file.path for file in files if _is_here(file) and not os.path.exists(file.path))
+            gone += (path for path, size in sizes.items() if size is None)
             if again:
                 gone += _gone_elsewhere(files, self._session)
         if gone and again:
@@ -144,17 +145,19 @@ class PlannedFiles:
         self._last = batch, ends
         return gone
 
-    def _is_unwritten(self, path: str) -> bool:
-        try:
-            return os.path.getsize(path) == 0 and not self._may_be_empty(path)
-        except OSError:
-            return False
-
 
 def named(files: Sequence[str]) -> str:
     """Return the names of some files for a message, of many those of the first ones."""
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     return ", ".join(files[:_NAMED]) + more
+
+
+def _size(path: str) -> int | None:
+    """Return how many bytes a file has, None if it is not there."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return None
 
 
 def _is_here(file: ParseResult) -> bool:

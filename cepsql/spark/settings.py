@@ -1,5 +1,7 @@
 """Spark settings that our stages want, lent to a session while a query is started or run."""
 
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -132,3 +134,11 @@ def is_chain(frame: DataFrame) -> bool:
 def tasks_share_files(spark: SparkSession) -> bool:
     """Tell whether the tasks of a session see the files of this machine as it does."""
     return str(spark.sparkContext.master).startswith("local")
+
+
+def local_folders(spark: SparkSession) -> list[str]:
+    """Return where Spark has its temporary files, if its tasks run on this machine."""
+    if not hasattr(spark, "_jsparkSession") or not tasks_share_files(spark):
+        return []
+    given = os.environ.get("SPARK_LOCAL_DIRS") or str(spark.conf.get("spark.local.dir", ""))
+    return [folder for text in given.split(",") if (folder := text.strip())] or [tempfile.gettempdir()]
