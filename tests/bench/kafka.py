@@ -87,7 +87,14 @@ def fill(address: str, events: Events, partitions: int) -> None:
 
     admin = AdminClient({"bootstrap.servers": address})
     admin.create_topics([NewTopic(TOPIC, partitions, 1)])[TOPIC].result()
-    producer = Producer({"bootstrap.servers": address, "linger.ms": 100, "queue.buffering.max.messages": 1_000_000})
+    producer = Producer(
+        {
+            "bootstrap.servers": address,
+            "enable.idempotence": True,
+            "linger.ms": 100,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
     names = [name for name, _ in COLUMNS]
     number = 0
     for file in sorted(events.spark.glob("*.csv")):

@@ -94,7 +94,7 @@ def _topic(partitions: int) -> Iterator[tuple[str, Write]]:
     with running_broker() as address:
         admin = AdminClient({"bootstrap.servers": address})
         admin.create_topics([NewTopic("events", partitions, 1)])["events"].result()
-        producer = Producer({"bootstrap.servers": address, "linger.ms": 1})
+        producer = Producer({"bootstrap.servers": address, "enable.idempotence": True, "linger.ms": 1})
 
         def write(_: int, rows: list[Row]) -> None:
             for time_of_row, key, price, kind in rows:

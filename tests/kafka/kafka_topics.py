@@ -17,7 +17,8 @@ class Topics:
         # They outlive the broker, and would say so.
         client = {"bootstrap.servers": address, "log_level": 0}
         self._admin = AdminClient(client)
-        self._producer = Producer(client | {"message.max.bytes": 20_000_000})
+        # Without it, a request that is sent again changes the order of records.
+        self._producer = Producer(client | {"enable.idempotence": True, "message.max.bytes": 20_000_000})
 
     def new(self, partitions: int = 3) -> str:
         """Make a topic; return its name."""
