@@ -89,7 +89,12 @@ def test_failure_in_one_line(spark, action, kind, message):
 @pytest.mark.parametrize(
     ("name", "content", "message", "hint"),
     [
-        ("a b.csv.gz", gzip.compress(b"1\n" * 9999)[:-20], "cannot be read: Unexpected end of input", WHOLE_FILE),
+        (
+            "a b.csv.gz",
+            gzip.compress(b"1\n" * 9999, mtime=0)[:-20],
+            "cannot be read: Unexpected end of input",
+            WHOLE_FILE,
+        ),
         ("a b.json.gz", b"no gzip at all", "cannot be read: not a gzip file", WHOLE_FILE),
         ("a b.parquet", parquet(b"")[:-20], "is not a Parquet file", WHOLE_FILE),
         (
