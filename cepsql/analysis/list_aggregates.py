@@ -79,7 +79,9 @@ def lower_list_aggregate(
         name, column = list_of(node)
         lists[name] = None
         field = exp.column(name, table=ELEMENT)
-        return exp.func("timestamp_micros", field) if column == "t" else field
+        found = exp.func("timestamp_micros", field) if column == "t" else field
+        atoms.written[sql_of(found)] = sql_of(node)
+        return found
 
     function = call.function.copy()
     for child in list(function.iter_expressions()):

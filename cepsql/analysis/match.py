@@ -1,5 +1,6 @@
 """A MATCH_RECOGNIZE clause, its names resolved, becomes a match program and the SQL around it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -47,6 +48,7 @@ class MatchPlan:
     notices:   what the user should know before it runs for months.
     scope, traveling: what its names mean and what travels, for whoever lowers further expressions of the clause.
     aggregates: what Spark computes from lists that the matcher returns, before `output`.
+    written:   what a measure says, by what `output` has in its place.
     """
 
     clause: MatchClause
@@ -59,6 +61,7 @@ class MatchPlan:
     scope: MatchScope = field(repr=False, compare=False)
     traveling: Traveling = field(repr=False, compare=False)
     aggregates: tuple[ListAggregate, ...] = ()
+    written: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def streaming(self) -> bool:
@@ -124,7 +127,17 @@ def plan_match(
     mark = watermark if streaming else None
     event_time = scope.columns[time.name.lower()][0] if isinstance(time, exp.Column) else None
     return MatchPlan(
-        clause, program, event_time, order, output, mark, notices, scope, traveling, tuple(atoms.aggregates)
+        clause,
+        program,
+        event_time,
+        order,
+        output,
+        mark,
+        notices,
+        scope,
+        traveling,
+        tuple(atoms.aggregates),
+        atoms.written,
     )
 
 

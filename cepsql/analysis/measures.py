@@ -1,5 +1,6 @@
 """MEASURES expressions: the matcher returns only what needs the match, Spark computes the rest from that."""
 
+import re
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -7,6 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.aggregates import lower_aggregate
 from cepsql.analysis.list_aggregates import ListAggregate, lower_list_aggregate
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
     FINAL,
@@ -20,11 +22,14 @@ from cepsql.analysis.scope import (
     no_arguments,
     row_of,
     semantics_argument,
+    spoken_name,
 )
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError
-from cepsql.language.statements import Rows
+from cepsql.language.statements import NAVIGATION, Rows
 from cepsql.pattern.program import Aggregate, Classifier, Complete, MatchId, MatchNumber, Measure, Navigation, RowValue
+
+_NAVIGATION = re.compile(rf"\b__({'|'.join(NAVIGATION)})(?=\()")
 
 
 @dataclass
@@ -32,10 +37,12 @@ class Atoms:
     """The columns that the matcher must return, and the aggregates that Spark computes from those that are lists.
 
     Gathered while measures are lowered.
+    written: what a measure says, by what Spark computes in its place.
     """
 
     measures: list[Measure] = field(default_factory=list)
     aggregates: list[ListAggregate] = field(default_factory=list)
+    written: dict[str, str] = field(default_factory=dict)
 
     def column(
         self, source: Navigation | Aggregate | Classifier | MatchNumber | MatchId | Complete | RowValue
@@ -147,4 +154,16 @@ def lower_measure(
         is_time = column == "t" and not (isinstance(source, Aggregate) and source.function == "count")
         return exp.func("timestamp_micros", found) if is_time else found
 
-    return expression.transform(lower)
+    def noted(node: exp.Expr) -> exp.Expr:
+        found = lower(node)
+        if found is not node:
+            atoms.written.setdefault(sql_of(found), _written(node))
+        return found
+
+    return expression.transform(noted)
+
+
+def _written(node: exp.Expr) -> str:
+    if navigation_name(node) in (RUNNING, FINAL):
+        return f"{spoken_name(node)} {_written(node.expressions[0])}"
+    return _NAVIGATION.sub(lambda found: found[1], sql_of(node))

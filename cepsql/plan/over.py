@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from cepsql.analysis.frames import reach_of
 from cepsql.analysis.over import is_whole, plan_over
-from cepsql.analysis.plain_sql import spoken_type, sql_of
+from cepsql.analysis.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.running_calls import with_plain_argument
 from cepsql.analysis.spark_names import spark_name
@@ -17,6 +17,7 @@ from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.plan.nodes import Node, Over, Sql
 from cepsql.plan.reader import Checked
 from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, read_nodes
+from cepsql.plan.stand_ins import stand_in
 
 
 def hoist_over(below: Sql, checked: Checked, place: Span) -> Sql:
@@ -195,10 +196,12 @@ def _outer(
     """Return the SELECT over the rows of the last operator."""
 
     def over(part: exp.Expr) -> exp.Expr:
-        computed = part.copy().transform(
-            lambda node: exp.column(given[node], table=table) if isinstance(node, exp.Window) else node
-        )
-        return columns.replace_in(computed, table)
+        return columns.replace_in(part.copy().transform(computed), table)
+
+    def computed(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Window):
+            return node
+        return stand_in(exp.column(given[node], table=table), sql_of(without_tables(node)))
 
     named = [named_item(item) if whole else item for item in select.expressions]
     outer = exp.select(*(over(item) for item in named)).from_(exp.to_table(table))

@@ -39,6 +39,7 @@ from cepsql.plan.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.rows_below import hoist_selects, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
+from cepsql.plan.stand_ins import stand_in
 from cepsql.plan.time_bound import own_limit, time_limits
 from cepsql.plan.window_bounds import with_window_bounds
 
@@ -366,7 +367,8 @@ class _Joining:
                 if self._means(column, side):
                     before = column.name.lower()
                     given[prefix][before] = None
-                    self.spoken[name, prefix + before] = self._spoken(side.alias, before)
+                    spoken = self.spoken[name, prefix + before] = self._spoken(side.alias, before)
+                    stand_in(column, spoken)
                     column.set("this", _placed(exp.to_identifier(prefix + before, quoted=True), column))
                     column.set("table", exp.to_identifier(name))
                     break

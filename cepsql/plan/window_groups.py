@@ -11,7 +11,7 @@ from sqlglot import exp
 from cepsql.analysis.aggregate_calls import aggregate_call, called_function
 from cepsql.analysis.assigned_windows import CUMULATING, HOPPING, SESSION, TUMBLING, AssignedWindows
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
-from cepsql.analysis.plain_sql import spoken_type
+from cepsql.analysis.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, flatten_names
 from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
@@ -35,6 +35,7 @@ from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import named_item
 from cepsql.plan.reader import Checked, Reader, RowsInOrder
 from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, in_views, read_nodes
+from cepsql.plan.stand_ins import stand_in
 from cepsql.plan.stream_join import joins_streams
 from cepsql.plan.ungrouped import ungrouped
 
@@ -435,16 +436,16 @@ def over_groups(
 
     def taken(node: exp.Expr) -> exp.Expr:
         if node in names:
-            return exp.column(names[node], table=table)
+            return stand_in(exp.column(names[node], table=table), sql_of(without_tables(node)))
         if (
             call is not None
             and isinstance(node, exp.Dot)
             and node.this.unnest() == call
             and node.expression.name.lower() in bounds
         ):
-            return exp.column(bounds[node.expression.name.lower()], table=table)
+            return stand_in(exp.column(bounds[node.expression.name.lower()], table=table), sql_of(node))
         if _is_bound(node):
-            return exp.column(bounds[node.name.lower()], table=table)
+            return stand_in(exp.column(bounds[node.name.lower()], table=table), sql_of(node))
         if call is not None and node == call:
             parts = [exp.Literal.string("start"), exp.column(START, table=table)]
             return exp.func("named_struct", *parts, exp.Literal.string("end"), exp.column(END, table=table))

@@ -90,6 +90,7 @@ from cepsql.spark.source import (
     without_marks,
 )
 from cepsql.spark.spark_plan import analyzed, is_match, keeps_state, nodes
+from cepsql.spark.spoken_columns import spoken
 from cepsql.spark.stage import Feed
 from cepsql.spark.stage_rows import StageRows
 from cepsql.spark.staged import Staged, run_staged, staged_rows
@@ -174,7 +175,7 @@ def build(
     except Error:
         raise
     except Exception as failure:
-        raise translate_failure(failure) from failure
+        raise spoken(translate_failure(failure), failure, plan.root, plan.query.sql) from failure
     rows = builder.stage_rows(frame)
     frame = _named(frame, plan.names)
     _check_times(frame, builder.untimed)
@@ -549,10 +550,7 @@ class _Builder:
         else:
             refuse_misread(query, self.text)
             sql = sql_of(flatten_names(query, lambda name: next(unused[name])))
-        try:
-            found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
-        except Exception as failure:
-            raise translate_failure(failure) from failure
+        found = self._typed(sql, sources) if sources else frame_sql(self.spark, sql, frames)
         if punctuated:
             return found.withColumnRenamed(BOUND, REACHED)
         rows = self.stage_rows(*frames.values()) if len(frames) == 1 else None

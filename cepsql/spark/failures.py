@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import py4j.protocol
 from pyspark.errors import (
@@ -111,11 +111,14 @@ def translated_failures(sql: str = "") -> Iterator[None]:
         raise error from failure
 
 
-def placed(error: Error, failure: BaseException, sql: str) -> Error:
-    """Let an error point at what Spark complained of in `failure`, if the statement has that once; return it."""
+def placed(error: Error, failure: BaseException, sql: str, as_written: Callable[[str], str] = str) -> Error:
+    """Let an error point at what Spark complained of in `failure`, if the statement has that once; return it.
+
+    as_written: makes of SQL that Spark was given what the statement says.
+    """
     cause = failure if isinstance(failure, PySparkException) else failure.__cause__
     if error.span is None and error.text in (None, sql) and isinstance(cause, PySparkException):
-        error.span = _place(cause, sql)
+        error.span = _place(cause, sql, as_written)
         error.text = sql if error.span else None
         if error.span is not None and (routine := _unknown_routine(cause)) is not None:
             # Spark is given names of functions in capital letters.
@@ -124,21 +127,36 @@ def placed(error: Error, failure: BaseException, sql: str) -> Error:
     return error
 
 
-def _place(exception: PySparkException, sql: str) -> Span | None:
+def _place(exception: PySparkException, sql: str, as_written: Callable[[str], str]) -> Span | None:
     """Return where a text has the piece of SQL, or else the function, that Spark complains of."""
     if (meant := _explanation(exception)) is not None:
         place = re.search(meant.place, sql, re.IGNORECASE)
         return Span(*place.span()) if place else None
-    pieces = [context.fragment() for context in exception.getQueryContext()]
     routine = _unknown_routine(exception)
-    patterns = [r"\s*".join(map(re.escape, re.findall(r"\w+|\S", piece))) for piece in pieces]
-    if routine:
-        patterns.append(rf"\b{re.escape(routine)}(?=\s*\()")
+    patterns = [rf"\b{re.escape(routine)}(?=\s*\()"] if routine else []
+    patterns += [_any_spelling(as_written(piece)) for piece in refused_pieces(exception)]
     for pattern in patterns:
         found = list(re.finditer(pattern, sql, re.IGNORECASE))
         if len(found) == 1:
             return Span(*found[0].span())
     return None
+
+
+def refused_pieces(exception: PySparkException) -> list[str]:
+    """Return the pieces of SQL that Spark complains of, as it was given them or understands them."""
+    given = [context.fragment() for context in exception.getQueryContext()]
+    understood = (exception.getMessageParameters() or {}).get("sqlExpr", "").strip('"')
+    return [*given, re.sub(r"^\((.*)\)$", r"\1", understood)] if understood else given
+
+
+def _any_spelling(piece: str) -> str:
+    """Return a regular expression for a piece of SQL: spaces, and tables before names, may be there or not.
+
+    >>> re.fullmatch(_any_spelling("(t.a+1)"), "( a + 1 )") is not None
+    True
+    """
+    words = re.findall(r"\w+|\S", re.sub(r"\b[A-Za-z_]\w*\.(?=[\w`])", "", piece))
+    return r"\s*".join(r"(?:\b[A-Za-z_]\w*\.)*" * word[0].isalpha() + re.escape(word) for word in words)
 
 
 def _java_ended(detail: str) -> JavaEndedError:

@@ -120,9 +120,9 @@ def key_types(keys: Sequence[tuple[exp.Expr, exp.Expr]], frames: Sequence[DataFr
     )
     for field in (*left, *right):
         if isinstance(field.dataType, ArrayType | StructType) or incomparable(field.dataType):
-            kind = field.dataType.typeName().upper()
+            kind, (side, name) = field.dataType.typeName().upper(), field.name.split(".", 1)
             raise NotSupportedError(
-                f"a join of streams by {field.name}, which is {kind}, is not supported",
+                f"a join of streams by {name}, which is {kind} on its {side} side, is not supported",
                 hint="compare what is in it",
             )
     kinds = _compared_types(frames[0].sparkSession, left, right)

@@ -69,16 +69,52 @@ def _refused(action) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "pointed"),
+    "sql",
     [
-        (f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (ORDER BY a MEASURES Twice(a) AS x PATTERN (A))", "Twice"),
-        (f"SELECT Twice(a) AS x FROM {ROWS}", "Twice(a)"),
+        f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (ORDER BY a MEASURES Twice(a) AS x PATTERN (A))",
+        f"SELECT Twice(a) AS x FROM {ROWS}",
     ],
     ids=["measure", "plain"],
 )
-def test_points_at_an_unknown_function(spark, sql, pointed) -> None:
+def test_points_at_an_unknown_function(spark, sql) -> None:
     with pytest.raises(Error) as raised:
         cepsql.connect(spark).query(sql).collect()
     error = raised.value
     assert error.message == "there is no function Twice"
-    assert error.text[error.span.start : error.span.end] == pointed
+    assert error.text[error.span.start : error.span.end] == "Twice"
+
+
+MATCH = "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES {} AS z PATTERN (A) DEFINE A AS {})"
+MINUTES = "FROM s GROUP BY window(ts, '1 minute')"
+JOIN = "FROM s a JOIN r b ON a.b = b.b AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '5' MINUTES"
+
+
+@pytest.mark.parametrize(
+    "statement, said, place",
+    [
+        (MATCH.format("A.ts + A.b", "true"), "(A.ts + A.b)", "A.ts + A.b"),
+        (MATCH.format("upper(array(LAST( A.a )))", "true"), "upper(array(LAST(A.a)))", "upper(array(LAST( A.a )))"),
+        (MATCH.format("sum(A.m)", "true"), "sum(A.m)", "sum(A.m)"),
+        (MATCH.format("array_agg(A.a) + 1", "true"), "(ARRAY_AGG(A.a) + 1)", "array_agg(A.a) + 1"),
+        (MATCH.format("approx_percentile(A.m, 0.5)", "true"), "approx_percentile(A.m, 0.5, 10000)", None),
+        (MATCH.format("1", "A.a + A.m > 1"), "(a + m)", "A.a + A.m"),
+        (f"SELECT upper(collect_list(a)) {MINUTES}", "upper(COLLECT_LIST(a))", "upper(collect_list(a))"),
+        (f"SELECT sum(m) {MINUTES}", "sum(m)", "sum(m)"),
+        (f"SELECT a + window.start {MINUTES}, a", "(a + window.start)", "a + window.start"),
+        ("SELECT max(a) + max(ts) FROM s GROUP BY b EMIT CHANGES", "(MAX(a) + MAX(ts))", "max(a) + max(ts)"),
+        ("SELECT -lag(ts) OVER (ORDER BY ts) FROM s", "(- LAG(ts) OVER (ORDER BY ts))", "-lag(ts) OVER (ORDER BY ts)"),
+        (f"SELECT a.a + b.ts {JOIN}", "(a.a + b.ts)", "a.a + b.ts"),
+    ],
+)
+def test_columns_that_operators_make_are_called_as_they_were_written(spark, tmp_path, statement, said, place) -> None:
+    engine = cepsql.connect(spark)
+    for name in "sr":
+        engine.sql(
+            f"CREATE STREAM {name} (ts TIMESTAMP, a INT, b INT, m MAP<STRING, INT>, WATERMARK FOR ts AS ts) "
+            f"USING json OPTIONS (path '{tmp_path}')"
+        )
+    with pytest.raises(Error) as caught:
+        engine.sql(statement).start()
+    assert f'"{said}"' in caught.value.message
+    span = caught.value.span
+    assert (span and statement[span.start : span.end]) == place
