@@ -12,12 +12,11 @@ from sqlglot import exp
 
 from cepsql.analysis.backfill import defined_backfill
 from cepsql.analysis.format_names import SOURCE_FORMATS, format_note
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import defined_refresh, interval_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
-from cepsql.analysis.refresh import defined_refresh
 from cepsql.analysis.resolve import CTES, table_name
 from cepsql.analysis.setting_names import OWN, can_be_sparks, setting_hint
 from cepsql.analysis.source_options import mistaken_option
@@ -250,7 +249,7 @@ class Engine:
 
     def warm(self) -> None:
         """Start Spark and its Python workers now, so that the first query need not wait for them."""
-        from cepsql.spark.warm import warm
+        from cepsql.spark.session import warm
 
         warm(self.spark)
 
@@ -580,7 +579,7 @@ class Engine:
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
         """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
         from cepsql.spark.settings import lent_settings
-        from cepsql.standing.lost_checkpoint import refuse_lost
+        from cepsql.standing.replacement import refuse_lost
         from cepsql.standing.tuned import Tuned
 
         refuse_lost(self.home, definition)

@@ -7,6 +7,7 @@ from sqlglot import exp
 from cepsql.analysis.positions import span_of
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.guard import guarded
+from cepsql.language.statements import CreateSource
 
 _UNITS = {
     "MICROSECOND": 1,
@@ -128,3 +129,12 @@ def _span(text: str, first: str, last: str) -> int | None:
     amounts = [_amount(number, unit) for number, unit in zip(numbers, units, strict=True)]
     known = [amount for amount in amounts if amount is not None]
     return sign * sum(known) if len(known) == len(amounts) else None
+
+
+def defined_refresh(create: CreateSource) -> int | None:
+    """Return how often a table is read again, in microseconds, None if its definition does not say.
+
+    Raises ProgrammingError for anything but an interval of a second or more.
+    """
+    wrong, hint = "a table is read again every second at most", "REFRESH EVERY INTERVAL '1' MINUTE"
+    return interval_of_seconds(create.refresh, create.name.span, wrong, hint)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink
+from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink, Source
 from cepsql.catalog.names import Names, kind, listed
-from cepsql.catalog.secret_options import check_kept
+from cepsql.catalog.references import writes_secret
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Catalog:
             if isinstance(added, Registered):
                 self._frames = {**self._frames, added.name.lower(): added}
                 return
-            check_kept(added, span)
+            _check_kept(added, span)
             self._check_frames(added, replace, span)
         with self._changed() as names:
             names.add(added, replace, span, late_span)
@@ -117,7 +117,7 @@ class Catalog:
         False, and nothing is changed, if another process or thread has changed what stands there; raises as `add`.
         """
         if self.store is not None:
-            check_kept(after, span)
+            _check_kept(after, span)
             self._check_frames(after, True, span)
         with self._changed() as names:
             if names.query(after.name) != before:
@@ -177,4 +177,17 @@ class Catalog:
                 f"{added.name} reads {frame.name}, a DataFrame of this process, so no catalog can keep it",
                 span,
                 "CREATE STREAM and CREATE TABLE define what other processes can read too",
+            )
+
+
+def _check_kept(definition: Definition, span: Span | None = None) -> None:
+    """Refuse a definition that has a secret in its options as it is: a catalog that is kept has references to them."""
+    if not isinstance(definition, Source | Sink | RegisteredQuery):
+        return
+    for name, value in definition.options:
+        if writes_secret(name, value):
+            raise ProgrammingError(
+                f"the catalog would keep the secret in the option {name} as it is written",
+                span,
+                f"write {name} '${{NAME}}' for an environment variable, or '${{file:/path}}' for a file",
             )

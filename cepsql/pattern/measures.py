@@ -1,5 +1,6 @@
 """What the measures of matches read, one value an output row."""
 
+import hashlib
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -9,7 +10,6 @@ import pyarrow.compute as pc
 
 from cepsql.pattern.aggregates import aggregate
 from cepsql.pattern.labels import ranges
-from cepsql.pattern.match_ids import match_ids
 from cepsql.pattern.output import OutputRows, output_rows
 from cepsql.pattern.program import (
     Aggregate,
@@ -94,7 +94,7 @@ class _View:
             case MatchNumber():
                 return self._per_match(self.matches.number, pa.int64())
             case MatchId():
-                return self._match_ids()
+                return self.__match_ids()
             case Complete():
                 return self._per_match(self.matches.complete, pa.bool_())
             case Navigation():
@@ -105,10 +105,10 @@ class _View:
                 return self._aggregate(source)
         raise TypeError(source)
 
-    def _match_ids(self) -> pa.Array:
+    def __match_ids(self) -> pa.Array:
         if self._missing.all():
             return pa.nulls(len(self.output.row), pa.string())
-        found = match_ids(self._program.pattern_id, self._partitions, self.matches)
+        found = _match_ids(self._program.pattern_id, self._partitions, self.matches)
         return found.take(pa.array(self.output.match, mask=self._missing))
 
     def _per_match(self, values: np.ndarray, kind: pa.DataType) -> pa.Array:
@@ -214,3 +214,18 @@ def _pieces(counts: np.ndarray) -> list[tuple[int, int]]:
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _match_ids(identity: str, partitions: Partitions, matches: Matches) -> pa.Array:
+    """Return the id of each match, 32 hexadecimal digits: a hash of the query's identity and of the first row's id.
+
+    An empty match behind the last row of its partition is known by that row.
+    """
+    row_ids = partitions.rows.column("i").combine_chunks()
+    ids = []
+    for partition, start in zip(matches.partition.tolist(), matches.start.tolist(), strict=True):
+        behind = start >= partitions.starts[partition + 1]
+        row = row_ids[start - 1 if behind else start].as_py()
+        text = identity.encode() + (b"|" if behind else b":") + row
+        ids.append(hashlib.blake2b(text, digest_size=16).hexdigest())
+    return pa.array(ids, pa.string())

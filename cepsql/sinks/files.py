@@ -29,11 +29,10 @@ from cepsql.catalog.locations import local_path
 from cepsql.errors import InternalError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.scan.task_file import written_rows
 from cepsql.sinks.columns import Columns
-from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import FittedSink
 from cepsql.sinks.options import Options
 from cepsql.sinks.text_options import is_plain_csv, writing_options
-from cepsql.sinks.writer import WriterIdentity
+from cepsql.sinks.writer import WriterIdentity, fenced
 from cepsql.spark.column_types import column_types
 from cepsql.spark.settings import setting, tasks_share_files
 from cepsql.spark.task_files import writing_tasks

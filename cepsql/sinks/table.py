@@ -20,10 +20,9 @@ from cepsql.render.sound_text import sound_text
 from cepsql.secrets import redact
 from cepsql.sinks.columns import Columns, fitted_columns, key_columns
 from cepsql.sinks.database import Database
-from cepsql.sinks.fence import fenced
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
 from cepsql.sinks.options import Options
-from cepsql.sinks.writer import WriterIdentity
+from cepsql.sinks.writer import WriterIdentity, fenced
 from cepsql.spark.column_types import column_types
 from cepsql.spark.pieces import Pieces, collect_pieces
 

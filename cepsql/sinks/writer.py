@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from cepsql.catalog import Sink
+from cepsql.errors import OperationalError
+
 
 @dataclass(frozen=True)
 class WriterIdentity:
@@ -28,3 +31,11 @@ class Batch:
     def key(self) -> str:
         """A text that no other batch has, and that stays the same when this one comes again."""
         return f"{self.writer.query}/{self.writer.checkpoint}/{self.number}"
+
+
+def fenced(sink: Sink, writer: WriterIdentity) -> OperationalError:
+    """Return the error of a writer whose query is written by a later owner now."""
+    return OperationalError(
+        f"query {writer.query} is written to sink {sink.name} by another process now, which took over from this one",
+        hint="nothing was written; only one process may run a query",
+    )

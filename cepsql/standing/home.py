@@ -1,6 +1,9 @@
 """What a process needs to keep queries under names: a database, leases, and its reconciler."""
 
+import os
 import re
+import socket
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +17,6 @@ from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.references import resolved
 from cepsql.catalog.savepoints import Savepoints
 from cepsql.errors import OperationalError
-from cepsql.standing.owner import process_name
 from cepsql.standing.reconciler import Reconciler, Starter
 from cepsql.temporary import remove_temporary, temporary_folder
 
@@ -44,7 +46,7 @@ class Home:
         database = catalog.store.database if catalog.store else Database(str(self._folder / "catalog.db"))
         self.states = QueryStates(database, Leases(database, lease))
         self.savepoints = Savepoints(database)
-        self.reconciler = Reconciler(catalog, self.states, start, process_name(), adopts)
+        self.reconciler = Reconciler(catalog, self.states, start, _process_name(), adopts)
 
     @property
     def _folder(self) -> Path:
@@ -82,3 +84,12 @@ class Home:
         self.states.database.close()
         if self._temporary is not None:
             remove_temporary(self._temporary)
+
+
+def _process_name() -> str:
+    """Return a name that no other process has, and that tells people which one it is.
+
+    >>> _process_name() == _process_name()
+    False
+    """
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"

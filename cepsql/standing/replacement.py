@@ -123,3 +123,18 @@ def described_as(plan: Plan, known: dict, query: RegisteredQuery) -> dict | None
     except OperationalError:
         return None
     return json.loads(canonical_json(described))
+
+
+def refuse_lost(home: "Home", query: RegisteredQuery) -> None:
+    """Raise OperationalError if a query has done batches of which the folder of its checkpoint knows nothing."""
+    state = home.states.get(query.name)
+    progress = (state.progress if state is not None else None) or {}
+    if progress.get("id") != query.id or not progress.get("batches"):
+        return
+    location = home.checkpoint(query)
+    if kept_identity(home, location) is None:
+        raise OperationalError(
+            f"the checkpoint {location} of query {query.name}, which has done {progress['batches']} batches, is gone",
+            hint="put it back, or have its disk here; "
+            "CREATE OR REPLACE QUERY ... WITH NEW CHECKPOINT AS ... begins one, and writes its rows anew",
+        )
