@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from cepsql.catalog import RegisteredQuery
@@ -50,13 +50,17 @@ Starter = Callable[[RegisteredQuery, Lease], Running]
 
 @dataclass
 class _Owned:
-    """A query that this process owns: running, or waiting to be started again."""
+    """A query that this process owns: running, or waiting to be started again.
+
+    entered: whether the catalog knows that it runs.
+    """
 
     lease: Lease
     restarts_asked: int
     before: dict
     id: str = ""
     running: Running | None = None
+    entered: bool = False
     started: float = 0.0
     failures: int = 0
     retry_at: float = 0.0
@@ -101,9 +105,11 @@ class Reconciler:
             try:
                 self._run(name.lower(), owned)
             except Error as error:
-                self.states.enter(owned.lease, FAILED, error=str(error.message))
-                self.states.desire(name, STOPPED)
-                self._release(name.lower())
+                try:
+                    self.states.enter(owned.lease, FAILED, error=str(error.message))
+                    self.states.desire(name, STOPPED)
+                finally:
+                    self._release(name.lower())
                 raise
             if self._thread is None:
                 self._thread = threading.Thread(target=self.run, name="cepsql-reconciler", daemon=True)
@@ -181,11 +187,15 @@ class Reconciler:
         if state is None or state.epoch != owned.lease.epoch:
             self._leave(name, owned)
             self._adopt(name, state)
+        elif not self._renewal.holds(owned.lease):
+            # Its end was told, and stopped the query, before it has come in the catalog.
+            self._leave(name, owned)
+            self._adopt(name, replace(state, epoch=None))
         elif state.desired != RUNNING:
             self._halt(name, owned, state)
         elif state.restarts_asked != owned.restarts_asked:
-            owned.restarts_asked, owned.failures = state.restarts_asked, 0
             self._stop_recorded(name, owned)
+            owned.restarts_asked, owned.failures = state.restarts_asked, 0
             self._try(name, owned)
         elif owned.running is None:
             if time.monotonic() >= owned.retry_at:
@@ -197,11 +207,18 @@ class Reconciler:
         """Record how a query that shall run does."""
         assert owned.running is not None
         status = owned.running.status
+        if status == "running" and not owned.entered:
+            self._enter_running(name, owned)
         self._report(owned, last=status != "running")
         if status == "failed":
             error = owned.running.error or InternalError("the query ended without saying why")
             self._failed(name, owned, error)
-        elif status != "running":
+        elif status == "stopped":
+            # For what is no longer desired, such as a pause that could not be recorded.
+            self._keep_counts(owned)
+            owned.running = None
+            self._try(name, owned)
+        elif status == "finished":
             owned.running = None
             self.states.finish(owned.lease, FINISHED)
             self._release(name)
@@ -219,9 +236,16 @@ class Reconciler:
         owned.id = query.id
         if not self.states.enter(owned.lease, STARTING, restarted=restarted):
             return
-        owned.running = self._started(query, owned.lease)
+        owned.running, owned.entered = self._started(query, owned.lease), False
         owned.started = time.monotonic()
+        try:
+            self._enter_running(name, owned)
+        except OperationalError as error:
+            LOG.warning("query %s runs, which the catalog does not know yet: %s", name, error.message)
+
+    def _enter_running(self, name: str, owned: _Owned) -> None:
         self.states.enter(owned.lease, RUNNING, f"epoch {owned.lease.epoch}, {self.owner}")
+        owned.entered = True
         LOG.info("query %s runs", name, extra={"query": name})
 
     def _started(self, query: RegisteredQuery, lease: Lease) -> Running:
@@ -266,7 +290,7 @@ class Reconciler:
     def _leave(self, name: str, owned: _Owned) -> None:
         """Give up a query that another process owns now, or that was dropped."""
         LOG.warning(
-            "query %s is no longer run here: it was dropped, or another process has taken it over",
+            "query %s is no longer run here: it was dropped, another process has taken it over, or its lease has ended",
             name,
             extra={"query": name},
         )

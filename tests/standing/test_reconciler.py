@@ -1,5 +1,6 @@
 """Several processes on one catalog, played by reconcilers: who runs a query, and that it does what is desired."""
 
+import contextlib
 import logging
 import time
 from types import SimpleNamespace
@@ -246,6 +247,91 @@ def test_the_store_is_away(process, monkeypatch):
     server.reconciler.tick()
     assert (server.query.status, len(server.runs)) == ("running", 2)
     assert server.runs[1].epoch > server.runs[0].epoch
+
+
+@pytest.fixture
+def away(monkeypatch):
+    """Lets the catalog of a process be away within a block."""
+
+    @contextlib.contextmanager
+    def away(process):
+        with monkeypatch.context() as patched:
+            for name in ("reading", "writing"):
+                patched.setattr(process.database, name, lambda *_: _fail())
+            with contextlib.suppress(OperationalError):
+                yield
+
+    return away
+
+
+def _fail():
+    raise OperationalError("the catalog cannot be used")
+
+
+def test_the_store_is_away_once_a_query_has_started(process, away, monkeypatch):
+    server = process("server", adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    with contextlib.ExitStack() as stack:
+        start = server.start
+
+        def starting(query, lease):
+            stack.enter_context(away(server))
+            return start(query, lease)
+
+        monkeypatch.setattr(server.reconciler, "_start", starting)
+        server.reconciler.tick()
+    assert server.query.status == "starting"
+    server.reconciler.tick()
+    assert (server.query.status, len(server.runs), server.runs[0].status) == ("running", 1, "running")
+
+
+@pytest.mark.parametrize("desired", ["running", "paused"])
+def test_the_store_is_away_once_a_query_has_stopped(process, away, monkeypatch, desired):
+    server = process("server", adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    server.reconciler.states.desire("fraud", desired, restart=desired == "running")
+    with contextlib.ExitStack() as stack:
+        stop = server.runs[0].stop
+
+        def stopping(patience):
+            stop(patience)
+            stack.enter_context(away(server))
+
+        monkeypatch.setattr(server.runs[0], "stop", stopping)
+        server.reconciler.tick()
+    assert (server.runs[0].status, server.query.status) == ("stopped", "stopping")
+    # A pause may be taken back meanwhile.
+    server.reconciler.states.desire("fraud", "running")
+    monkeypatch.undo()
+    server.reconciler.tick()
+    assert (server.query.status, [run.status for run in server.runs]) == ("running", ["stopped", "running"])
+
+
+@pytest.mark.parametrize("adopts", [False, True])
+def test_a_lease_that_seemed_to_end_is_taken_anew(process, adopts):
+    one = process("one", adopts)
+    one.query.start()
+    lease = one.reconciler._owned["fraud"].lease
+    # The catalog did not answer for so long, and does so before the lease has ended there.
+    del one.reconciler.renewal._until[lease]
+    one.runs[0].stop()
+    one.reconciler.tick()
+    assert (one.query.status, [run.status for run in one.runs]) == ("running", ["stopped", "running"])
+    assert one.query.state.epoch == one.runs[1].epoch > lease.epoch
+
+
+def test_a_start_that_fails_while_the_store_is_away_keeps_no_lease(process, away):
+    shell = process("shell")
+    with contextlib.ExitStack() as stack:
+
+        def failing(query, lease):
+            stack.enter_context(away(shell))
+            raise OperationalError("no such folder")
+
+        shell.reconciler._start = failing
+        shell.query.start()
+    assert shell.reconciler.owned == []
 
 
 def test_closing_gives_queries_back(process):
