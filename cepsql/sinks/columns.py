@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cepsql.analysis.emission import OPERATION
 from cepsql.catalog import Sink
 from cepsql.errors import ProgrammingError, suggestion
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, STRING, TIMESTAMP, UNKNOWN, Type, is_decimal, parse_type
@@ -10,6 +11,33 @@ _DIGITS = dict(zip(INTEGERS, (3, 5, 10, 19), strict=True))
 
 Columns = Sequence[tuple[str, str]]
 """Names with Spark types."""
+
+DATABASES = ("sqlite", "postgresql")
+"""Formats of sinks whose rows can be updated and deleted by a key."""
+
+
+def applies_changes(sink: Sink) -> bool:
+    """Tell whether changes are applied to what a sink holds, by its key: in a database, unless it has a column of its
+    own for what a row does."""
+    kept = any(column.name.lower() == OPERATION for column in sink.columns)
+    return sink.format.lower() in DATABASES and bool(sink.key) and not kept
+
+
+def written_columns(sink: Sink, columns: Columns, changes: bool) -> Columns:
+    """Return the columns of a query that are written.
+
+    changes: its rows are changes, with a column OPERATION.
+    Raises ProgrammingError if they are, and the sink can do nothing with them.
+    """
+    if changes and applies_changes(sink):
+        return [(name, kind) for name, kind in columns if name != OPERATION]
+    declared = [column.name.lower() for column in sink.columns]
+    if changes and declared and OPERATION not in declared:
+        raise ProgrammingError(
+            f"sink {sink.name} takes no changes",
+            hint=f"it needs a PRIMARY KEY in a database, or a column {OPERATION} STRING to keep them as rows",
+        )
+    return columns
 
 
 def fitted_columns(sink: Sink, columns: Columns) -> list[tuple[str, str, str]]:

@@ -10,10 +10,10 @@ from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.analysis.emission import OPERATION
 from cepsql.catalog import Sink
-from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.errors import OperationalError
 from cepsql.language.tokens import quoted
 from cepsql.secrets import is_secret, redact
-from cepsql.sinks.columns import Columns, fitted_columns
+from cepsql.sinks.columns import Columns, applies_changes, fitted_columns, written_columns
 from cepsql.sinks.writer import WriterIdentity
 from cepsql.spark.column_types import column_types
 from cepsql.spark.sink import BatchHook, BatchSink
@@ -51,22 +51,14 @@ class FittedSink(BatchSink):
     @property
     def applies(self) -> bool:
         """Whether changes are applied to what the sink holds, and not written as rows with OPERATION."""
-        return False
+        return self.changes and applies_changes(self.sink)
 
     def given(self, columns: Columns) -> Columns:
         """Return the columns that are written.
 
         Raises ProgrammingError if the rows are changes, and the sink can do nothing with them.
         """
-        if self.applies:
-            return [(name, kind) for name, kind in columns if name != OPERATION]
-        declared = [column.name.lower() for column in self.sink.columns]
-        if self.changes and declared and OPERATION not in declared:
-            raise ProgrammingError(
-                f"sink {self.sink.name} takes no changes",
-                hint=f"it needs a PRIMARY KEY in a database, or a column {OPERATION} STRING to keep them as rows",
-            )
-        return columns
+        return written_columns(self.sink, columns, self.changes)
 
     def attach(
         self, writer: DataStreamWriter, after: BatchHook = lambda batch: None, before: BatchHook = lambda batch: None

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import Sink
+from cepsql.sinks.columns import DATABASES
 from cepsql.sinks.writer import WriterIdentity
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def promise(sink: Sink) -> str:
         if is_local(sink):
             return f"{EXACTLY_ONCE}: the files of a batch appear once, whole, also if it is done again"
         return f"{AT_LEAST_ONCE}: a batch that is done again is written again, on a file system that is not mounted"
-    if name in ("sqlite", "postgresql"):
+    if name in DATABASES:
         return f"{EXACTLY_ONCE}: rows and the number of their batch are written in one transaction"
     if name == "webhook":
         return f"{AT_LEAST_ONCE}: a request that is sent again has the same Idempotency-Key"
@@ -58,7 +59,7 @@ def _opener(sink: Sink) -> "type[FittedSink]":
 
             if is_local(sink):
                 return FileSink
-        case "sqlite" | "postgresql":
+        case name if name in DATABASES:
             from cepsql.sinks.table import TableSink
 
             return TableSink

@@ -81,12 +81,6 @@ class TableSink(FittedSink):
 
         self._at_once(check)
 
-    @property
-    def applies(self) -> bool:
-        """Whether changes are applied: by the key, unless the sink has a column of its own for what a row does."""
-        kept = any(column.name.lower() == OPERATION for column in self.sink.columns)
-        return self.changes and bool(self.sink.key) and not kept
-
     def claim(self) -> None:
         """Take the table over from earlier epochs of the query, and from its other checkpoints."""
         self._at_once(self._claim)

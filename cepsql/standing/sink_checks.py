@@ -28,17 +28,18 @@ def check_definition(sink: Sink, span: Span) -> None:
 
 
 def check_columns(sink: Sink | None, plan: Plan, span: Span) -> None:
-    """Refuse a query whose columns have other names than those of its sink; raises ProgrammingError.
+    """Refuse a query whose columns have other names than those of its sink, or that gives changes, which it does not
+    take; raises ProgrammingError.
 
     Their types are known only to Spark, so that its start checks them.
     """
-    names = [column.name for column in plan.properties.columns]
-    if sink is None or any(map(_UNNAMED.fullmatch, names)):
+    columns = [(column.name, column.type) for column in plan.properties.columns]
+    if sink is None or any(_UNNAMED.fullmatch(name) for name, _ in columns):
         return
-    from cepsql.sinks.columns import check_names
+    from cepsql.sinks.columns import check_names, written_columns
 
     try:
-        check_names(sink, names)
+        check_names(sink, [name for name, _ in written_columns(sink, columns, plan.changes)])
     except ProgrammingError as error:
         error.span = span
         raise
@@ -49,9 +50,11 @@ def forget(query: RegisteredQuery, sink: Sink | None) -> str:
 
     One that named its checkpoint may be created again and go on from it, so it is remembered.
     """
-    if sink is None or sink.format.lower() not in ("sqlite", "postgresql") or "checkpoint" in dict(query.options):
-        return ""
     from cepsql.sinks import WriterIdentity, open_sink
+    from cepsql.sinks.columns import DATABASES
+
+    if sink is None or sink.format.lower() not in DATABASES or "checkpoint" in dict(query.options):
+        return ""
 
     try:
         opened = open_sink(valued_sink(sink), WriterIdentity(query.name, 0))

@@ -110,6 +110,19 @@ def test_a_checkpoint_is_not_another_querys(engine):
     assert table("pairs") == [0, 2, 4]
 
 
+def test_changes_are_applied_to_a_sink_whose_columns_are_declared(engine):
+    engine.sql("""
+        CREATE SINK last (k STRING, a INT, PRIMARY KEY (k)) USING sqlite OPTIONS (path 'out.db', create_table 'true');
+        CREATE QUERY newest INTO last AS SELECT k, MAX(n) AS a FROM ticks GROUP BY k EMIT CHANGES;
+        START QUERY newest
+    """)
+    until(lambda: engine.queries["newest"].progress.get("rows_read") == 8)
+    assert table("last") == [7]
+    put(1)
+    until(lambda: engine.queries["newest"].progress["rows_read"] == 16)
+    assert table("last") == [107]
+
+
 def test_insert_writes_once(engine):
     engine.sql("CREATE SINK ns (a INT) USING sqlite OPTIONS (path 'out.db', create_table 'true')")
     assert engine.sql("INSERT INTO ns SELECT n AS a FROM ticks").message == "8 rows written to ns"
