@@ -52,7 +52,9 @@ def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
     delay = -(-event_time.delay // 1000)
     bound = f"timestamp_micros(least({BOUND}, {_LAST_MICROS}L) + {event_time.delay}L)"
     others = [quoted(name) for name in frame.columns]
-    timed = [f"coalesce({column}, {bound}) AS {column}" if name == column else name for name in others]
+    # A row may have no time, as one of an outer join's other side; it is no marker.
+    marked = f"if({BOUND} IS NULL, {column}, {bound}) AS {column}"
+    timed = [marked if name == column else name for name in others]
     watched = frame.selectExpr(*timed).withWatermark(column, f"{delay} milliseconds")
     # No marker has so early a time, but the optimizer does not know it: a condition on the event time stays here, too.
     no_marker = f"({BOUND} IS NULL OR {column} < TIMESTAMP '0001-01-01')"
