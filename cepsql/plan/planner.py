@@ -32,7 +32,7 @@ from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inpu
 from cepsql.plan.over import hoist_over
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
 from cepsql.plan.reader import Reader, RowsAsTheyCome, RowsInOrder
-from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_unmarked, refuse_views
+from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_order, refuse_unmarked, refuse_views
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
@@ -175,6 +175,8 @@ class _Planner:
             return root, None
         if ranked:
             return replace(root, view=view), None
+        if root.resolved.streaming and changelog_read(root) is None:
+            refuse_order(root)
         if query.emit is not None:
             root = with_emission(root, query.emit, self._checked)
         if view is None:

@@ -53,12 +53,29 @@ def refuse_unmarked(clause: Reader, below: Sql) -> None:
             refuse_unmarked(clause, side)
 
 
+def refuse_order(root: Sql) -> None:
+    """Raise NotSupportedError for an ORDER BY over a stream.
+
+    Told before operators are taken out of the query, for it may name what only the query as it is written has.
+    """
+    streams = {name for name, node in root.inputs.items() if node.properties.streaming}
+    for query in root.query.find_all(exp.Query):
+        if not _reads(query, streams):
+            continue
+        for clause, spoken in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
+            if query.args.get(clause) is not None:
+                place = span_of(query.args[clause], span_of(query))
+                raise NotSupportedError(
+                    f"{spoken} over a stream is not supported", place, "the rows of a stream come as they are found"
+                )
+
+
 def refuse_on_streams(root: Sql) -> None:
     """Raise NotSupportedError for what plain SQL over streams cannot have."""
     streams = {name for name, node in root.inputs.items() if node.properties.streaming}
     for query in root.query.find_all(exp.Query):
         if _reads(query, streams):
-            _refuse_order(query, outermost=query is root.query)
+            _refuse_limits(query, outermost=query is root.query)
             _refuse_sets_without_window(query)
             _refuse_set_operation(query)
             _refuse_lateral(query)
@@ -232,13 +249,7 @@ def _reads(query: exp.Expr, names: set[str]) -> bool:
     return any(table_name(table) in names for table in catalog_tables(query))
 
 
-def _refuse_order(query: exp.Query, outermost: bool) -> None:
-    for clause, spoken in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
-        if query.args.get(clause) is not None:
-            place = span_of(query.args[clause])
-            raise NotSupportedError(
-                f"{spoken} over a stream is not supported", place, "the rows of a stream come as they are found"
-            )
+def _refuse_limits(query: exp.Query, outermost: bool) -> None:
     if query.args.get("offset") is not None:
         raise NotSupportedError("OFFSET over a stream is not supported", span_of(query.args["offset"]))
     if query.args.get("limit") is not None and not outermost:
