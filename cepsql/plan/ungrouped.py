@@ -8,6 +8,7 @@ from sqlglot import exp
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.window_calls import WINDOW_CALLS
 from cepsql.errors import ProgrammingError, suggestion
+from cepsql.language.foreign_functions import INSTEAD
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.operators.windows import END, START
 
@@ -24,7 +25,7 @@ def ungrouped(column: exp.Column, select: exp.Select, names: Mapping[exp.Expr, s
         return ProgrammingError(f"there is no column {column.name}", place, hint)
     call = column.find_ancestor(exp.Anonymous, exp.Select)
     if isinstance(call, exp.Anonymous):
-        instead = _INSTEAD.get(call.name.upper())
+        instead = INSTEAD.get(call.name.upper())
         near = difflib.get_close_matches(call.name.upper(), (*SPARK_AGGREGATES, *_PLAIN_AGGREGATES), 1)
         hint = instead or (f"did you mean {near[0]}?" if near else f"add {column.name} to GROUP BY")
         return ProgrammingError(
@@ -34,12 +35,3 @@ def ungrouped(column: exp.Column, select: exp.Select, names: Mapping[exp.Expr, s
 
 
 _PLAIN_AGGREGATES = ("COUNT", "COUNT_IF", "SUM", "AVG", "MEAN", "MIN", "MAX", "FIRST", "LAST")
-
-_INSTEAD = {
-    "LATEST_BY_OFFSET": "max_by(x, ts) is x at the latest time",
-    "EARLIEST_BY_OFFSET": "min_by(x, ts) is x at the earliest time",
-    "COUNT_DISTINCT": "COUNT(DISTINCT x), or approx_count_distinct(x)",
-    "TOPK": "slice(sort_array(collect_list(x), false), 1, k)",
-    "TOPKDISTINCT": "slice(sort_array(collect_set(x), false), 1, k)",
-}
-"""Aggregates of ksqlDB, and what takes their place."""

@@ -3,10 +3,13 @@
 import re
 from dataclasses import dataclass
 
+from cepsql.analysis.scope import MATCH_FUNCTIONS
 from cepsql.errors import DatabaseError, NotSupportedError, ProgrammingError
 
 _WINDOW = "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK"
 _BOUND = "ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
+PATTERN_FUNCTIONS = (*MATCH_FUNCTIONS, "PREV", "NEXT", "FINAL", "RUNNING")
+_OF_PATTERNS = "|".join(PATTERN_FUNCTIONS)
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,11 @@ _EXPLANATIONS = (
     ),
     Explanation(
         "UNRESOLVED_ROUTINE",
-        r"routine `(?:CLASSIFIER|MATCH_\w+|PREV|NEXT|FINAL|RUNNING)`",
+        rf"routine `(?:{_OF_PATTERNS})`",
         ProgrammingError,
         "functions of a row pattern stand in MEASURES and DEFINE of MATCH_RECOGNIZE only",
         "name a measure there, such as CLASSIFIER() AS kind, and select that; LAG(x) OVER (...) reads an earlier row",
-        r"\b(?:CLASSIFIER|MATCH_\w+|PREV|NEXT|FINAL|RUNNING)(?=\s*\()",
+        rf"\b(?:{_OF_PATTERNS})(?=\s*\()",
     ),
 )
 

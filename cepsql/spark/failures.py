@@ -31,6 +31,7 @@ from cepsql.errors import (
 )
 from cepsql.secrets import redact
 from cepsql.spark.explanations import Explanation, explanation
+from cepsql.spark.functions import known_function
 from cepsql.spark.gateway import kill_java, last_words, lost_folder, lost_java
 from cepsql.spark.unread_file import explain_unread
 
@@ -82,8 +83,9 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
     if _lost_worker(texts, _trace(exception)):
         return _redacted(OperationalError(_LOST, hint=_LOST_HINT), _trace(exception), secrets)
     kind, message = _classify(chain, texts)
-    hint = _WORKER_HINT if kind is WorkerError else None
-    if not issubclass(kind, WorkerError | InternalError):
+    routine = next(filter(None, map(_unknown_routine, chain)), None)
+    hint = _WORKER_HINT if kind is WorkerError else routine and known_function(routine)
+    if routine is None and not issubclass(kind, WorkerError | InternalError):
         message, hint = explain_unread(texts, message)
     return _redacted(kind(message, hint=hint), _trace(exception), secrets)
 

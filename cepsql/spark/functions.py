@@ -1,13 +1,18 @@
 """The functions that SQL has, Spark's and ours, with what is said of each."""
 
+import contextlib
+import difflib
 import fnmatch
 import re
 import weakref
 
+import py4j.protocol
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from cepsql.errors import NotSupportedError
+from cepsql.language.foreign_functions import INSTEAD
+from cepsql.spark.explanations import PATTERN_FUNCTIONS
 from cepsql.spark.own_functions import OWN_FUNCTIONS
 
 _USAGE = re.compile(r"\s+")
@@ -25,6 +30,17 @@ def functions(spark: SparkSession, like: str | None = None) -> dict[str, str]:
     if like is None:
         return dict(found)
     return {name: usage for name, usage in found.items() if fnmatch.fnmatchcase(name, like.lower())}
+
+
+def known_function(unknown: str) -> str | None:
+    """Return the hint for a name that is of no function: which one may be meant, None where that cannot be told."""
+    if unknown.upper() in INSTEAD:
+        return INSTEAD[unknown.upper()]
+    known = {name.lower(): name for name in PATTERN_FUNCTIONS}
+    with contextlib.suppress(NotSupportedError, py4j.protocol.Py4JError):
+        known = {name: name for name in _built_in()} | known
+    near = difflib.get_close_matches(unknown.lower(), known, 1, cutoff=0.7)
+    return f"did you mean {known[near[0]]}?" if near else None
 
 
 def _built_in() -> dict[str, str]:

@@ -118,3 +118,24 @@ def test_columns_that_operators_make_are_called_as_they_were_written(spark, tmp_
     assert f'"{said}"' in caught.value.message
     span = caught.value.span
     assert (span and statement[span.start : span.end]) == place
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        ("uper(a)", "did you mean upper?"),
+        ("arbitrary(a)", "any_value(x)"),
+        ("CLASIFIER()", "did you mean CLASSIFIER?"),
+        ("MATCH_NUM()", "did you mean MATCH_NUMBER?"),
+        ("PRVE(a)", "did you mean PREV?"),
+        ("xqzw(a)", None),
+    ],
+)
+def test_says_which_function_may_be_meant(spark, call, hint) -> None:
+    sql = f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (ORDER BY a MEASURES {call} AS x PATTERN (A))"
+    with pytest.raises(Error) as raised:
+        cepsql.connect(spark).query(sql).collect()
+    error = raised.value
+    name = call.partition("(")[0]
+    assert (error.message, error.hint) == (f"there is no function {name}", hint)
+    assert error.text[error.span.start :].startswith(name)

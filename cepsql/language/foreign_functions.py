@@ -1,0 +1,33 @@
+"""Functions of other engines, by the names in capital letters that Spark does not know, and what takes their place."""
+
+INSTEAD = {
+    # ksqlDB
+    "LATEST_BY_OFFSET": "max_by(x, ts) is x at the latest time",
+    "EARLIEST_BY_OFFSET": "min_by(x, ts) is x at the earliest time",
+    "COUNT_DISTINCT": "COUNT(DISTINCT x), or approx_count_distinct(x)",
+    "TOPK": "slice(sort_array(collect_list(x), false), 1, k)",
+    "TOPKDISTINCT": "slice(sort_array(collect_set(x), false), 1, k)",
+    "EXTRACTJSONFIELD": "get_json_object(x, '$.name') reads a part of JSON",
+    "STRINGTOTIMESTAMP": "to_timestamp(x, 'yyyy-MM-dd HH:mm:ss')",
+    "PARSE_TIMESTAMP": "to_timestamp(x, 'yyyy-MM-dd HH:mm:ss')",
+    "TIMESTAMPTOSTRING": "date_format(ts, 'yyyy-MM-dd HH:mm:ss')",
+    "FORMAT_TIMESTAMP": "date_format(ts, 'yyyy-MM-dd HH:mm:ss')",
+    # Flink SQL
+    "MATCH_PROCTIME": "PROCTIME() is the time at which a row is processed, best as a column of the stream",
+    "CURRENT_ROW_TIMESTAMP": "PROCTIME() is the time at which a row is processed",
+    "JSON_VALUE": "get_json_object(x, '$.name') reads a part of JSON",
+    "JSON_QUERY": "get_json_object(x, '$.name') reads a part of JSON",
+    # Trino
+    "ARBITRARY": "any_value(x)",
+    "APPROX_DISTINCT": "approx_count_distinct(x)",
+    "JSON_EXTRACT": "get_json_object(x, '$.name') reads a part of JSON",
+    "JSON_EXTRACT_SCALAR": "get_json_object(x, '$.name') reads a part of JSON",
+    "TO_UNIXTIME": "unix_timestamp(ts), or unix_micros(ts)",
+    "DATE_PARSE": "to_timestamp(x, 'yyyy-MM-dd HH:mm:ss')",
+    "PARSE_DATETIME": "to_timestamp(x, 'yyyy-MM-dd HH:mm:ss')",
+    "FORMAT_DATETIME": "date_format(ts, 'yyyy-MM-dd HH:mm:ss')",
+    "STRPOS": "instr(x, 'part')",
+    # Oracle
+    "NUMTODSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
+    "TO_DSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
+}
