@@ -134,9 +134,9 @@ def _place(exception: PySparkException, sql: str, as_written: Callable[[str], st
     if (meant := _explanation(exception)) is not None:
         place = re.search(meant.place, sql, re.IGNORECASE)
         return Span(*place.span()) if place else None
-    routine = _unknown_routine(exception)
-    patterns = [rf"\b{re.escape(routine)}(?=\s*\()"] if routine else []
-    patterns += [_any_spelling(as_written(piece)) for piece in refused_pieces(exception)]
+    patterns = [_any_spelling(as_written(piece)) for piece in refused_pieces(exception)]
+    if (function := _unknown_routine(exception) or _refused_function(exception)) is not None:
+        patterns.insert(0, rf"\b{re.escape(function)}(?=\s*\()")
     for pattern in patterns:
         found = list(re.finditer(pattern, sql, re.IGNORECASE))
         if len(found) == 1:
@@ -241,6 +241,13 @@ def _unknown_routine(exception: BaseException) -> str | None:
     return (exception.getMessageParameters() or {}).get("routineName", "").replace("`", "") or None
 
 
+def _refused_function(exception: PySparkException) -> str | None:
+    """Return the function whose call Spark refuses, if it names one."""
+    said = exception.getMessageParameters() or {}
+    found = re.match(r"\W*(\w+)", said.get("functionName") or said.get("funcName") or "")
+    return found[1] if found else None
+
+
 def _condition(text: str) -> str:
     """Return the name of Spark's error condition, empty if it has none."""
     found = re.match(r"(?:[\w.$]+: )?\[([A-Z0-9_.]+)\]", text)
@@ -270,6 +277,7 @@ def _first_line(text: str) -> str:
     line = next((line.strip() for line in text.splitlines() if line.strip()), text)
     line = re.sub(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*: ", "", line)
     line = re.sub(r"^\[[A-Z0-9_.]+\] ", "", line)
+    line = re.sub(r"\. Please, refer to '\S+' for a fix", "", line)
     return _with_own_names(re.split(r" SQLSTATE: ", line)[0].rstrip(" .;"))
 
 

@@ -121,6 +121,25 @@ def test_columns_that_operators_make_are_called_as_they_were_written(spark, tmp_
 
 
 @pytest.mark.parametrize(
+    ("sql", "said", "pointed"),
+    [
+        (f"SELECT LAG(a) FROM {ROWS}", 'Window function "lag(a, 1, NULL)" requires an OVER clause', "LAG"),
+        (
+            f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (ORDER BY a MEASURES collect_list(A.a, 1) AS x PATTERN (A))",
+            "The `collect_list` requires 1 parameters but the actual number is 2",
+            "collect_list",
+        ),
+    ],
+    ids=["plain", "measure"],
+)
+def test_points_at_a_refused_call(spark, sql, said, pointed) -> None:
+    with pytest.raises(Error) as raised:
+        cepsql.connect(spark).query(sql).collect()
+    error = raised.value
+    assert (error.message, error.text[error.span.start : error.span.end]) == (said, pointed)
+
+
+@pytest.mark.parametrize(
     ("call", "hint"),
     [
         ("uper(a)", "did you mean upper?"),
