@@ -8,6 +8,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
+from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.catalog.references import referenced_values, resolved
 from cepsql.catalog.schema import CATALOG, migrate
 from cepsql.errors import OperationalError, ProgrammingError
@@ -22,9 +23,16 @@ _SECONDS_OF_PATIENCE = 30
 _NO_TABLE = f"no such table: {CATALOG.name}"
 """What SQLite says of an empty file."""
 
-_LOCKED = "database is locked"
+_LOCKED = ("database is locked", "lock timeout")
 _LOCKED_HINT = "another process has been writing to it for long: one that is frozen must go on, or end"
-"""What SQLite says when _SECONDS_OF_PATIENCE are over, and what to do."""
+"""What SQLite and PostgreSQL say when _SECONDS_OF_PATIENCE are over, and what to do."""
+
+_PATIENT = {
+    "lock_timeout": f"{_SECONDS_OF_PATIENCE}s",
+    # One whose process is frozen, or its host gone, ends before others have lost patience.
+    "idle_in_transaction_session_timeout": "10s",
+}
+"""What holds in a transaction of PostgreSQL that writes."""
 
 
 class Database:
@@ -69,6 +77,7 @@ class Database:
         """
         with self._translated(), self._engine.begin() as connection:
             if self._engine.dialect.name != "sqlite":
+                set_in_transaction(connection, _PATIENT)
                 lock = sa.select(sa.func.pg_advisory_xact_lock(_LOCK)) if first else CATALOG.select().with_for_update()
                 connection.execute(lock)
             yield connection
@@ -96,7 +105,7 @@ class Database:
             said = redact(" ".join(str(cause).split()), self._hidden)
             if _NO_TABLE in said:
                 raise self._gone() from None
-            hint = _LOCKED_HINT if _LOCKED in said else None
+            hint = _LOCKED_HINT if any(words in said for words in _LOCKED) else None
             raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=hint) from None
 
     def _gone(self) -> OperationalError:
@@ -118,7 +127,8 @@ def _engine(location: str) -> sa.Engine:
         raise ProgrammingError(f"a catalog cannot be kept in {scheme}", hint="a path of a file, or postgresql://...")
     if url.startswith("postgresql"):
         try:
-            return sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5})
+            settings = connection_settings(sa.make_url(url), 5)
+            return sa.create_engine(url, pool_pre_ping=True, connect_args=settings)
         except ModuleNotFoundError:
             raise OperationalError("PostgreSQL needs psycopg", hint="pip install 'cepsql[postgresql]'") from None
     if not url:

@@ -45,6 +45,14 @@ class Database(ABC):
         """Delete the rows with these keys; the tables have the columns of the key, where NULL is like NULL."""
 
     @abstractmethod
+    def begin(self, connection: sa.Connection, writer: str) -> None:
+        """Prepare a transaction, which others may know by the name of who writes."""
+
+    @abstractmethod
+    def end_others(self, connection: sa.Connection, writer: str) -> None:
+        """End the transactions of that name in other processes: one that hangs would hold its locks for ever."""
+
+    @abstractmethod
     def passing(self, failure: Exception) -> str | None:
         """Return what is wrong in a line if it may pass by itself, None if it will not."""
 

@@ -12,6 +12,7 @@ import pyarrow.csv
 import sqlalchemy as sa
 
 from cepsql.catalog import Sink
+from cepsql.catalog.postgresql_link import connection_settings, set_in_transaction
 from cepsql.errors import ProgrammingError
 from cepsql.scalar.types import DOUBLE, FLOAT, INTEGERS, Type, is_decimal, parse_type
 from cepsql.sinks.columns import Columns
@@ -25,6 +26,9 @@ _NAMES = {
     "timestamp": "timestamptz", "timestamp_ntz": "timestamp", "interval": "interval", "void": "text",
 }  # fmt: skip
 _NUMBERS = (sa.Integer, sa.Numeric)
+_LOCK_TIMEOUT = "20s"
+"""How long a try waits for locks that others hold; a longer wait shows, and a query that is stopped does not wait."""
+
 _ROWS = "cepsql_rows"
 _GONE = "cepsql_gone"
 _PLACE = "cepsql_place"
@@ -50,7 +54,20 @@ class PostgreSQL(Database):
         if not text.startswith(("postgresql:", "postgres:")):
             raise ProgrammingError(f"the option url of sink {sink.name} does not begin with postgresql:")
         url = url.set(username=options.text("user") or url.username, password=options.text("password") or url.password)
-        self.engine = sa.create_engine(url, pool_pre_ping=True, pool_size=1, connect_args={"connect_timeout": 10})
+        settings = connection_settings(url, 10)
+        self.engine = sa.create_engine(url, pool_pre_ping=True, pool_size=1, connect_args=settings)
+
+    def begin(self, connection: sa.Connection, writer: str) -> None:
+        """Give the transaction its name, and let it not wait for locks without end."""
+        set_in_transaction(connection, {"lock_timeout": _LOCK_TIMEOUT, "application_name": writer})
+
+    def end_others(self, connection: sa.Connection, writer: str) -> None:
+        """End the transactions of that name in other processes, which are of the same user."""
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s "
+            "AND usename = current_user AND datname = current_database() AND pid <> pg_backend_pid()",
+            (writer,),
+        )
 
     def column_type(self, kind: Type) -> str:
         """Return the SQL of a type; what is nested is JSON."""
@@ -133,10 +150,12 @@ class PostgreSQL(Database):
                 copy.write(output.getvalue())
 
     def passing(self, failure: Exception) -> str | None:
-        """Servers come back, and transactions that were in each other's way go through."""
+        """Servers come back, a standby becomes the one to write to, and transactions that were in each other's way go
+        through."""
         original = getattr(failure, "orig", failure)
         lasting = (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege)
-        kinds = (psycopg.OperationalError, psycopg.InterfaceError, sa.exc.TimeoutError)
+        standby = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.IdleInTransactionSessionTimeout)
+        kinds = (psycopg.OperationalError, psycopg.InterfaceError, sa.exc.TimeoutError, *standby)
         return first_line(original) if isinstance(original, kinds) and not isinstance(original, lasting) else None
 
     def refusal(self, failure: Exception) -> str | None:

@@ -56,6 +56,12 @@ class SQLite(Database):
             )
         self._was_there = there
 
+    def begin(self, connection: sa.Connection, writer: str) -> None:
+        """Do nothing: a file has no names for transactions."""
+
+    def end_others(self, connection: sa.Connection, writer: str) -> None:
+        """Do nothing: no server ends what another process has begun."""
+
     def column_type(self, kind: Type) -> str:
         """Return the SQL of a type; a decimal of many digits is text."""
         if is_decimal(kind):

@@ -5,6 +5,7 @@ and the number of the last batch. The row is locked while a batch is written, so
 nothing, and neither does a process from which another one has taken over.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,6 +47,9 @@ class TableSink(FittedSink):
         self._create = options.flag("create_table")
         self._database: Database = _open_database(sink, options)
         self._table, self._schema = options.text("table") or sink.name, options.text("schema")
+        # The transactions of the query have a name, which is short.
+        who = hashlib.sha256(repr((self._schema, self._table, writer.query)).encode()).hexdigest()[:16]
+        self._name = f"cepsql-{who}"
         self._writers = sa.Table(
             WRITERS,
             sa.MetaData(),
@@ -91,6 +95,7 @@ class TableSink(FittedSink):
 
         def remove(connection: sa.Connection) -> None:
             if sa.inspect(connection).has_table(WRITERS, self._schema):
+                self._database.end_others(connection, self._name)
                 connection.execute(sa.delete(self._writers).where(of_query))
 
         self._at_once(remove)
@@ -112,13 +117,11 @@ class TableSink(FittedSink):
     def _claim(self, connection: sa.Connection) -> None:
         self._writers.create(connection, checkfirst=True)
         of_query = sa.and_(self._writers.c.sink == self._table, self._writers.c.query == self.writer.query)
-        rows = connection.execute(sa.select(self._writers).where(of_query).with_for_update()).all()
-        mine = next((row for row in rows if row.checkpoint == self.writer.checkpoint), None)
-        if mine is not None:
-            # An older copy of the checkpoint has an earlier epoch, too.
-            self.check_known(mine.batch)
-            if mine.epoch > self.writer.epoch:
-                raise fenced(self.sink, self.writer)
+        found = sa.select(self._writers).where(of_query)
+        self._check_mine(connection.execute(found).all())
+        # An earlier owner may hang within a batch.
+        self._database.end_others(connection, self._name)
+        mine = self._check_mine(connection.execute(found.with_for_update()).all())
         connection.execute(sa.update(self._writers).where(of_query).values(active=False))
         claimed = {"epoch": self.writer.epoch, "active": True}
         if mine is not None:
@@ -126,6 +129,16 @@ class TableSink(FittedSink):
         else:
             who = {"sink": self._table, "query": self.writer.query, "checkpoint": self.writer.checkpoint, "batch": -1}
             connection.execute(sa.insert(self._writers).values(who | claimed))
+
+    def _check_mine(self, rows: Sequence[sa.Row]) -> sa.Row | None:
+        """Return the row of the checkpoint among those of the query, None if there is none; refuse an earlier epoch."""
+        mine = next((row for row in rows if row.checkpoint == self.writer.checkpoint), None)
+        if mine is not None:
+            # An older copy of the checkpoint has an earlier epoch, too.
+            self.check_known(mine.batch)
+            if mine.epoch > self.writer.epoch:
+                raise fenced(self.sink, self.writer)
+        return mine
 
     def _write(self, pieces: Pieces, columns: Columns, key: list[str], batch: int) -> int:
         def write(connection: sa.Connection) -> int:
@@ -190,6 +203,7 @@ class TableSink(FittedSink):
         """Return what an action within one transaction gives; raise Unavailable for what may pass."""
         try:
             with self._database.engine.begin() as connection:
+                self._database.begin(connection, self._name)
                 return action(connection)
         except Exception as failure:
             if (reason := self._database.passing(failure)) is not None:

@@ -1,4 +1,5 @@
-"""Leases of this process are renewed in a thread of their own, which nothing else keeps waiting."""
+"""Leases of this process are renewed in a thread of their own, which nothing else keeps waiting; another one sees when
+they end, also while the catalog keeps the first one waiting."""
 
 import threading
 import time
@@ -11,7 +12,7 @@ from cepsql.errors import Error
 class Renewal:
     """Renews leases; one that is lost, or could not be renewed while it lasted, is handed to `lost`, once.
 
-    lost: called in the thread of the renewal.
+    lost: called in a thread of the renewal.
     """
 
     def __init__(self, leases: Leases, lost: Callable[[Lease], None]):
@@ -19,7 +20,7 @@ class Renewal:
         # Until when each lease lasts at least, by this process's own clock.
         self._until: dict[Lease, float] = {}
         self._lock, self._closed = threading.Lock(), threading.Event()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
     def acquire(self, what: str, owner: str) -> Lease | None:
         """Take a lease and keep it renewed; None if another owner holds it."""
@@ -28,9 +29,10 @@ class Renewal:
         if lease is not None:
             with self._lock:
                 self._until[lease] = begin + self._leases.seconds
-                if self._thread is None:
-                    self._thread = threading.Thread(target=self._run, name="cepsql-leases", daemon=True)
-                    self._thread.start()
+                if not self._threads:
+                    for run in (self._run, self._watch):
+                        self._threads.append(threading.Thread(target=run, name="cepsql-leases", daemon=True))
+                        self._threads[-1].start()
         return lease
 
     def release(self, lease: Lease) -> None:
@@ -47,8 +49,9 @@ class Renewal:
     def close(self) -> None:
         """Renew nothing any more."""
         self._closed.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
 
     def _run(self) -> None:
         while not self._closed.wait(self._leases.seconds / 5):
@@ -62,14 +65,23 @@ class Renewal:
         try:
             lost = self._leases.renew(*leases)
         except Error:
-            # The store is away: nobody can take a lease over there, but it may come back just after one has ended.
+            return
+        with self._lock:
+            renewed = {lease: begin + self._leases.seconds for lease in leases if lease not in lost}
+            self._until |= {lease: until for lease, until in renewed.items() if lease in self._until}
+        self._end(lost)
+
+    def _watch(self) -> None:
+        """End leases that were not renewed in time: the catalog is away, or another process can reach it and this one
+        cannot."""
+        while not self._closed.wait(self._leases.seconds / 10):
+            now = time.monotonic()
             with self._lock:
-                lost = [lease for lease in leases if self._until.get(lease, begin) <= begin]
-        else:
-            with self._lock:
-                renewed = {lease: begin + self._leases.seconds for lease in leases if lease not in lost}
-                self._until |= {lease: until for lease, until in renewed.items() if lease in self._until}
-        for lease in lost:
+                ended = [lease for lease, until in self._until.items() if until <= now]
+            self._end(ended)
+
+    def _end(self, leases: list[Lease]) -> None:
+        for lease in leases:
             with self._lock:
                 known = self._until.pop(lease, None)
             if known is not None:

@@ -8,11 +8,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sqlalchemy as sa
 from postgresql import running_postgresql
 
+import cepsql.sinks.postgresql
 from cepsql.catalog import Sink
 from cepsql.errors import DataError, OperationalError, ProgrammingError
 from cepsql.sinks import WriterIdentity, open_sink
+from cepsql.sinks.fitted import Unavailable
 
 FIRST = WriterIdentity("q", 1, "checkpoint")
 NUMBERED = (("id", "int"), ("text", "string"), ("n", "int"))
@@ -281,6 +284,53 @@ def test_a_server_that_comes_back_is_waited_for(spark, postgresql):
         assert (sink.waiting, sink.retries > 0) == (None, True)
         with psycopg.connect(server.url) as connection:
             assert connection.execute("SELECT id FROM alerts ORDER BY id").fetchall() == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_an_owner_that_hangs_within_a_batch_does_not_keep_the_next_one_waiting(spark, database):
+    old = opened(database.sink(create_table="true"))
+
+    def hanging(connection):
+        connection.execute(sa.select(old._writers).with_for_update())
+        new = opened(database.sink(), WriterIdentity("q", 2, "checkpoint"))
+        assert new.accept(rows(spark, (1, "a")), 0) == 1
+
+    with pytest.raises(Unavailable, match=r"terminating connection|the connection is lost"):
+        old._transaction(hanging)
+    with pytest.raises(OperationalError, match="query q is written to sink alerts by another process now"):
+        old.accept(rows(spark, (2, "zombie")), 1)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_lock_that_somebody_holds_is_told_and_keeps_no_stop_waiting(spark, database, monkeypatch):
+    import psycopg
+
+    monkeypatch.setattr(cepsql.sinks.postgresql, "_LOCK_TIMEOUT", "100ms")
+    sink = opened(database.sink(create_table="true"))
+    with psycopg.connect(database.options["url"]) as locking, ThreadPoolExecutor() as threads:
+        locking.execute(f"LOCK TABLE {database.options['schema']}.alerts")
+        writing = threads.submit(sink.accept, rows(spark, (1, "a")), 0)
+        deadline = time.monotonic() + 30
+        while sink.waiting is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert sink.waiting == "sink alerts does not answer: canceling statement due to lock timeout"
+        sink.close()
+        with pytest.raises(OperationalError, match="lock timeout\n  hint: nothing is lost"):
+            writing.result(30)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_standby_is_waited_for(spark, database):
+    sink = opened(database.sink(create_table="true", retry_for="1 second"))
+    sa.event.listen(sink._database.engine, "begin", _as_on_a_standby)
+    with pytest.raises(OperationalError, match="does not answer: cannot execute SELECT FOR UPDATE in a read-only"):
+        sink.accept(rows(spark, (1, "a")), 0)
+    sa.event.remove(sink._database.engine, "begin", _as_on_a_standby)
+    assert sink.accept(rows(spark, (1, "a")), 0) == 1
+
+
+def _as_on_a_standby(connection):
+    connection.exec_driver_sql("SET TRANSACTION READ ONLY")
 
 
 def test_a_server_that_is_not_there_is_said_at_once(tmp_path):

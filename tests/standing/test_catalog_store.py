@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import cepsql.catalog.database
 from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
@@ -183,6 +184,24 @@ def test_a_locked_file_says_who_has_to_go_on(tmp_path, monkeypatch):
     database = Database(str(tmp_path / "catalog.db"))
     locked = pytest.raises(OperationalError, match="cannot be used: database is locked")
     with database.writing(), locked as raised, database.writing():
+        pass
+    assert "one that is frozen" in raised.value.hint
+
+
+@pytest.mark.parametrize("location", ["postgresql"], indirect=True)
+def test_a_process_that_hangs_within_a_change_does_not_keep_others_from_theirs(location, monkeypatch):
+    monkeypatch.setitem(cepsql.catalog.database._PATIENT, "idle_in_transaction_session_timeout", "300ms")
+    frozen, other = Store(Database(location)), Store(Database(location))
+    with (
+        pytest.raises(OperationalError, match="idle-in-transaction timeout"),
+        frozen.changing(),
+        other.changing() as change,
+    ):
+        pass
+    assert other.generation() == change.generation
+    monkeypatch.setitem(cepsql.catalog.database._PATIENT, "lock_timeout", "100ms")
+    locked = pytest.raises(OperationalError, match="cannot be used: canceling statement due to lock timeout")
+    with frozen.changing(), locked as raised, other.changing():
         pass
     assert "one that is frozen" in raised.value.hint
 

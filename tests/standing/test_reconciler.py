@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import threading
 import time
 from types import SimpleNamespace
 
@@ -247,6 +248,15 @@ def test_the_store_is_away(process, monkeypatch):
     server.reconciler.tick()
     assert (server.query.status, len(server.runs)) == ("running", 2)
     assert server.runs[1].epoch > server.runs[0].epoch
+
+
+def test_the_store_keeps_a_process_waiting(process, monkeypatch):
+    one = process("one")
+    one.query.start()
+    answers = threading.Event()
+    monkeypatch.setattr(one.reconciler.states.leases, "renew", lambda *_: answers.wait() and [])
+    until(lambda: one.runs[0].status == "stopped")
+    answers.set()
 
 
 @pytest.fixture
