@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import socketserver
 import sys
 import threading
 import types
@@ -115,6 +116,51 @@ def test_rows_that_are_sent_elsewhere_are_not_delivered(code, spark):
     with receiver(code) as (url, received), pytest.raises(OperationalError, match=f"answers {code}"):
         opened("webhook", url=url).accept(rows(spark, (1, "a")), 0)
     assert [body for _, body in received] == [{"id": 1, "text": "a"}]
+
+
+@contextlib.contextmanager
+def answering(answer: bytes):
+    """A server that answers so, and leaves the connection open; gives a sink that posts to it."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65536)
+            self.request.sendall(answer)
+            ended.wait()
+
+    ended = threading.Event()
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield opened("webhook", url=f"http://127.0.0.1:{server.server_address[1]}", timeout="10 seconds")
+    finally:
+        ended.set()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "Content-Length: 9999\r\n\r\nwithout an end",
+        "Content-Length: 99999999999999999999\r\n\r\nx",
+        "Transfer-Encoding: chunked\r\n\r\n-5\r\nx",
+        "Transfer-Encoding: chunked\r\n\r\nnumber\r\nx",
+    ],
+)
+def test_a_row_that_was_accepted_was_so_whatever_else_is_said(rest):
+    with answering(f"HTTP/1.1 200 OK\r\n{rest}".encode()) as sink:
+        assert sink._post("{}", "key") == 1
+
+
+@pytest.mark.parametrize("place", ["http://[elsewhere", "file:///etc/passwd"])
+def test_where_a_redirect_leads_is_of_no_matter(place):
+    answer = f"HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n"
+    with (
+        answering(answer.encode()) as sink,
+        pytest.raises(OperationalError, match=r"sink alerts: http://127.0.0.1 answers 302 Found\n"),
+    ):
+        sink._post("{}", "key")
 
 
 def test_no_header_is_shown(spark, monkeypatch):
