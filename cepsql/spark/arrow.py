@@ -19,7 +19,31 @@ def to_arrow(frame: DataFrame) -> pa.Table:
 
     Arrow does not get INTERVAL YEAR TO MONTH from Spark: such columns are text, as Spark writes it.
     """
-    return in_zone(arrow_columns(frame).toArrow(), frame)
+    return handed_out(collected(arrow_columns(frame)), frame)
+
+
+def collected(frame: DataFrame) -> pa.Table:
+    """Return all rows, as `DataFrame.toArrow` does where no VARIANT is NULL.
+
+    Spark gives a NULL one parts that are NULL, and says that they never are, at which PySpark fails.
+    """
+    if "variant" not in frame.schema.simpleString():
+        return frame.toArrow()
+    written = map_rows(frame, _written, "rows BINARY").toArrow()["rows"]
+    batches = [batch for rows in written for batch in pa.ipc.open_stream(rows.as_buffer())]
+    return pa.Table.from_batches(batches) if batches else frame.limit(0).toArrow()
+
+
+def _written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return (pa.RecordBatch.from_arrays([pa.array([serialized(batch)], pa.binary())], ["rows"]) for batch in batches)
+
+
+def serialized(batch: pa.RecordBatch) -> bytes:
+    """Return the batch as a stream of Arrow."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
 
 
 def arrow_columns(frame: DataFrame) -> DataFrame:
@@ -53,24 +77,50 @@ def _named(
     return function(batch.rename_columns(names) for batch in batches)
 
 
-def in_zone(table: pa.Table, frame: DataFrame) -> pa.Table:
-    """Return the table with its times in the time zone of the frame's session."""
+def handed_out(table: pa.Table, frame: DataFrame) -> pa.Table:
+    """Return the rows of a frame as whoever asked for them gets them.
+
+    Times are in the time zone of the frame's session. The parts of a VARIANT may be NULL, as they are where it is NULL.
+    """
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
     for i, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
-            local = pa.timestamp(field.type.unit, zone)
-            table = table.set_column(i, pa.field(field.name, local, field.nullable), table.column(i).cast(local))
+        kind = field.type
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
+            kind = pa.timestamp(kind.unit, zone)
+        elif pa.types.is_nested(kind):
+            kind = _with_loose_variants(kind)
+        if kind != field.type:
+            table = table.set_column(i, field.with_type(kind), table.column(i).cast(kind))
     return table
 
 
-def refuse_months(schema: StructType) -> None:
-    """Raise NotSupportedError for columns that are, or hold, an INTERVAL YEAR TO MONTH: Arrow does not get them."""
+def _with_loose_variants(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_map(kind):
+        return pa.map_(
+            *(field.with_type(_with_loose_variants(field.type)) for field in (kind.key_field, kind.item_field))
+        )
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_with_loose_variants(kind.value_type)))
+    if not pa.types.is_struct(kind):
+        return kind
+    fields = list(kind)
+    if any((field.metadata or {}).get(b"variant") == b"true" for field in fields):
+        return pa.struct([field.with_nullable(True) for field in fields])
+    return pa.struct([field.with_type(_with_loose_variants(field.type)) for field in fields])
+
+
+def refuse_months(
+    schema: StructType,
+    place: str = "a pattern, or in another operator over a stream,",
+    hint: str = "let a subquery count their months: CAST(CAST(x AS INTERVAL MONTH) AS INT)",
+) -> None:
+    """Raise NotSupportedError for columns that are, or hold, an INTERVAL YEAR TO MONTH: Arrow does not get them.
+
+    place, hint: where they are not supported, and what helps.
+    """
     kinds = [field.dataType.simpleString() for field in schema.fields]
     if any("interval year" in kind or "interval month" in kind for kind in kinds):
-        raise NotSupportedError(
-            "INTERVAL YEAR TO MONTH values in a pattern, or in another operator over a stream, are not supported",
-            hint="let a subquery count their months: CAST(CAST(x AS INTERVAL MONTH) AS INT)",
-        )
+        raise NotSupportedError(f"INTERVAL YEAR TO MONTH values in {place} are not supported", hint=hint)
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

@@ -12,6 +12,7 @@ from cepsql.analysis.deduplicate import FirstRows
 from cepsql.language.tokens import quoted
 from cepsql.operators.deduplicate import Deduplicate
 from cepsql.ordered.sorted_run import run_sorted
+from cepsql.spark.arrow import refuse_months
 from cepsql.spark.match import sorted_rows
 from cepsql.spark.rows import layout_fields
 from cepsql.spark.source import MALFORMED
@@ -37,6 +38,7 @@ def deduplicate_table(frame: DataFrame, rows: FirstRows) -> DataFrame:
     if MALFORMED in frame.columns:
         frame = frame.where(f"NOT {MALFORMED}")
     schema = _schema(frame, rows)
+    refuse_months(schema, "DEDUPLICATE")
     timely = frame.where(f"{quoted(rows.time)} IS NOT NULL")
     found = sorted_rows(timely, rows.layout, list(rows.order)).mapInArrow(
         partial(run_sorted, Deduplicate(rows.layout, rows.within)), schema

@@ -26,7 +26,7 @@ from cepsql.pattern.program import MatchProgram
 from cepsql.plan.nodes import Match, SparkWatermark, walk
 from cepsql.plan.planner import Plan
 from cepsql.render import canonical_zone, cells
-from cepsql.spark.arrow import to_arrow
+from cepsql.spark.arrow import collected, to_arrow
 from cepsql.spark.build import match_feeds, stage_of_match
 from cepsql.spark.conditions import in_session
 from cepsql.spark.failures import translate_failure
@@ -261,7 +261,7 @@ def _distinct(keys: pa.Table) -> pa.Table:
 
 def _plain(frame: DataFrame) -> pa.Table | None:
     """Return the rows of a bounded frame with plain types, one chunk a column, None without rows."""
-    batches = [plain_batch(batch) for batch in frame.toArrow().to_batches() if batch.num_rows]
+    batches = [plain_batch(batch) for batch in collected(frame).to_batches() if batch.num_rows]
     return pa.Table.from_batches(batches).combine_chunks() if batches else None
 
 

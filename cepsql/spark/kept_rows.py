@@ -7,12 +7,18 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.arrow import map_rows
+from cepsql.spark.arrow import map_rows, refuse_months
 from cepsql.spark.worker import settle
 
 
 def keep_rows(frame: DataFrame, path: Path) -> None:
-    """Write the rows of a bounded frame to a file; there is none if that fails. Raises what Spark raises."""
+    """Write the rows of a bounded frame to a file; there is none if that fails.
+
+    Raises what Spark raises, and NotSupportedError for columns that Arrow does not get.
+    """
+    refuse_months(
+        frame.schema, "tables with REFRESH EVERY, or after BACKFILL FROM,", "leave the column out of the table"
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         map_rows(frame.coalesce(1), partial(_write, path), "rows BIGINT").collect()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.arrow import arrow_columns, in_zone, map_rows
+from cepsql.spark.arrow import arrow_columns, handed_out, map_rows, serialized
 from cepsql.spark.settings import tasks_share_files
 from cepsql.spark.worker import settle
 
@@ -45,7 +45,7 @@ class Pieces:
             with pa.ipc.open_stream(source) as reader:
                 for batch in reader:
                     if batch.num_rows:
-                        yield in_zone(pa.Table.from_batches([batch]), self._frame)
+                        yield handed_out(pa.Table.from_batches([batch]), self._frame)
 
 
 def collect_pieces(frame: DataFrame) -> Pieces:
@@ -73,7 +73,7 @@ def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterato
         for batch in batches:
             if folder is None or batch.nbytes <= room:
                 room -= batch.nbytes
-                yield _handed(batch.num_rows, _serialized(batch), None)
+                yield _handed(batch.num_rows, serialized(batch), None)
                 continue
             if writer is None:
                 room, writer = 0, pa.ipc.new_stream(path, batch.schema)
@@ -84,13 +84,6 @@ def _hand_over(folder: str | None, batches: Iterator[pa.RecordBatch]) -> Iterato
             writer.close()
     if writer is not None:
         yield _handed(rows, None, path)
-
-
-def _serialized(batch: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return sink.getvalue().to_pybytes()
 
 
 def _handed(rows: int, data: bytes | None, file: str | None) -> pa.RecordBatch:

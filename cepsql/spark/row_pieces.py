@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from cepsql.spark.arrow import arrow_columns, in_zone, map_rows, to_arrow
+from cepsql.spark.arrow import arrow_columns, handed_out, map_rows, to_arrow
 from cepsql.spark.receiver import Receiver, sender
 from cepsql.spark.runs import Run
 from cepsql.spark.settings import stage_settings
@@ -49,7 +49,7 @@ class RowPieces:
         try:
             for batch in receiver.batches():
                 empty = False
-                yield in_zone(pa.Table.from_batches([batch]), frame)
+                yield handed_out(pa.Table.from_batches([batch]), frame)
         finally:
             if not receiver.done:
                 self._run.cancel()

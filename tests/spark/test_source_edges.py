@@ -2,6 +2,7 @@
 
 import os
 
+import pyarrow.parquet as pq
 import pytest
 
 import cepsql
@@ -108,10 +109,48 @@ def test_values_that_python_has_no_type_for(engine):
         with pytest.raises(cepsql.DataError, match="a value has no type in Python") as caught:
             query.collect()
         assert "CAST" in caught.value.hint
-    matched = "MATCH_RECOGNIZE (ORDER BY x MEASURES A.i AS i PATTERN (A))"
-    with pytest.raises(cepsql.NotSupportedError, match="INTERVAL YEAR TO MONTH") as caught:
-        engine.sql(f"SELECT * FROM (SELECT make_ym_interval(1, 2) AS i, 1 AS x) {matched}").collect()
-    assert "INTERVAL MONTH" in caught.value.hint
+    for clause in ("MATCH_RECOGNIZE (ORDER BY x MEASURES A.i AS i PATTERN (A))", "DEDUPLICATE (ORDER BY x) AS o"):
+        with pytest.raises(cepsql.NotSupportedError, match="INTERVAL YEAR TO MONTH") as caught:
+            engine.sql(
+                f"SELECT * FROM (SELECT make_ym_interval(1, 2) AS i, TIMESTAMP '2026-01-01 00:00:00' AS x) {clause}"
+            ).collect()
+        assert "INTERVAL MONTH" in caught.value.hint
+
+
+@pytest.mark.parametrize("clause", ["REFRESH EVERY INTERVAL '1' MINUTE", ""])
+def test_months_in_a_table_that_is_kept(engine, tmp_path, clause):
+    columns, folder = "k STRING, ts TIMESTAMP, i INTERVAL YEAR TO MONTH", tmp_path / "in"
+    backfill = "" if clause else "BACKFILL FROM t UNTIL TIMESTAMP '2026-01-01 00:00:02'"
+    engine.sql(f"""
+        CREATE TABLE t ({columns}) USING csv OPTIONS (path '{folder}') {clause};
+        CREATE STREAM s ({columns}, WATERMARK FOR ts AS ts) USING csv OPTIONS (path '{folder}') {backfill}
+    """)
+    with pytest.raises(cepsql.NotSupportedError, match="INTERVAL YEAR TO MONTH values in tables"):
+        drained(engine.sql("SELECT s.k FROM s JOIN t ON s.k = t.k" if clause else "SELECT k FROM s"))
+
+
+@pytest.mark.parametrize("made", ["v", "struct(v)", "array(v)", "map(1, v)"])
+def test_a_variant_that_is_null(engine, tmp_path, made):
+    values = f"SELECT ts, {made} AS v FROM (SELECT ts, parse_json(nullif(k, 'b')) AS v FROM {{}})"
+    (tmp_path / "in" / "0.csv").write_text("k,ts\n1,2026-01-01 00:00:01\nb,2026-01-01 00:00:02\n")
+    (tmp_path / "in" / "1.csv").unlink()
+    source = f"USING csv OPTIONS (path '{tmp_path / 'in'}', header 'true')"
+    engine.sql(f"""
+        CREATE TABLE t (k STRING, ts TIMESTAMP) {source};
+        CREATE STREAM s (k STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts) {source}
+    """)
+    query = engine.query(values.format("t") + " ORDER BY ts")
+    rows = query.arrow().to_pylist()
+    assert str(rows[0]["v"]).count("b'\\x0c\\x01'") == 1
+    assert str(rows[1]["v"]).count("None") == 1
+    # What is written as Parquet has no NULL where none may be.
+    pq.write_table(query.arrow(), tmp_path / "rows.parquet")
+    assert query.to_pandas()["v"].size == 2
+    assert [row for table in query.pieces() for row in table.to_pylist()] == rows
+    assert drained(engine.query(values.format("s"))) == rows
+    matched = "MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH PATTERN (A)) AS m"
+    assert drained(engine.query(f"SELECT * FROM ({values.format('s')}) {matched}")) == rows
+    assert engine.query(f"SELECT v FROM ({values.format('t')}) WHERE ts IS NULL").arrow().num_rows == 0
 
 
 def test_matches_of_one_query_registered_for_another(engine, tmp_path):
