@@ -166,7 +166,7 @@ def _opened(
         epoch = plan["epoch"] + 1 if epoch is None else epoch
         if kind == REPLAYABLE:
             # The scan and the buckets are those of a checkpoint that begins.
-            rebuilds, part = begin_rebuilding(checkpoint.folder, checkpoint.id)
+            rebuilds, part = begin_rebuilding(checkpoint.folder, checkpoint.id, plan["rebuilds"])
             checkpoint = replace(checkpoint, epoch=epoch, rebuilds=rebuilds, part=part)
         else:
             buckets = plan["buckets"] and Buckets(**plan["buckets"])

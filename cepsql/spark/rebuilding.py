@@ -29,16 +29,20 @@ def rebuilding_obstacle(folder: CheckpointPath) -> str | None:
     return None
 
 
-def begin_rebuilding(folder: CheckpointPath, id: str) -> tuple[bool, str]:
+def begin_rebuilding(folder: CheckpointPath, id: str, rebuilds: bool) -> tuple[bool, str]:
     """Prepare Spark's part of the checkpoint that takes the place of the one in `folder`, under the new `id`.
 
+    rebuilds: that one begins with a batch that is read again itself, which was cut short if it is not committed. It has
+              written nothing, so that it may be read again under yet another text.
     Nothing has changed before plan.json names the new id. Returns whether there is a batch that must be read again, and
     the name of the part once it is in place.
     Raises OperationalError if what was read cannot be read again, or the last batch was cut short.
     """
     spark, new = spark_folder(folder), folder / f"{_BEGUN_ANEW}{id}"
     committed = last_committed(spark)
-    if not is_between_batches(spark) and not is_unbegun(folder):
+    again = rebuilds and committed is None
+    last = 0 if again else committed
+    if not again and not is_between_batches(spark) and not is_unbegun(folder):
         raise OperationalError(
             f"the last batch of the checkpoint {folder} was cut short, so that the sink may have rows of it",
             hint="the text before brings it to its end: replace the query by that one, start and stop it",
@@ -48,14 +52,16 @@ def begin_rebuilding(folder: CheckpointPath, id: str) -> tuple[bool, str]:
         raise OperationalError(f"the state of the checkpoint {folder} cannot be made anew: {obstacle}", hint=hint)
     with used(folder):
         (new / "offsets").mkdir(parents=True)
-        if committed is not None:
-            version, metadata, *ends = (spark / "offsets" / str(committed)).read_text("utf-8").splitlines()
+        if last is not None:
+            version, metadata, *ends = (spark / "offsets" / str(last)).read_text("utf-8").splitlines()
             said = json.loads(metadata) | {"batchWatermarkMs": 0}
             (new / "offsets" / "0").write_text("\n".join([version, json.dumps(said), *ends]), "utf-8")
-            (new / "metadata").write_text(json.dumps({"id": str(uuid.uuid4())}), "utf-8")
+            # What a batch that was cut short has left among late rows is removed under its own id.
+            known = (spark / "metadata").read_text("utf-8") if again else json.dumps({"id": str(uuid.uuid4())})
+            (new / "metadata").write_text(known, "utf-8")
             copy_tree(spark / "sources", new / "sources")
         restarted_totals(folder, committed, new)
-    return committed is not None, new.name if on_object_store(folder) else SPARK
+    return last is not None, new.name if on_object_store(folder) else SPARK
 
 
 def put_in_place(folder: CheckpointPath, id: str, part: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 import cepsql.spark.rebuilding
 from cepsql.engine import connect
 from cepsql.errors import OperationalError
+from cepsql.spark.query import StandingQuery
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '2' SECONDS)
@@ -96,6 +97,29 @@ def test_cut_short_it_is_brought_to_its_end(engine, monkeypatch):
     engine.sql("STOP QUERY rises")
     # The last of (2, 5) waited for the watermark.
     assert pairs() == [(1, 2), (2, 5), (0, 9)]
+
+
+def test_what_is_read_again_is_so_once_more_under_a_third_text(engine, monkeypatch):
+    begun(engine, [1, 2, 5, 0], [4, 6, 7])
+    engine.sql(f"CREATE OR REPLACE QUERY rises INTO pairs AS {STEEP.replace('+ 1', '+ 2')}")
+
+    def fail(*_):
+        raise OSError(5, "the machine stops here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StandingQuery, "_after_batch", fail)
+        engine.sql("START QUERY rises")
+        assert engine.queries["rises"].wait(60) == "failed"
+        engine.sql("STOP QUERY rises")
+    engine.sql(f"CREATE OR REPLACE QUERY rises INTO pairs AS {STEEP}")
+    put(2, [20, 30, 31])
+    engine.sql("START QUERY rises")
+    read(engine, 13)
+    engine.sql("STOP QUERY rises")
+    assert pairs() == [(1, 2), (0, 4), (7, 20)]
+    counts = engine.queries["rises"].progress
+    assert (counts["rows_malformed"], counts["rows_out"]) == (3, 3)
+    assert len(engine.sql("SELECT * FROM late").collect()) == 3
 
 
 def test_another_number_of_shuffle_partitions(engine, spark):
