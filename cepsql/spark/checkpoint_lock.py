@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from cepsql.spark.checkpoint_holder import gone, holder_here, in_use, taken_over
 from cepsql.spark.checkpoint_path import CheckpointPath
 
 _FILE = "lock"
+
+_PATIENCE_SECONDS, _PAUSE_SECONDS = 10.0, 0.02
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,17 @@ def _locked(folder: Path, epoch: int | None) -> FileLock:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
+    """Lend the turn to change who uses a checkpoint, or to write where nobody may do so. It is kept for moments, but by
+    a process that hangs: raises OperationalError then."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     with (folder / f"{_FILE}.turn").open("a") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+        while not _lock(turn):
+            if time.monotonic() >= deadline:
+                raise OperationalError(
+                    f"a process hangs while it writes to the checkpoint {folder}, which nobody else can use meanwhile",
+                    hint="let it go on, or end it",
+                )
+            time.sleep(_PAUSE_SECONDS)
         yield
 
 

@@ -13,7 +13,7 @@ from cepsql.catalog.create_text import create_text
 from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
-from cepsql.errors import Error, ProgrammingError
+from cepsql.errors import Error, OperationalError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
@@ -168,6 +168,9 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
     begin_from(host.home, query, plan, wanted.text, wanted.span)
     try:
         host.catalog.add(query, create.replace, create.name.span)
+    except OperationalError:
+        # It may have been added all the same, and would begin anew without its checkpoint.
+        raise
     except Error:
         from cepsql.spark.checkpoint_path import remove_tree
 

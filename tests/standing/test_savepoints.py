@@ -77,6 +77,27 @@ def test_a_query_begins_where_another_one_was(engine):
     assert table("pairs") == [(1, 2), (3, 4)] and table("others") == [(3, 4)]
 
 
+def test_a_copy_stays_where_the_catalog_may_have_taken_the_query(engine, monkeypatch):
+    put(0, [1, 2, 3])
+    engine.sql("START QUERY rises")
+    read(engine, "rises", 3)
+    engine.sql("STOP QUERY rises WITH SAVEPOINT 'x'")
+    add = engine.catalog.add
+
+    def unanswered(*arguments):
+        add(*arguments)
+        raise OperationalError("the connection is lost")
+
+    monkeypatch.setattr(engine.catalog, "add", unanswered)
+    with pytest.raises(OperationalError, match="the connection is lost"):
+        engine.sql(f"CREATE QUERY more INTO others FROM SAVEPOINT 'x' AS {RISES}")
+    put(1, [4, 9, 5])
+    engine.sql("START QUERY more")
+    read(engine, "more", 6)
+    engine.sql("STOP QUERY more")
+    assert table("others") == [(3, 4)]
+
+
 def test_a_query_goes_back_to_a_savepoint(engine):
     put(0, [1, 2, 3])
     engine.sql("START QUERY rises")
