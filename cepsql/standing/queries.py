@@ -183,10 +183,12 @@ class NamedQuery:
                 break
             time.sleep(0.1)
         state = self.state
-        raise OperationalError(
-            f"query {self.name} shall be {state.desired}, and is still {state.state} in {state.owner}",
-            hint=f"it follows when its batch has ended; DESCRIBE QUERY {self.name} tells",
-        )
+        said = f"query {self.name} shall be {state.desired}, and is still {state.state}"
+        if state.epoch is None:
+            hint = "the server of the catalog has not got round to it, or is gone: START QUERY tries again"
+            raise OperationalError(f"{said}: no process runs it", hint=hint)
+        hint = f"it follows when its batch has ended; DESCRIBE QUERY {self.name} tells"
+        raise OperationalError(f"{said} in {state.owner}", hint=hint)
 
 
 def _starts(now: QueryState) -> bool:

@@ -185,6 +185,17 @@ def test_a_lease_that_is_lost_stops_the_query_at_once(process):
     assert first.runs[0].status == "stopped"
 
 
+def test_who_does_not_follow_in_time_is_told(process, monkeypatch):
+    server, shell = process("server", adopts=True), process("shell")
+    server.reconciler.renewal.acquire("server", "server")
+    monkeypatch.setattr("cepsql.standing.queries.BATCH_SECONDS", -10)
+    with pytest.raises(OperationalError, match="Fraud shall be running, and is still stopped: no process runs it\n"):
+        shell.query.start()
+    server.reconciler.tick()
+    with pytest.raises(OperationalError, match="Fraud shall be paused, and is still running in server\n"):
+        shell.query.pause()
+
+
 def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):
     server = process("server", adopts=True)
     server.broken = DataError("no such folder")
