@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,6 +59,10 @@ class Database(ABC):
     @abstractmethod
     def refusal(self, failure: Exception) -> str | None:
         """Return in a line why the database refuses what it was given, None if it failed otherwise."""
+
+    @abstractmethod
+    def lacking(self, failure: Exception) -> Literal["table", "right"] | None:
+        """Return what is missing where a refusal is of no row: a table, or a column of it, or a right."""
 
     @abstractmethod
     def takes(self, found: Any, kind: str) -> bool:

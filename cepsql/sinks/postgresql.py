@@ -3,7 +3,7 @@
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 import pyarrow as pa
@@ -162,6 +162,13 @@ class PostgreSQL(Database):
         """Values out of range, constraints, missing rights."""
         original = getattr(failure, "orig", failure)
         return first_line(original) if isinstance(original, psycopg.Error) else None
+
+    def lacking(self, failure: Exception) -> Literal["table", "right"] | None:
+        """What the names of tables and columns lead to, and who may use them."""
+        original = getattr(failure, "orig", failure)
+        if isinstance(original, psycopg.errors.InsufficientPrivilege):
+            return "right"
+        return "table" if isinstance(original, psycopg.ProgrammingError) else None
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

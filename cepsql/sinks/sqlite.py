@@ -4,7 +4,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -133,6 +133,10 @@ class SQLite(Database):
         """Constraints refuse rows."""
         original = getattr(failure, "orig", failure)
         return first_line(original) if isinstance(original, sqlite3.Error | OverflowError) else None
+
+    def lacking(self, failure: Exception) -> Literal["table", "right"] | None:
+        """What the names of tables and columns lead to; a file knows no rights."""
+        return "table" if isinstance(getattr(failure, "orig", failure), sqlite3.OperationalError) else None
 
 
 def _leave_transactions_to_us(connection: sqlite3.Connection, _) -> None:

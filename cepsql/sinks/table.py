@@ -209,11 +209,16 @@ class TableSink(FittedSink):
             if (reason := self._database.passing(failure)) is not None:
                 raise Unavailable(reason) from failure
             if (reason := self._database.refusal(failure)) is not None:
-                if WRITERS in reason:
+                lacking = self._database.lacking(failure)
+                if lacking == "table" and WRITERS in reason:
                     message = f"the database of sink {self.sink.name} has lost what it knew of the query: {reason}"
                     hint = f"put the table {WRITERS} back, and that of the rows: without it batches would come twice"
                     raise OperationalError(message, hint=hint) from failure
-                message = f"sink {self.sink.name} refuses a row: {redact(reason, self._secrets)}"
+                said = redact(reason, self._secrets)
+                if lacking is not None:
+                    message = f"sink {self.sink.name} cannot be written to: {said}"
+                    raise OperationalError(message, hint="a start goes on with this batch") from failure
+                message = f"sink {self.sink.name} refuses a row: {said}"
                 raise DataError(message, hint="nothing of its batch was written") from failure
             raise
 

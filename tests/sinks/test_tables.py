@@ -5,6 +5,7 @@ import decimal
 import json
 import sqlite3
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -284,6 +285,29 @@ def test_a_server_that_comes_back_is_waited_for(spark, postgresql):
         assert (sink.waiting, sink.retries > 0) == (None, True)
         with psycopg.connect(server.url) as connection:
             assert connection.execute("SELECT id FROM alerts ORDER BY id").fetchall() == [(1,), (2,)]
+
+
+def test_what_is_no_fault_of_a_row_is_not_told_as_one(spark, database):
+    sink = opened(database.sink(create_table="true"))
+    database.run("ALTER TABLE alerts RENAME TO elsewhere")
+    with pytest.raises(OperationalError, match=r"sink alerts cannot be written to: .*alerts"):
+        sink.accept(rows(spark, (1, "a")), 0)
+    database.run("ALTER TABLE elsewhere RENAME TO alerts")
+    assert sink.accept(rows(spark, (1, "a")), 0) == 1
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("table", ["alerts", "cepsql_writers"])
+def test_a_right_that_is_missing_is_named(spark, database, table):
+    sink = opened(database.sink(create_table="true"))
+    schema, role = database.options["schema"], f"r{uuid.uuid4().hex}"
+    database.run(f"CREATE ROLE {role}; GRANT USAGE ON SCHEMA {schema} TO {role}")
+    database.run(f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}; REVOKE ALL ON {table} FROM {role}")
+    sa.event.listen(sink._database.engine, "begin", lambda connection: connection.exec_driver_sql(f"SET ROLE {role}"))
+    with pytest.raises(
+        OperationalError, match=f"sink alerts cannot be written to: permission denied for table {table}"
+    ):
+        sink.accept(rows(spark, (1, "a")), 0)
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
