@@ -10,6 +10,7 @@ from sqlglot.errors import OptimizeError
 from sqlglot.optimizer.scope import Scope, build_scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
+from cepsql.analysis.inner_stars import mark_merged_stars, spread_inner_stars
 from cepsql.analysis.made_columns import name_made_columns
 from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
@@ -46,7 +47,7 @@ class Resolved:
     relations: by lower-case name as written.
     watermark: the output column that is the event time of the streams below, and its delay; None if there is none.
     merged:    it is that of several streams, by UNION ALL.
-    qualified: the query with the table of every column and without stars.
+    qualified: the query with the table of every column and without stars, as far as the columns are known.
     """
 
     columns: tuple[ColumnDefinition, ...]
@@ -175,18 +176,21 @@ def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) 
 
 def _qualified(query: exp.Query, schema: MappingSchema) -> exp.Query:
     try:
-        return qualified(_spoken(query), schema)
+        found = qualified(_spoken(query), schema)
     except OptimizeError as error:
         if _UNKNOWN_COLUMNS not in str(error):
             raise
-    # A name may be that of a column of a table function, or of an item.
-    return qualified(_spoken(query), schema, aliases=False)
+        # A name may be that of a column of a table function, or of an item.
+        found = qualified(_spoken(query), schema, aliases=False)
+    spread_inner_stars(found, schema)
+    return found
 
 
 def _spoken(query: exp.Query) -> exp.Query:
     """Return a query with flat names, in which every name knows how it was written."""
     flat = flatten_names(query)
     name_made_columns(flat)
+    mark_merged_stars(flat)
     for identifier in flat.find_all(exp.Identifier):
         identifier.meta.setdefault(SPOKEN, identifier.name)
     return flat

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from cepsql.analysis.inner_stars import refuse_inner_stars
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
@@ -97,6 +98,7 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span) -> Sql:
 
     found = False
     while (select := find()) is not None:
+        refuse_inner_stars(select, place)
         outer = hoist(select, nodes, span_of(select, place) or place, select is query)
         if outer is None:
             left.append(select)

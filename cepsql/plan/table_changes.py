@@ -9,6 +9,7 @@ from sqlglot import exp
 from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.fleeting import is_fleeting
+from cepsql.analysis.inner_stars import refuse_inner_stars
 from cepsql.analysis.plain_sql import conjuncts, spoken_type, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
@@ -92,6 +93,7 @@ class _TableChanges:
             return self._union(query)
         if not isinstance(query, exp.Select):
             raise self._refused(query, "UNION, INTERSECT and EXCEPT")
+        refuse_inner_stars(query, self.place)
         query = self._of_events(with_semi_joins(query, self._streams()))
         self._check(query)
         if not any(map(self._reads_stream, relations(query))):
