@@ -1,7 +1,8 @@
 """What Spark refuses in its own terms, said in those of a user of streaming SQL."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from cepsql.analysis.scope import MATCH_FUNCTIONS
 from cepsql.errors import DatabaseError, NotSupportedError, ProgrammingError
@@ -17,6 +18,7 @@ class Explanation:
     """What is wrong, what to do, and a regular expression for the place in the statement.
 
     condition, text: what Spark's error begins with, its condition and a regular expression in its text.
+    of_word:         another message and hint where the place begins with this word, by words in capital letters.
     """
 
     condition: str
@@ -25,6 +27,11 @@ class Explanation:
     message: str
     hint: str
     place: str
+    of_word: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def said_at(self, place: str) -> tuple[str, str]:
+        """Return the message and the hint for the piece of the statement that is the place."""
+        return self.of_word.get(place.split()[0].upper(), (self.message, self.hint))
 
 
 _EXPLANATIONS = (
@@ -33,8 +40,18 @@ _EXPLANATIONS = (
         "streaming aggregations",
         NotSupportedError,
         "an aggregate over a stream needs a window of event time: without one no group is ever complete",
-        _WINDOW,
+        f"{_WINDOW}; EMIT CHANGES at the end of the query gives the values so far, and again what changes of them",
         r"\bGROUP\s+BY\b|\bSELECT\s+DISTINCT\b|\bUNION\b(?!\s+ALL)|\b(?:COUNT|SUM|AVG|MIN|MAX)\s*(?=\()",
+        {
+            "SELECT": (
+                "DISTINCT over a stream needs its event time among the columns: without it rows are compared for ever",
+                "select the event time, too; or EMIT CHANGES at the end of the query, which keeps all that was seen",
+            ),
+            "UNION": (
+                "UNION over a stream needs its event time among the columns: without it rows are compared for ever",
+                "UNION ALL compares none; SELECT DISTINCT * FROM (... UNION ALL ...) EMIT CHANGES gives each row once",
+            ),
+        },
     ),
     Explanation(
         "",

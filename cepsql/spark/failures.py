@@ -122,6 +122,8 @@ def placed(error: Error, failure: BaseException, sql: str, as_written: Callable[
     if error.span is None and error.text in (None, sql) and isinstance(cause, PySparkException):
         error.span = _place(cause, sql, as_written)
         error.text = sql if error.span else None
+        if error.span is not None and (meant := _explanation(cause)) is not None:
+            error.message, error.hint = meant.said_at(sql[error.span.start : error.span.end])
         if error.span is not None and (routine := _unknown_routine(cause)) is not None:
             # Spark is given names of functions in capital letters.
             written = re.search(re.escape(routine), sql[error.span.start : error.span.end], re.IGNORECASE)

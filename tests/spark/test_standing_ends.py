@@ -130,7 +130,8 @@ def test_windows_are_not_called_matches(engine):
             NotSupportedError,
             "an aggregate over a stream needs a window of event time",
         ),
-        ("SELECT DISTINCT sym FROM ticks", NotSupportedError, "an aggregate over a stream needs a window"),
+        ("SELECT DISTINCT sym FROM ticks", NotSupportedError, "DISTINCT over a stream needs its event time"),
+        ("SELECT sym FROM ticks UNION SELECT sym FROM others", NotSupportedError, "UNION over a stream needs its"),
         (
             "SELECT a.n FROM ticks AS a LEFT JOIN others AS b ON a.sym = b.sym",
             NotSupportedError,
