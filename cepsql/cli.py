@@ -144,7 +144,7 @@ def _execute(engine, text: str, file: str | None, settings, console, verbose: bo
     try:
         interrupted = interruptible(lambda stop: execute(engine, text, settings, console, stop), engine.cancel)
     except Exception as error:
-        report(error, console, verbose, file)
+        report(error, console, verbose, file, text)
         return exit_code(error)
     return ExitCode.INTERRUPT if interrupted else ExitCode.OK
 

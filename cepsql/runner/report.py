@@ -8,14 +8,18 @@ from cepsql.runner.console import Console
 _RED, _PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 
-def report(error: Exception, console: Console, verbose: bool = False, file: str | None = None) -> None:
+def report(
+    error: Exception, console: Console, verbose: bool = False, file: str | None = None, text: str | None = None
+) -> None:
     """Write an error once: what is wrong, where, what to do; with `verbose` also the technical account.
 
-    file: the script it stands in, written before the message with the line.
+    file, text: the script that is executed, written before the message with the line if the error points into its text:
+                it may point into that of a view or a query, too.
     """
     if not isinstance(error, Error):
         error = _internal(error)
-    place = "" if file is None else f"{file}: " if error.line is None else f"{file}:{error.line}: "
+    here = error.line is not None and error.text == text
+    place = "" if file is None else f"{file}:{error.line}: " if here else f"{file}: "
     label = f"{_RED}error:{_PLAIN}" if console.color else "error:"
     console.say(f"{label} {place}{render(error, console.width)}")
     if error.detail and verbose:

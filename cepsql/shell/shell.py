@@ -231,7 +231,7 @@ class _Shell:
             self._console.say("abandoned: the query may run on until the shell ends")
         except Exception as error:
             self._error = error
-            report(error, self._console, self._verbose, file)
+            report(error, self._console, self._verbose, file, text)
         finally:
             self._console.clear()
         return False

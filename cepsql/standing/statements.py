@@ -234,8 +234,11 @@ def _control(host: Host, action: str, name: st.Name, savepoint: st.Name | None) 
         run = {"start": query.start, "resume": query.resume, "restart": query.restart}
         begins = _reading_starts(host, query)
         return Answer(message=f"query {query.name} runs in {run[action]()}{begins}")
-    except ProgrammingError as error:
-        error.span = error.span or (savepoint or name).span
+    except Error as error:
+        if error.span is not None and error.text == query.definition.sql:
+            error.message = f"in query {query.name}: {error.message}"
+        elif isinstance(error, ProgrammingError):
+            error.span = error.span or (savepoint or name).span
         raise
 
 

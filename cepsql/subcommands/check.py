@@ -28,6 +28,6 @@ def check(argv: Sequence[str]) -> int:
     console, engine, found = Console(sys.stdout, sys.stderr), connect(catalog=""), 0
     for text, file in chosen.files:
         for error in checked(engine, text, dict(chosen.variable)):
-            report(error, console, file=file)
+            report(error, console, file=file, text=text)
             found += 1
     return ExitCode.QUERY if found else ExitCode.OK

@@ -101,6 +101,15 @@ def test_check_knows_what_is_defined_and_starts_nothing(project, capsys):
     assert [line.split(":")[2] for line in said] == ["4", "5"]
 
 
+def test_a_line_of_a_view_is_not_taken_for_one_of_the_script(project, capsys):
+    (project / "odd.sql").write_text(
+        "CREATE VIEW dear AS\nSELECT price FROM trades;\nCREATE OR REPLACE STREAM trades (symbol STRING) USING csv\n"
+        "OPTIONS (path 'x');\nSELECT * FROM dear;"
+    )
+    assert main(["check", "streams.sql", "odd.sql"]) == 1
+    assert capsys.readouterr().err.startswith("error: odd.sql: in view dear: there is no column price\n  line 1:")
+
+
 def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
     monkeypatch.setattr(cepsql.engine, "connect", lambda given=None, **_: connect(given or spark))
     text = (project / "rising.test").read_text()

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from cepsql.engine import connect
-from cepsql.errors import OperationalError, ProgrammingError
+from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
@@ -138,6 +138,13 @@ def test_what_cannot_start_says_why(engine, monkeypatch):
         engine.sql("START QUERY rises")
     assert engine.queries["rises"].status == "failed"
     assert engine.sql("SHOW QUERIES").rows[0][-1].startswith("the option path of ticks needs")
+
+
+def test_a_start_points_into_the_text_of_the_query(engine):
+    engine.sql("CREATE QUERY counts AS SELECT k, COUNT(*) AS n FROM ticks GROUP BY k")
+    with pytest.raises(NotSupportedError, match="in query counts: an aggregate over a stream needs") as refused:
+        engine.sql("-- two lines\nSTART QUERY counts")
+    assert refused.value.text == "SELECT k, COUNT(*) AS n FROM ticks GROUP BY k"
 
 
 def test_settings_are_the_querys_own(engine, spark):
