@@ -1,5 +1,6 @@
 """The text between the parentheses of PATTERN, read into the tree of `cepsql.pattern.ir`."""
 
+import re
 from functools import cache
 
 from lark import Lark, Transformer, v_args
@@ -50,6 +51,8 @@ def parse_pattern(text: str, offset: int = 0) -> tuple[Pattern, dict[str, Span]]
 
 def _hint(text: str, at: int) -> str:
     """Return what helps with a pattern that is wrong at character `at`."""
+    if re.search(r"\bWITHIN\b", text[:at], re.IGNORECASE):
+        return "WITHIN stands behind the pattern: PATTERN (A B) WITHIN INTERVAL '1' HOUR"
     if text.rfind("{", 0, at) > max(text.rfind("}", 0, at), text.rfind("{-", 0, at)):
         return "a count is written {n}, {n,}, {n,m} or {,m}"
     if text[at : at + 1] in (",", ";", "&") or text[at : at + 2] == "->":

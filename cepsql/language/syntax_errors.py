@@ -22,6 +22,14 @@ _BEGINNINGS = (
 _SYNONYMS = {"LIST": "SHOW", "TERMINATE": "STOP QUERY", "UNSET": "RESET"}
 """What other engines' statements begin with that say the same."""
 
+_AS_SELECT = "CREATE VIEW name AS SELECT ... names a query; CREATE QUERY name INTO sink AS SELECT ... writes its rows"
+_CREATED = {
+    "MATERIALIZED": _AS_SELECT,
+    "SOURCE": "CREATE STREAM name (...) USING format OPTIONS (...)",
+    "TEMPORARY": "CREATE VIEW name AS SELECT ... lasts as long as its catalog, that of a process or a file",
+}
+"""What other engines create, and what says the same."""
+
 _COMMANDS = {
     "UPDATE", "DELETE", "MERGE", "TRUNCATE", "USE", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
     "CALL", "LOAD", "ADD", "BEGIN", "COMMIT", "DECLARE", "EXECUTE", "REPLACE",
@@ -29,6 +37,11 @@ _COMMANDS = {
 _PLAIN_WORDS = (
     "SELECT", "FROM", "WHERE", "HAVING", "LIMIT", "JOIN", "UNION", "VALUES", "GROUP BY", "ORDER BY", "MATCH_RECOGNIZE",
 )  # fmt: skip
+_WINDOWS = {
+    "TUMBLE": "WINDOW TUMBLING (SIZE 1 HOUR)", "HOP": "WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES)",
+    "CUMULATE": "WINDOW CUMULATING (SIZE 1 DAY, STEP 1 HOUR)",
+    "SESSION": "WINDOW SESSION (GAP 30 MINUTES PARTITION BY k)",
+}  # fmt: skip
 _DESCRIBED = {
     "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
     "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
@@ -36,6 +49,9 @@ _DESCRIBED = {
     "LPAR": "(", "RPAR": ")", "COMMA": "a comma", "DOT": "a point", "EQUAL": "=",
     "SEMICOLON": "the end", "$END": "the end", "PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY",
 }  # fmt: skip
+_KINDS = _DESCRIBED.keys() - {"PARTITION_BY", "ORDER_BY"}
+"""Terminals that stand for no word."""
+
 _UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
 _DANGLING = {",", "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE", "SELECT"}
@@ -55,8 +71,14 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = _match_hint(text, begin, at, accepted, hint)
     if accepted == {"USING"} and word == "WITH":
         hint = "the source is written: USING format OPTIONS (key 'value', ...)"
+    if word == "AS" and accepted <= {"USING", "LPAR", "DOT"}:
+        hint = _AS_SELECT
     if ended:
         return text.error("the statement ends too early", at, hint=hint)
+    if "STREAM" in accepted and word in _CREATED:
+        hint = _CREATED[word]
+    elif near := _nearest(text.word(at - 1) if word == "BY" else word, accepted):
+        hint = f"did you mean {near}?"
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)
 
 
@@ -119,12 +141,21 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
         return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
+    if "MEASURES" in words and "PATTERN" in words and "MATCH_RECOGNIZE" not in words:
+        return "a row pattern stands behind a table in FROM: MATCH_RECOGNIZE (...); none stands in OVER"
+    if words[index] == "INTO":
+        return "INTO stands before AS: CREATE QUERY name INTO sink AS SELECT ..."
+    if words[index] == "&&":
+        return "did you mean AND?"
+    if kind := next((word for word in words[max(0, index - 3) : index] if word in _WINDOWS), None):
+        return f"windows of event time are written {_WINDOWS[kind]} behind a table in FROM"
+    known = {word.split()[0]: word for word in _PLAIN_WORDS}
     for word in reversed(words[max(0, index - 2) : index + 1]):
         if word in ("GROUP", "ORDER", "PARTITION"):
             return f"did you mean {word} BY?"
-        near = difflib.get_close_matches(word, _PLAIN_WORDS, 1, 0.75)
+        near = difflib.get_close_matches(word, known, 1, 0.75)
         if near and near[0] != word and word.isalpha():
-            return f"did you mean {near[0]}?"
+            return f"did you mean {known[near[0]]}?"
     return None
 
 
@@ -182,6 +213,15 @@ def _same_level(text: Text, begin: int, end: int) -> list[int]:
         found.append(i)
         i = text.closing.get(i, i) + 1
     return found
+
+
+def _nearest(word: str, accepted: set[str]) -> str | None:
+    """Return the keyword among the accepted ones that a word may be meant as, None for none."""
+    if not word.isalpha():
+        return None
+    spoken = {name.partition("_")[0]: _DESCRIBED.get(name, name) for name in accepted if name not in _KINDS}
+    near = difflib.get_close_matches(word, spoken, 1, 0.75)
+    return spoken[near[0]] if near and near[0] != word else None
 
 
 def _expected(accepted: set[str]) -> str | None:
