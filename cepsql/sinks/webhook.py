@@ -52,8 +52,9 @@ _OPENER = _without_redirects()
 class WebhookSink(FittedSink):
     """Posts each row as a JSON object, or each batch as a JSON array of them, with the header Idempotency-Key.
 
-    The key of a row is made of the columns of the sink's key, else of the batch and of the row itself; whoever receives
-    a request a second time, after a failure, knows it by its key. What is not accepted for good ends the query.
+    The key of a row is made of the columns of the sink's key, but for changes, of which one follows the other under
+    their key; else of the batch and of the row itself. Whoever receives a request a second time, after a failure, knows
+    it by its key. What is not accepted for good ends the query.
 
     Options: url, per ('row' or 'batch'), timeout (default 30 seconds), retry_for (default 10 minutes), and
     'header.NAME' for headers, whose values are secret.
@@ -104,7 +105,7 @@ class WebhookSink(FittedSink):
     def write(self, frame: DataFrame, batch: int) -> int:
         """Post the rows of a micro-batch; rows that were accepted before one was not are not sent again."""
         columns = column_types(frame)
-        key = key_columns(self.sink, fitted_columns(self.sink, columns))
+        key = [] if self.changes else key_columns(self.sink, fitted_columns(self.sink, columns))
         name = Batch(self.writer, batch).key
         with collect_pieces(frame) as pieces:
             if not pieces.rows:

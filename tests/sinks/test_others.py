@@ -86,6 +86,16 @@ def test_rows_of_one_key_of_the_sink_have_one_key(spark):
     assert keys[0] == keys[2] != keys[1]
 
 
+def test_changes_of_one_key_have_keys_of_their_own(spark):
+    changes = spark.createDataFrame([(1, "a", "-U"), (1, "b", "+U")], "id INT, text STRING, op STRING").coalesce(1)
+    with receiver() as (url, received):
+        sink = open_sink(Sink("alerts", (), "webhook", (("url", url),), ("id",)), WRITER, changes=True)
+        for batch in (0, 1, 1):
+            sink.accept(changes, batch)
+    keys = [headers["Idempotency-Key"] for headers, _ in received]
+    assert len(set(keys)) == 4 and keys[2:4] == keys[4:]
+
+
 def test_a_whole_batch_is_posted(spark):
     with receiver() as (url, received):
         sink = opened("webhook", url=url, per="batch")
