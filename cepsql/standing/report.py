@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import shown_option
-from cepsql.catalog.states import FAILED, HistoryEntry, QueryState
+from cepsql.catalog.states import FAILED, RUNNING, HistoryEntry, QueryState
 
 Rows = tuple[tuple[str | None, ...], ...]
 
@@ -84,7 +84,8 @@ def remembered(history: Iterable[HistoryEntry]) -> Rows:
 def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]:
     progress = state.progress or {}
     counts = (_number(progress.get(key)) for key in ("rows_read", "rows_out", "matches", "rows_late"))
-    error = state.error if state.state == FAILED else None
+    # A query that runs may do nothing for long but wait.
+    error = {FAILED: state.error, RUNNING: progress.get("waiting")}.get(state.state)
     return (
         query.name,
         state.state,
