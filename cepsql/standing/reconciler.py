@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -24,6 +24,9 @@ _STEADY_SECONDS = 60.0
 
 _REMEMBERED_SECONDS = 10.0
 """How often progress goes into the history."""
+
+_STARTING_SECONDS = 10.0
+"""How long queries are started in one go: one that cannot reach its input takes long, and others are to be steered."""
 
 BATCH_SECONDS = 60.0
 """How long a query that is to stop may take for the batch that it is at."""
@@ -81,6 +84,7 @@ class Reconciler:
         self._renewal = Renewal(states.leases, self._lost)
         self._owned: dict[str, _Owned] = {}
         self._lock, self._closed = threading.RLock(), threading.Event()
+        self._spent = 0.0
         self._thread: threading.Thread | None = None
 
     @property
@@ -132,12 +136,15 @@ class Reconciler:
         with self._lock:
             if self._closed.is_set():
                 return
-            states = self.states.all()
-            for name, owned in list(self._owned.items()):
-                self._steer(name, owned, states.get(name))
+            states, self._spent = self.states.all(), 0.0
+            owned_now = list(self._owned.items())
+            waiting = [(name, owned) for name, owned in owned_now if self._steer(name, owned, states.get(name))]
             if self._adopts():
-                for query in self.catalog.names.queries:
-                    self._adopt(query.name.lower(), states.get(query.name.lower()))
+                self._adopt_all(states)
+            # They have failed before, and what was just asked for goes first.
+            for name, owned in sorted(waiting, key=lambda one: one[1].retry_at):
+                if time.monotonic() >= owned.retry_at and self._has_time():
+                    self._try(name, owned, restarted=True)
 
     def close(self, patience: float = BATCH_SECONDS) -> None:
         """Stop the queries of this process, each after its batch, and give them back for others to run."""
@@ -173,6 +180,13 @@ class Reconciler:
                 LOG.warning("query %s is taken over from %s", name, state.owner, extra={"query": name})
             self._try(name, owned, restarted=state.state == LOST)
 
+    def _adopt_all(self, states: Mapping[str, QueryState]) -> None:
+        """Take over what nobody runs, of which the last wish comes first."""
+        known = [(name, states.get(name)) for name in (query.name.lower() for query in self.catalog.names.queries)]
+        for name, state in sorted(known, key=lambda one: -one[1].desired_since if one[1] is not None else 0.0):
+            if self._has_time():
+                self._adopt(name, state)
+
     def _acquired(self, name: str, state: QueryState | None) -> _Owned | None:
         lease = self._renewal.acquire(f"query {name}", self.owner)
         if lease is None:
@@ -182,8 +196,8 @@ class Reconciler:
         self._owned[name] = owned
         return owned
 
-    def _steer(self, name: str, owned: _Owned, state: QueryState | None) -> None:
-        """Bring a query of this process to what is desired of it."""
+    def _steer(self, name: str, owned: _Owned, state: QueryState | None) -> bool:
+        """Bring a query of this process to what is desired of it; tell whether it waits for its next start."""
         if state is None or state.epoch != owned.lease.epoch:
             self._leave(name, owned)
             self._adopt(name, state)
@@ -198,10 +212,10 @@ class Reconciler:
             owned.restarts_asked, owned.failures = state.restarts_asked, 0
             self._try(name, owned)
         elif owned.running is None:
-            if time.monotonic() >= owned.retry_at:
-                self._try(name, owned, restarted=True)
+            return True
         else:
             self._follow(name, owned)
+        return False
 
     def _follow(self, name: str, owned: _Owned) -> None:
         """Record how a query that shall run does."""
@@ -248,8 +262,13 @@ class Reconciler:
         owned.entered = True
         LOG.info("query %s runs", name, extra={"query": name})
 
+    def _has_time(self) -> bool:
+        """Tell whether one more query may be started in this go, if it is not asked for just now."""
+        return self._spent <= _STARTING_SECONDS
+
     def _started(self, query: RegisteredQuery, lease: Lease) -> Running:
         """Start a query; what is no error of ours is a defect, which must not end the others."""
+        begin = time.monotonic()
         try:
             return self._start(query, lease)
         except Error:
@@ -258,6 +277,8 @@ class Reconciler:
             LOG.exception("query %s cannot start: %s", query.name, failure, extra={"query": query.name.lower()})
             said = f"{type(failure).__name__}: {str(failure).splitlines()[0] if str(failure) else ''}".rstrip(": ")
             raise InternalError(f"cepsql failed: {said}") from failure
+        finally:
+            self._spent += time.monotonic() - begin
 
     def _failed(self, name: str, owned: _Owned, error: Error) -> None:
         if owned.running is not None and time.monotonic() - owned.started >= _STEADY_SECONDS:

@@ -217,6 +217,40 @@ def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):
     assert (server.query.status, server.query.error) == ("failed", "the disk is full")
 
 
+def test_starts_that_take_long_leave_time_for_the_others(process, monkeypatch):
+    server, shell = process("server", adopts=True), process("shell")
+    names = [f"q{number}" for number in range(3)]
+    for name in names:
+        server.reconciler.catalog.add(RegisteredQuery(name, None, "SELECT"))
+    for name in ("fraud", *names):
+        shell.reconciler.states.desire(name, "running")
+    server.reconciler.tick()
+    started = []
+
+    def start(query, lease):
+        started.append(query.name)
+        if query.name != "Fraud":
+            raise OperationalError("no broker answers")
+        return Run(lease.epoch)
+
+    monkeypatch.setattr(server.reconciler, "_start", start)
+    monkeypatch.setattr("cepsql.standing.reconciler._STARTING_SECONDS", 0)
+    for run in server.runs:
+        run.status, run.error = "failed", OperationalError("no broker answers")
+    shell.reconciler.states.desire("fraud", "paused")
+    server.reconciler.tick()
+    for owned in server.reconciler._owned.values():
+        owned.retry_at = 0.0
+    # What is asked for goes before what has failed, which has its turn.
+    assert (started, shell.query.status) == ([], "paused")
+    shell.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    assert (started, shell.query.status) == (["Fraud"], "running")
+    for _ in names:
+        server.reconciler.tick()
+    assert sorted(started) == ["Fraud", *names]
+
+
 def test_a_defect_of_one_query_does_not_end_the_others(process, caplog):
     server = process("server", adopts=True)
     server.broken = KeyError("no such thing")
