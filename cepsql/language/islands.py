@@ -19,6 +19,9 @@ KEPT_AGGREGATES = frozenset(
 )
 """Aggregates of Spark whose arguments sqlglot's own expressions for them lose or change."""
 
+COMPARING = ("LIKE", "ILIKE", "RLIKE", "=", "<", ">", "<=", ">=", "<>", "!=", "==", "<=>")
+"""Behind what ANY and SOME are no aggregates, as in LIKE ANY ('a', 'b')."""
+
 PLACED = "__at_"
 """What the names of parameters without name begin with, before the character of the text at which they stand."""
 
@@ -34,7 +37,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     """
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
-    tokens = [_function_name(token, after) for token, after in zip(tokens, [*tokens[1:], None], strict=True)]
+    around = zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=True)
+    tokens = [_function_name(*found) for found in around]
     tokens, paths = fold_paths(tokens)
     tokens = [named for token in tokens for named in _parameter(token)]
     try:
@@ -99,7 +103,7 @@ def _refuse_names(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
             raise ProgrammingError(f"syntax error: unexpected {text.sql[colon.start]}", place, None, text.sql)
 
 
-def _function_name(token: Token, following: Token | None) -> Token:
+def _function_name(before: Token | None, token: Token, following: Token | None) -> Token:
     """Make names of functions that sqlglot would read or write wrongly names that it does not know."""
     if following is None or following.token_type != TokenType.L_PAREN:
         return token
@@ -107,6 +111,9 @@ def _function_name(token: Token, following: Token | None) -> Token:
         # sqlglot takes it for the WINDOW clause at the head of GROUP BY.
         return made_token(TokenType.VAR, token.text, token)
     if token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS and token.token_type != TokenType.STRING:
+        return kept_name(token)
+    if token.token_type == TokenType.ANY and (before is None or before.text.upper() not in COMPARING):
+        # The aggregate, and not what belongs to a comparison.
         return kept_name(token)
     return token
 

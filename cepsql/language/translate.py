@@ -12,7 +12,7 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import InterfaceError, NotSupportedError, Span, in_text, suggestion
 from cepsql.language.column_types import TYPES, check_type
 from cepsql.language.guard import deep_stack, no_collection
-from cepsql.language.islands import kept_name, parse_island
+from cepsql.language.islands import COMPARING, kept_name, parse_island
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
@@ -667,7 +667,7 @@ class _Translator:
 
     def _quantifies(self, i: int) -> bool:
         """Tell whether ANY or SOME belongs to a comparison, as in LIKE ANY ('a', 'b')."""
-        return i > 0 and (self.text.word(i - 1) in ("LIKE", "ILIKE", "RLIKE") or self.text.raw(i - 1) in _COMPARING)
+        return i > 0 and self.text.raw(i - 1).upper() in COMPARING
 
     def _name(self, token: Token) -> Name:
         return Name(_unquote(token), self._span(token))
@@ -685,8 +685,6 @@ _OPERATORS = ("match_recognize", "deduplicate", "window", "window_function")
 
 _PRINTED = 10
 """Rows that PRINT shows if nothing else is said."""
-
-_COMPARING = ("=", "<", ">", "<=", ">=", "<>", "!=", "==", "<=>")
 
 _ISLAND_TYPES = {"NAME", "TYPE", "EXPRESSION", "ORDERED", "OPTION_KEY", "VALUE", "PATTERN_TEXT"}
 

@@ -1366,3 +1366,27 @@ Query  bounded  sym string, at timestamp, n bigint
         Table trades  parquet
 == pattern ==
 the query has no row pattern
+====
+SELECT sym, window.end AS until, ANY(qty > 5) AS large, NOT any(active) FILTER (WHERE sym LIKE ANY ('A%', 'B%')) AS closed
+FROM ticks GROUP BY sym, window(ts, '1 minute')
+----
+== rewritten ==
+__groups_1 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.qty AS qty, ticks.active AS active FROM ticks AS ticks
+SELECT __groups_1.sym AS sym, __groups_1.window_end AS until, __groups_1.__a0 AS large, NOT __groups_1.__a1 AS closed FROM __groups_1
+== logical ==
+Query  stream  sym string, until timestamp, large unknown, closed boolean
+  Sql  SELECT __groups_1.sym AS sym, __groups_1.window_end AS until, __groups_1.__a0 AS large, NOT __groups_1.__a1 AS closed FROM __groups_1
+    WindowAggregate __groups_1
+      windows: 1 minute, every 1 minute; group by: sym
+      __a0: ANY(qty > 5)
+      __a1: ANY(active) FILTER(WHERE sym LIKE ANY ('A%', 'B%'))
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows of windows that are not over
+      emit: once, when a window is over
+      event time: window_end, given out as soon as the watermark reaches it
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.qty AS qty, ticks.active AS active FROM ticks AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
