@@ -48,6 +48,7 @@ def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> 
     aliases: names of items of SELECT stand for what they name, in its other parts.
     Raises OptimizeError for names that mean nothing, ProgrammingError for what is not understood.
     """
+    hidden = _hide_partners(query)
     with guarded(span_of(query)):
         found = qualify(
             query,
@@ -59,10 +60,32 @@ def qualified(query: exp.Query, schema: MappingSchema, aliases: bool = True) -> 
             identify=False,
         )
     for identifier in found.find_all(exp.Identifier):
+        if identifier.name in hidden:
+            identifier.set("this", hidden[identifier.name])
         # The columns of a star come without the quotes that they need.
         if not _PLAIN_NAME.fullmatch(identifier.name):
             identifier.set("quoted", True)
     return found
+
+
+def _hide_partners(query: exp.Query) -> dict[str, str]:
+    """Give the right sides of SEMI and ANTI joins names that no column has, for sqlglot takes such a name, in ON, for
+    the column, and what follows it for its field. Return what they are called in the query, by these names."""
+    names: dict[str, str] = {}
+    for join in query.find_all(exp.Join):
+        alias = join.this.args.get("alias")
+        if join.kind not in ("SEMI", "ANTI") or alias is None or not alias.name:
+            continue
+        name, hidden = alias.name, f"__partner_{len(names)}"
+        names[hidden] = name
+        on = join.args.get("on") or exp.true()
+        # A subquery may have a relation of this name, too.
+        others = {item.alias_or_name.lower() for item in on.find_all(exp.Table, exp.Subquery)}
+        for column in on.find_all(exp.Column) if name.lower() not in others else ():
+            if column.table.lower() == name.lower():
+                column.args["table"].set("this", hidden)
+        alias.this.set("this", hidden)
+    return names
 
 
 def annotate(query: exp.Query, schema: MappingSchema) -> None:

@@ -419,3 +419,18 @@ Query  stream  sym string, n bigint
           scan: Arrow (csv)
           Sql  SELECT orders.at AS at, orders.customer AS customer FROM orders AS orders
             Stream orders  csv  watermark at - 0 seconds
+====
+SELECT o.id FROM orders AS o LEFT ANTI JOIN ticks AS customer
+ON customer.sym = o.customer AND customer.ts BETWEEN o.at AND o.at + INTERVAL '1' HOUR AND customer.qty > 2
+----
+Query  stream  id bigint
+  Sql  SELECT __join_2.`l_id` AS id FROM __join_2
+    AntiJoin __join_2  left.(customer) = right.(sym)
+      times: right.ts - left.at from 0 seconds to 1 hour
+      watermark: at - 0 seconds, ts - 10 seconds
+      state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
+      event time of pairs: later, given out at most 1 hour after the watermark has reached it
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Stream orders  csv  watermark at - 0 seconds
+      Sql  SELECT * FROM ticks AS customer WHERE customer.qty > 2
+        Stream ticks  json  watermark ts - 10 seconds
