@@ -237,12 +237,6 @@ class _TableChanges:
         rest = without_parts(where, asked)
         aliases = left.alias_or_name.lower(), right.alias_or_name.lower()
         keys, own, further = self._split(asked, aliases)
-        if not keys:
-            raise NotSupportedError(
-                "a join of tables that change needs an equality of both sides in its condition",
-                span_of(joined, self.place),
-                f"ON {aliases[0]}.key = {aliases[1]}.key",
-            )
         if KINDS[kind] == JoinKind.INNER:
             rest += further
         elif further:
@@ -257,6 +251,8 @@ class _TableChanges:
         filters[1] += own[1] if KINDS[kind] != JoinKind.FULL else []
         if not inner:
             keys += meeting_keys(own, KINDS[kind])
+        # Without a key all rows meet under one.
+        keys = keys or [(exp.true(), exp.true())]
         select = select.copy()
         select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in rest))) if rest else None)
         del select.args["joins"][0]
