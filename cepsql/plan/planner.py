@@ -37,6 +37,7 @@ from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.table_changes import over_table_changes
+from cepsql.plan.where_names import refuse_made_in_where
 from cepsql.plan.window_column import with_window_column
 from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
 
@@ -221,6 +222,7 @@ class _Planner:
     def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
         names = {table_name(table): table for table in catalog_tables(query)}
         nodes = {name: matches.get(name) or self._node(table) for name, table in names.items()}
+        refuse_made_in_where(query, nodes)
         return Sql(query, nodes, text=text)
 
     def _node(self, table: exp.Table) -> Node:

@@ -86,6 +86,22 @@ _EXPLANATIONS = (
         r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s*(?=\()",
     ),
     Explanation(
+        "INVALID_WHERE_CONDITION",
+        r"invalid expressions: (?!(?:pos)?explode|inline|stack)",
+        ProgrammingError,
+        "WHERE chooses rows before they are grouped, and has no aggregates",
+        "HAVING chooses groups: GROUP BY k HAVING COUNT(*) > 1",
+        r"\bWHERE\b",
+    ),
+    Explanation(
+        "",
+        "window functions inside WHERE",
+        ProgrammingError,
+        "WHERE chooses rows before window functions are computed",
+        "QUALIFY chooses rows by them: FROM t QUALIFY ROW_NUMBER() OVER (...) = 1",
+        r"\bWHERE\b",
+    ),
+    Explanation(
         "UNRESOLVED_ROUTINE",
         r"routine `(?:TUMBLE|HOP|SESSION)(?:_START|_END|_ROWTIME)?`",
         ProgrammingError,

@@ -158,3 +158,15 @@ def test_says_which_function_may_be_meant(spark, call, hint) -> None:
     name = call.partition("(")[0]
     assert (error.message, error.hint) == (f"there is no function {name}", hint)
     assert error.text[error.span.start :].startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [("COUNT(*) > 1", "HAVING chooses groups"), ("ROW_NUMBER() OVER (ORDER BY a) = 1", "QUALIFY chooses rows")],
+)
+def test_what_where_cannot_have(spark, condition, hint) -> None:
+    with pytest.raises(Error) as raised:
+        cepsql.connect(spark).query(f"SELECT a FROM {ROWS} WHERE {condition}").collect()
+    error = raised.value
+    assert error.message.startswith("WHERE chooses rows before")
+    assert error.hint.startswith(hint) and error.text[error.span.start : error.span.end] == "WHERE"
