@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from cepsql.analysis.intervals import is_duration
 from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, suggestion
@@ -300,6 +301,8 @@ class Query:
             raise InterfaceError(f"on_rows is a function, not {on_rows!r}")
         if checkpoint is not None and not isinstance(checkpoint, str | Path):
             raise InterfaceError(f"a checkpoint is a folder, not {checkpoint!r}")
+        if trigger is not None and not (isinstance(trigger, str) and is_duration(trigger)):
+            raise InterfaceError(f"trigger is a time such as '5 seconds', not {trigger!r}")
         if on_rows is not None and sink is not None:
             raise InterfaceError("rows go either to on_rows or to a sink", hint="leave one of them out")
         if isinstance(sink, str):

@@ -25,6 +25,18 @@ _ORDER = ["day", "hour", "minute", "second"]
 _TYPED = {"week": "day", "millisecond": "second", "microsecond": "second"}
 
 
+def is_duration(text: str) -> bool:
+    """Tell whether a text is a constant length of time from zero on.
+
+    >>> is_duration("5 seconds"), is_duration("5 sec")
+    (True, False)
+    """
+    try:
+        return interval_micros(exp.Interval(this=exp.Literal.string(text))) >= 0
+    except ProgrammingError:
+        return False
+
+
 def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
     """Return the length of a constant interval, or sum of intervals, in microseconds.
 

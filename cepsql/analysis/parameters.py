@@ -16,6 +16,8 @@ from cepsql.scalar.decimals import exponent
 
 _FORMS = 'values for ? are given as a list, those for :name as a mapping, such as {"limit": 5}'
 
+_TYPES = "numbers, texts, True and False, dates, times, timedelta, None, and lists of these can be"
+
 
 def named_values(statements: Sequence, args: Mapping[str, object] | Sequence) -> Mapping[str, object]:
     """Return the values of the parameters of a text's statements by name.
@@ -66,7 +68,8 @@ def bind_parameters(statement, args: Mapping[str, object]):
                 at = int(name.removeprefix(PLACED))
                 raise ProgrammingError("no value was given for ?", Span(at, at + 1), _FORMS)
             if name not in literals:
-                hint = suggestion(name, literals, "given")
+                in_order = any(given.startswith(PLACED) for given in literals)
+                hint = _FORMS if in_order else suggestion(name, literals, "given")
                 raise ProgrammingError(f"no value was given for :{name}", places.get(name), hint)
             return literals[name].copy()
 
@@ -127,7 +130,7 @@ def literal(value: object) -> exp.Expr:
             return exp.Array(expressions=[literal(item) for item in found])
         case decimal.Decimal():
             raise InterfaceError(f"a parameter cannot be Decimal('{found}')", hint="a float can be")
-    raise InterfaceError(f"a parameter cannot be a {type(value).__name__}")
+    raise InterfaceError(f"a parameter cannot be a {type(value).__name__}", hint=_TYPES)
 
 
 def _expressions(node) -> Iterator[exp.Expr]:

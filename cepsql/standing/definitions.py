@@ -3,9 +3,7 @@
 import uuid
 from collections.abc import Callable, Mapping
 
-from sqlglot import exp
-
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import is_duration
 from cepsql.catalog import RegisteredQuery, Sink
 from cepsql.catalog.references import has_references
 from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
@@ -98,12 +96,5 @@ def _check_option(name: str, value: str, span: Span, check: CheckSetting) -> Non
         raise type(error)(error.message, span, error.hint) from None
     if name == "checkpoint" and not value.strip():
         raise ProgrammingError("checkpoint is a folder, not ''", span)
-    if name == "trigger" and not has_references(value) and not _is_time(value):
+    if name == "trigger" and not has_references(value) and not is_duration(value):
         raise ProgrammingError(f"trigger is a time such as '5 seconds', not '{value}'", span)
-
-
-def _is_time(value: str) -> bool:
-    try:
-        return interval_micros(exp.Interval(this=exp.Literal.string(value))) >= 0
-    except ProgrammingError:
-        return False

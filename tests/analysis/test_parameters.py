@@ -114,8 +114,9 @@ def test_a_value_of_a_class_of_its_own_is_that_of_pythons(value, same):
     ],
 )
 def test_a_value_without_literal(value, said):
-    with pytest.raises(InterfaceError, match=said):
+    with pytest.raises(InterfaceError, match=said) as raised:
         literal(value)
+    assert raised.value.hint is not None
 
 
 def test_parameters_everywhere():
@@ -138,6 +139,9 @@ def test_a_parameter_without_value():
         engine().sql("SELECT * FROM ticks WHERE price > :prise", {"price": 3})
     assert raised.value.message == "no value was given for :prise"
     assert raised.value.hint == "did you mean price? given: price"
+    with pytest.raises(ProgrammingError, match="no value was given for :prise") as raised:
+        engine().sql("SELECT * FROM ticks WHERE price > :prise AND qty > ?", [3])
+    assert raised.value.hint.startswith("values for ? are given as a list")
 
 
 @pytest.mark.parametrize(
