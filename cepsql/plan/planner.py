@@ -7,6 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.deduplicate import plan_deduplicate
 from cepsql.analysis.emission import plan_emission
 from cepsql.analysis.match import MatchPlan, plan_match
@@ -150,6 +151,7 @@ class _Planner:
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
+        self._refuse_aggregate_keys(query)
         query = _rewritten(query, with_window_column)
         grouped = _rewritten(query, with_group_by_all)
         if grouped is not query and self._over_stream(query):
@@ -200,6 +202,19 @@ class _Planner:
             if limit is not None:
                 root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
+
+    def _refuse_aggregate_keys(self, query: Query) -> None:
+        """Refuse groups by an aggregate or a window function; over tables Spark does."""
+        for text in (query.expression, *(clause.input for clause in query.operators)):
+            for group in text.find_all(exp.Group):
+                found = next((node for node in group.walk() if _is_of_rows(node, group)), None)
+                if found is not None and self._over_stream(query):
+                    kind = "window function" if isinstance(found, exp.Window) else "aggregate"
+                    raise ProgrammingError(
+                        f"GROUP BY takes no {kind}: it is computed from several rows",
+                        span_of(found, query.span),
+                        "compute it in a subquery, and group its rows",
+                    )
 
     def _over_stream(self, query: Query) -> bool:
         """Tell whether a query reads a stream."""
@@ -372,6 +387,12 @@ def _refuse_recursion(root: Sql, query: Query) -> None:
         place = span_of(cte.args["alias"], query.span)
         hint = "a view of it may be joined"
         raise NotSupportedError("WITH RECURSIVE in a query over a stream is not supported", place, hint)
+
+
+def _is_of_rows(node: exp.Expr, group: exp.Group) -> bool:
+    """Tell whether a part of GROUP BY, and of none of its subqueries, is an aggregate or a window function."""
+    called = isinstance(node, exp.Window | exp.First | exp.Last) or aggregate_call(node) is not None
+    return called and node.parent_select is group.parent
 
 
 def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:
