@@ -10,7 +10,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
-from cepsql.analysis.lateral_types import annotate_types
+from cepsql.analysis.expression_types import annotate_types
 from cepsql.analysis.positions import span_of
 from cepsql.errors import Error, NotSupportedError
 from cepsql.language.guard import guarded, not_understood

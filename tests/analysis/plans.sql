@@ -1390,3 +1390,35 @@ Query  stream  sym string, until timestamp, large unknown, closed boolean
         Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
+====
+SELECT sym, hour FROM (SELECT sym, date_trunc('HOUR', ts) AS hour FROM trades) DEDUPLICATE (PARTITION BY sym ORDER BY hour) AS d
+----
+== rewritten ==
+__first_0 reads
+  SELECT * FROM (SELECT sym, DATE_TRUNC('HOUR', ts) AS hour FROM trades)
+SELECT sym, hour FROM __first_0 AS d
+== logical ==
+Query  bounded  sym string, hour timestamp
+  Sql  SELECT sym, hour FROM __first_0 AS d
+    Deduplicate __first_0
+      the first row of each: sym, within: for ever
+      order by: hour ASC NULLS FIRST
+      Sql  SELECT * FROM (SELECT sym, DATE_TRUNC('HOUR', ts) AS hour FROM trades)
+        Table trades  parquet
+== pattern ==
+the query has no row pattern
+====
+SELECT now() AS a, timestamp_seconds(1) AS b, timestamp_millis(1) AS c, timestamp_micros(1) AS d, try_to_timestamp(sym) AS e,
+  to_timestamp_ltz(sym) AS f, make_timestamp(2026, 3, 2, 9, 0, 0) AS g, to_utc_timestamp(ts, 'CET') AS h, date_trunc('DAY', ts) AS i,
+  to_timestamp_ntz(sym) AS j, make_timestamp_ntz(2026, 3, 2, 9, 0, 0) AS k, convert_timezone('CET', 'UTC', localtimestamp()) AS l,
+  make_date(2026, 3, 2) AS m, trunc(ts, 'MONTH') AS n, try_to_date(sym) AS o, upon(sym) AS p
+FROM trades
+----
+== rewritten ==
+SELECT NOW() AS a, TIMESTAMP_SECONDS(1) AS b, TIMESTAMP_MILLIS(1) AS c, TIMESTAMP_MICROS(1) AS d, TRY_TO_TIMESTAMP(sym) AS e, TO_TIMESTAMP_LTZ(sym) AS f, MAKE_TIMESTAMP(2026, 3, 2, 9, 0, 0) AS g, TO_UTC_TIMESTAMP(CAST(ts AS TIMESTAMP), 'CET') AS h, DATE_TRUNC('DAY', ts) AS i, TO_TIMESTAMP_NTZ(sym) AS j, MAKE_TIMESTAMP_NTZ(2026, 3, 2, 9, 0, 0) AS k, CONVERT_TIMEZONE('CET', 'UTC', LOCALTIMESTAMP) AS l, MAKE_DATE(2026, 3, 2) AS m, TRUNC(ts, 'MONTH') AS n, TRY_TO_DATE(sym) AS o, UPON(sym) AS p FROM trades
+== logical ==
+Query  bounded  a timestamp, b timestamp, c timestamp, d timestamp, e timestamp, f timestamp, g timestamp, h timestamp, i timestamp, j timestamp_ntz, k timestamp_ntz, l timestamp_ntz, m date, n date, o date, p unknown
+  Sql  SELECT NOW() AS a, TIMESTAMP_SECONDS(1) AS b, TIMESTAMP_MILLIS(1) AS c, TIMESTAMP_MICROS(1) AS d, TRY_TO_TIMESTAMP(sym) AS e, TO_TIMESTAMP_LTZ(sym) AS f, MAKE_TIMESTAMP(2026, 3, 2, 9, 0, 0) AS g, TO_UTC_TIMESTAMP(CAST(ts AS TIMESTAMP), 'CET') AS h, DATE_TRUNC('DAY', ts) AS i, TO_TIMESTAMP_NTZ(sym) AS j, MAKE_TIMESTAMP_NTZ(2026, 3, 2, 9, 0, 0) AS k, CONVERT_TIMEZONE('CET', 'UTC', LOCALTIMESTAMP) AS l, MAKE_DATE(2026, 3, 2) AS m, TRUNC(ts, 'MONTH') AS n, TRY_TO_DATE(sym) AS o, UPON(sym) AS p FROM trades
+    Table trades  parquet
+== pattern ==
+the query has no row pattern

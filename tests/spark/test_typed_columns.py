@@ -3,6 +3,7 @@
 import pytest
 from sqlglot import parse_one
 
+import cepsql
 from cepsql.spark.join_rows import key_types
 from cepsql.spark.rows import typed_columns
 
@@ -47,3 +48,19 @@ def test_keys_of_equal_types_are_compared_in_it(spark, kind):
     pair = (parse_one("k", read="spark"), parse_one("k", read="spark"))
     spoken = frame.selectExpr("k = k")._jdf.queryExecution().analyzed().projectList().head().child().left().dataType()
     assert key_types([pair], [frame, frame]) == [spoken.sql()]
+
+
+def test_times_are_known_without_spark(spark):
+    parts = "(n, 1, 1, 0, 0, 0)"
+    made = [
+        "now()", "timestamp_seconds(n)", "timestamp_millis(n)", "timestamp_micros(n)", "to_timestamp_ltz(x)",
+        "to_timestamp_ntz(x)", "try_to_timestamp(x)", f"make_timestamp{parts}", f"make_timestamp_ltz{parts}",
+        f"make_timestamp_ntz{parts}", f"try_make_timestamp{parts}", f"try_make_timestamp_ltz{parts}",
+        f"try_make_timestamp_ntz{parts}", "make_date(n, 1, 1)", "try_to_date(x)", "date_trunc('DAY', at)",
+        "date_trunc('DAY', there)", "trunc(at, 'MONTH')", "to_utc_timestamp(at, 'CET')",
+        "convert_timezone('CET', 'UTC', there)", "clock_corrected(at, at, at)", "nullif(at, timestamp_seconds(n))",
+    ]  # fmt: skip
+    columns = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(made))
+    given = "(1, 'x', TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP_NTZ '2026-01-01 00:00:00') AS t (n, x, at, there)"
+    query = cepsql.connect(spark, catalog="").query(f"SELECT {columns} FROM VALUES {given}")
+    assert [(column.name, column.type) for column in query.plan.columns] == query.df.dtypes

@@ -1,4 +1,4 @@
-"""Types of expressions as sqlglot finds them, with those of the columns that LATERAL VIEW makes of arrays and maps.
+"""Types of expressions as sqlglot finds them, with those of functions of time, and of the columns of LATERAL VIEW.
 
 sqlglot by itself takes what is exploded for its elements. But it reads the columns of a call in LATERAL VIEW from the
 type of the call where that is a STRUCT, so here such a call has one, with a field for each column. Its TypeAnnotator
@@ -14,6 +14,17 @@ from sqlglot.schema import Schema
 from cepsql.language.tokens import DIALECT
 
 _STANDS_FOR = "stands_for"
+
+_TIMES = {
+    exp.DType.TIMESTAMP: (
+        "NOW", "TIMESTAMP_SECONDS", "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS", "TRY_TO_TIMESTAMP", "TO_TIMESTAMP_LTZ",
+        "MAKE_TIMESTAMP_LTZ", "TRY_MAKE_TIMESTAMP", "TRY_MAKE_TIMESTAMP_LTZ", "CLOCK_CORRECTED",
+    ),
+    exp.DType.TIMESTAMPNTZ: ("TO_TIMESTAMP_NTZ", "MAKE_TIMESTAMP_NTZ", "TRY_MAKE_TIMESTAMP_NTZ"),
+    exp.DType.DATE: ("MAKE_DATE", "TRY_TO_DATE"),
+}  # fmt: skip
+_TYPES = {name: kind for kind, names in _TIMES.items() for name in names}
+"""Of functions that sqlglot knows as names only: without one, a column that they make is no time to ORDER BY."""
 
 
 def annotate_types(tree: exp.Expr, schema: Schema) -> None:
@@ -43,7 +54,26 @@ def _annotate_explode(annotator: TypeAnnotator, call: Any) -> exp.Expr:
     return call
 
 
-_METADATA = {**DIALECT.EXPRESSION_METADATA, exp.Explode: {"annotator": _annotate_explode}}
+def _annotate_named(annotator: TypeAnnotator, call: Any) -> exp.Expr:
+    """Annotate a call of a function that sqlglot does not know."""
+    kind = _TYPES.get(call.name.upper())
+    if kind is None:
+        return DIALECT.EXPRESSION_METADATA[exp.Anonymous]["annotator"](annotator, call)
+    call.type = exp.DataType(this=kind)
+    return call
+
+
+_METADATA = {
+    **DIALECT.EXPRESSION_METADATA,
+    exp.Explode: {"annotator": _annotate_explode},
+    exp.Anonymous: {"annotator": _annotate_named},
+    # DATE_TRUNC, TRUNC, MAKE_TIMESTAMP, TO_UTC_TIMESTAMP and CONVERT_TIMEZONE.
+    exp.TimestampTrunc: {"returns": exp.DType.TIMESTAMP},
+    exp.DateTrunc: {"returns": exp.DType.DATE},
+    exp.TimestampFromParts: {"returns": exp.DType.TIMESTAMP},
+    exp.FromTimeZone: {"returns": exp.DType.TIMESTAMP},
+    exp.ConvertTimezone: {"returns": exp.DType.TIMESTAMPNTZ},
+}
 
 
 def _made_of(call: exp.Explode | exp.Inline, given: exp.DataType | None) -> list[exp.DataType]:
