@@ -63,11 +63,14 @@ class PostgreSQL(Database):
 
     def end_others(self, connection: sa.Connection, writer: str) -> None:
         """End the transactions of that name in other processes, which are of the same user."""
-        connection.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s "
+        # The function is named only where there is something to end, for not everybody may use it.
+        found = connection.exec_driver_sql(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = %s "
             "AND usename = current_user AND datname = current_database() AND pid <> pg_backend_pid()",
             (writer,),
         )
+        for number in found.scalars().all():
+            connection.exec_driver_sql("SELECT pg_terminate_backend(%s)", (number,))
 
     def column_type(self, kind: Type) -> str:
         """Return the SQL of a type; what is nested is JSON."""
