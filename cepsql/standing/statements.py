@@ -296,9 +296,9 @@ def _drop(host: Host, drop: st.Drop) -> Answer:
 
 
 def _end(host: Host, query: RegisteredQuery) -> None:
-    """Stop a query that is dropped, if it was ever started."""
+    """Stop a query that is dropped, if it was started, or shall be: the next one of its name would be, too."""
     state = host.home.states.get(query.name)
-    if state is not None and state.epoch is not None:
+    if state is not None and (state.epoch is not None or state.desired == RUNNING):
         host.queries[query.name].stop()
 
 

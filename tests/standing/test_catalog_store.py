@@ -11,6 +11,7 @@ from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
+from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.savepoints import Savepoint, Savepoints
 from cepsql.catalog.schema import CATALOG, DEFINITIONS, MIGRATIONS
 from cepsql.catalog.store import Store
@@ -293,6 +294,19 @@ def test_a_query_dropped_while_it_is_altered_stays_dropped(tmp_path, monkeypatch
             # It is a new query, which does not go on in the checkpoint of the one that is gone.
             one.sql(change)
             assert one.catalog.query("q").id != old
+
+
+def test_what_was_desired_of_a_query_is_not_of_the_next_one_of_its_name(location, monkeypatch):
+    engine = connect(catalog=location)
+    engine.sql(f"{STREAM}; CREATE QUERY q AS SELECT * FROM s")
+    engine.home.states.desire("q", "running")
+    with monkeypatch.context() as patched:
+        # The process dies once the definition is gone.
+        patched.setattr(QueryStates, "forget", lambda *_: sys.exit())
+        with pytest.raises(SystemExit):
+            engine.sql("DROP QUERY q")
+    engine.sql("CREATE QUERY q AS SELECT * FROM s")
+    assert engine.queries["q"].state.desired == "stopped"
 
 
 def test_what_is_dropped_twice_at_once_was_dropped(location, monkeypatch):
