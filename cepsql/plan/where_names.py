@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.resolve import table_name
 from cepsql.errors import ProgrammingError
 from cepsql.plan.nodes import Node
 
@@ -19,7 +20,9 @@ def refuse_made_in_where(query: exp.Query, nodes: Mapping[str, Node]) -> None:
     and window functions.
     """
     relations = [node.properties for node in nodes.values()]
-    if query.find(*_OPAQUE) or not all(relation.columns for relation in relations):
+    named = {*nodes, *(cte.alias.lower() for cte in query.find_all(exp.CTE))}
+    functions = any(table_name(table).lower() not in named for table in query.find_all(exp.Table))
+    if functions or query.find(*_OPAQUE) or not all(relation.columns for relation in relations):
         return
     given = {column.name.lower() for relation in relations for column in relation.columns}
     streaming = any(relation.streaming for relation in relations)
