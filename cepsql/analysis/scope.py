@@ -39,6 +39,9 @@ MAX_OFFSET = 2**31 - 1
 
 _TYPES = dict(zip(MATCH_FUNCTIONS, ("string", "bigint", "timestamp", "boolean", "string"), strict=True))
 
+_WITH_FIELDS = ("struct", "map", "array", "variant", "unknown")
+"""What the types of columns begin with that may have fields."""
+
 LAST_ROW = RowRef()
 """The last row of the match so far; in a condition, the row under test."""
 
@@ -122,7 +125,8 @@ class MatchScope:
         """Tell `variable.column` from `column.field` where a variable and a column have one name."""
         if first.this.lower() not in self.columns:
             return True
-        return self.find_variables(first) is not None and second.this.lower() in self.columns
+        fieldless = not self.columns[first.this.lower()][1].startswith(_WITH_FIELDS)
+        return self.find_variables(first) is not None and (second.this.lower() in self.columns or fieldless)
 
     def type_of(self, expression: exp.Expr) -> str:
         """Return the Spark type of an expression, lower case, "unknown" where it cannot be told."""

@@ -44,7 +44,7 @@ def join_tables_as_of(below: Sql, place: Span) -> Sql:
                 raise ProgrammingError(
                     "FOR SYSTEM_TIME AS OF reads a stream with a PRIMARY KEY, whose rows are versions",
                     span_of(join.this, place),
-                    "ASOF JOIN finds the nearest row of a table",
+                    "a plain JOIN reads a table as it is now, ASOF JOIN finds its nearest row",
                 )
             _rewrite(join, nodes, span_of(join, place) or place)
             changed = True

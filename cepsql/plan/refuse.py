@@ -251,7 +251,11 @@ def _reads(query: exp.Expr, names: set[str]) -> bool:
 
 def _refuse_limits(query: exp.Query, outermost: bool) -> None:
     if query.args.get("offset") is not None:
-        raise NotSupportedError("OFFSET over a stream is not supported", span_of(query.args["offset"]))
+        raise NotSupportedError(
+            "OFFSET over a stream is not supported",
+            span_of(query.args["offset"]),
+            "the rows of a stream have no order in which some could be left out; LIMIT n takes the first that come",
+        )
     if query.args.get("limit") is not None and not outermost:
         raise NotSupportedError(
             "LIMIT in a subquery over a stream is not supported", span_of(query.args["limit"]), "the outer query may"
