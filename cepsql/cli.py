@@ -46,15 +46,22 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     """Read the options; leave with a hint where something stands that is none, such as the name of a script."""
     options, others = parser().parse_known_args(argv)
     if others:
-        told = f"unrecognized arguments: {' '.join(others)}"
-        word = next((other for other in others if not other.startswith("-")), None)
-        near = difflib.get_close_matches(word, SUBCOMMANDS, 1) if word is not None else []
-        if near:
-            told += f"\n  hint: did you mean cepsql {near[0]}?"
-        elif word is not None:
-            told += f"\n  hint: cepsql -f {word} executes a script, cepsql -c a statement"
-        parser().error(told)
+        hint = _meant(others[0])
+        parser().error(f"unrecognized arguments: {' '.join(others)}" + (f"\n  hint: {hint}" if hint else ""))
     return options
+
+
+def _meant(argument: str) -> str | None:
+    """Return the hint for the first argument that is none, None where nobody can tell what it was to be."""
+    if argument.startswith("-"):
+        known = [name for action in parser()._actions for name in action.option_strings]
+        near = difflib.get_close_matches(argument.partition("=")[0], known, 1)
+        return f"did you mean {near[0]}?" if near else None
+    if near := difflib.get_close_matches(argument, SUBCOMMANDS, 1):
+        return f"did you mean cepsql {near[0]}?"
+    if any(letter.isspace() for letter in argument):
+        return "cepsql -c 'SELECT ...' executes statements, cepsql -f FILE a script"
+    return f"cepsql -f {argument} executes a script, cepsql -c a statement"
 
 
 def _prepare_later() -> None:

@@ -130,6 +130,8 @@ def test_options_reach_the_engine(fake):
         (["-f", "/no/such.sql"], "cannot read /no/such.sql: No such file or directory"),
         (["--nonsense"], "unrecognized arguments: --nonsense\n"),
         (["one.sql"], "unrecognized arguments: one.sql\n  hint: cepsql -f one.sql executes a script"),
+        (["--fromat", "csv"], "unrecognized arguments: --fromat csv\n  hint: did you mean --format?"),
+        (["SELECT 1"], "unrecognized arguments: SELECT 1\n  hint: cepsql -c 'SELECT ...' executes statements"),
         (["chek", "one.sql"], "unrecognized arguments: chek one.sql\n  hint: did you mean cepsql check?"),
     ],
 )
