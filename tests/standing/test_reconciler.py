@@ -296,12 +296,16 @@ def test_the_store_is_away(process, monkeypatch):
 
 
 def test_the_store_keeps_a_process_waiting(process, monkeypatch):
-    one = process("one")
-    one.query.start()
+    server = process("server", adopts=True)
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
     answers = threading.Event()
-    monkeypatch.setattr(one.reconciler.states.leases, "renew", lambda *_: answers.wait() and [])
-    until(lambda: one.runs[0].status == "stopped")
+    monkeypatch.setattr(server.reconciler.states.leases, "renew", lambda *_: answers.wait() and [])
+    until(lambda: server.runs[0].status == "stopped")
+    until(lambda: server.query.status == "lost")
     answers.set()
+    server.reconciler.tick()
+    assert (server.query.status, [run.status for run in server.runs]) == ("running", ["stopped", "running"])
 
 
 @pytest.fixture
