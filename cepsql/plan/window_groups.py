@@ -15,7 +15,7 @@ from cepsql.analysis.plain_sql import spoken_type, sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import flat_name, flatten_names
 from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
-from cepsql.analysis.window_groups import GivenWindow, Instants, Window, plan_window, plan_window_groups
+from cepsql.analysis.window_groups import FixedWindow, GivenWindow, Instants, Window, plan_window, plan_window_groups
 from cepsql.analysis.window_sql import windowed_query
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
@@ -259,6 +259,7 @@ def _hoisted(
             rows = Sql(windowed_query(rows.query, calendar, counted=True), rows.inputs)
             known, window = rows.properties, GivenWindow(START, END, calendar.size.longest)
     assert known.watermark is not None and window is not None
+    _refuse_bounds([*calls, *names], window, place)
     groups = plan_window_groups(name, known.columns, known.watermark, list(names.values()), window, aggregates, given)
     groups = replace(groups, emission=emission)
     nodes[name] = WindowAggregate(groups, (rows,))
@@ -335,6 +336,9 @@ def _over_fixed_windows(select: exp.Select, nodes: dict[str, Node]) -> exp.Selec
                 column.replace(bound)
     if any(_windowed_column(column, table.alias_or_name) for column in copy.find_all(exp.Column)):
         return None
+    if any(_is_bound(column) for call in aggregates_of(copy) for column in call.find_all(exp.Column)):
+        # What an aggregate reads are rows with their windows.
+        return None
     place = next(item for item in copy.find_all(exp.Table) if item == table)
     place.replace(_as_relation(flatten_names(windows.rows.query), table))
     nodes.update({flat_name(name): node for name, node in windows.rows.inputs.items()})
@@ -402,6 +406,19 @@ def _refuse(select: exp.Select, place: Span) -> None:
         raise NotSupportedError(
             "OVER beside GROUP BY on a stream is not supported", place, "aggregate in a subquery, and write OVER around"
         )
+
+
+def _refuse_bounds(read: Sequence[exp.Expr], window: Window, place: Span) -> None:
+    """Refuse aggregates and keys that read the window, unless the time of a row alone tells which one it is."""
+    told = isinstance(window, FixedWindow) and window.size == window.slide
+    for part in (part for one in read for part in one.walk()):
+        bound = isinstance(part, exp.Column) and _is_bound(part) and part.table != _ASSIGNED
+        if bound or (is_window_call(part) and not told):
+            raise NotSupportedError(
+                "the bounds of a window in an aggregate or another key over a stream are not supported here",
+                span_of(part, place),
+                "WINDOW HOPPING (...) and the like give each row its window_start and window_end, which can be read so",
+            )
 
 
 def aggregates_of(select: exp.Select) -> list[exp.Expr]:
