@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import called_function
 from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 
@@ -72,12 +73,8 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
 
 
 def call_name(call: exp.Window) -> str:
-    """Return the name of the function of a call, upper case."""
-    function = called_function(call.this)
-    if isinstance(function, exp.Anonymous):
-        return function.name.upper()
-    assert isinstance(function, exp.Func)
-    return function.sql_name()
+    """Return Spark's name of the function of a call, upper case."""
+    return sql_of(called_function(call.this)).partition("(")[0].upper()
 
 
 Bound = tuple[int, exp.Expr]
