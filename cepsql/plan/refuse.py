@@ -22,6 +22,8 @@ _KEPT = {
 }  # fmt: skip
 """Which sides of a join come out by themselves, so that all rows of the other one must be known."""
 
+_TIMELESS = (*exp.DataType.TEXT_TYPES, *exp.DataType.NUMERIC_TYPES, exp.DType.BOOLEAN)
+
 _STATEFUL = (
     exp.Group, exp.Distinct, exp.Window, exp.AggFunc, exp.Order, exp.Limit, exp.SetOperation, exp.TableSample,
 )  # fmt: skip
@@ -158,18 +160,44 @@ def _refuse_lateral(query: exp.Query) -> None:
 
 
 def refuse_endless_aggregate(root: Sql) -> None:
-    """Raise NotSupportedError for an aggregate over all rows of a stream, which is never complete."""
+    """Raise NotSupportedError for groups of a stream, or a DISTINCT over it, that are never complete.
+
+    Only for what is sure without Spark: all rows in one group, and keys that have no time in them.
+    """
     streams = {name for name, node in root.inputs.items() if node.properties.streaming}
     for select in inline_ctes(root.query).find_all(exp.Select):
         own = [call for call in select.find_all(exp.AggFunc) if call.parent_select is select]
         whole = [call for call in own if not isinstance(call.parent, exp.Window)]
         if whole and select.args.get("group") is None and any(_reads(item, streams) for item in relations(select)):
+            raise _endless(span_of(whole[0], span_of(select)))
+    written, typed = (list(query.find_all(exp.Select)) for query in (root.query, root.resolved.qualified))
+    for select, known in zip(written, typed, strict=True) if len(written) == len(typed) else ():
+        group = select.args.get("group")
+        if not any(_reads(item, streams) for item in relations(select)):
+            continue
+        if group is not None and _is_timeless(known.args["group"]):
+            raise _endless(span_of(group, span_of(select)))
+        if select.args.get("distinct") is not None and all(map(_is_timeless, known.selects)):
             raise NotSupportedError(
-                "an aggregate over a stream needs a window of event time: without one no group is ever complete",
-                span_of(whole[0], span_of(select)),
-                "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK; "
-                "EMIT CHANGES gives the values so far",
+                "DISTINCT over a stream needs its event time among the columns: without it rows are compared for ever",
+                span_of(select),
+                "select the event time, too; or EMIT CHANGES at the end of the query, which keeps all that was seen",
             )
+
+
+def _endless(place: Span | None) -> NotSupportedError:
+    return NotSupportedError(
+        "an aggregate over a stream needs a window of event time: without one no group is ever complete",
+        place,
+        "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK; "
+        "EMIT CHANGES gives the values so far",
+    )
+
+
+def _is_timeless(value: exp.Expr) -> bool:
+    """Tell whether a typed expression reads only columns that can be no event time, nor have one in them."""
+    columns = list(value.find_all(exp.Column))
+    return bool(columns) and all(column.is_type(*_TIMELESS) for column in columns) and value.find(exp.Query) is None
 
 
 def _in_every_set(key: exp.Expr, select: exp.Select) -> bool:

@@ -17,6 +17,7 @@ from cepsql.errors import Error, OperationalError, ProgrammingError
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
+from cepsql.plan.refuse import refuse_endless_aggregate
 from cepsql.plan.start import started_at
 from cepsql.standing.definitions import altered_options, check_start, defined_query, defined_sink
 from cepsql.standing.replacement import effect, replaced_query
@@ -188,6 +189,7 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
 def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
     sink = host.catalog.sink(create.sink.text, create.sink.span) if create.sink else None
     plan = host.plan(create.query)
+    refuse_endless_aggregate(plan.logical)
     check_columns(sink, plan, create.query.span)
     query = kept(host, defined_query(create, plan, sink, host.set_settings(), host.check_setting))
     assert isinstance(query, RegisteredQuery)

@@ -101,6 +101,24 @@ def test_check_knows_what_is_defined_and_starts_nothing(project, capsys):
     assert [line.split(":")[2] for line in said] == ["4", "5"]
 
 
+@pytest.mark.parametrize(
+    ("query", "complete"),
+    [
+        ("SELECT symbol, COUNT(*) AS n FROM trades GROUP BY symbol", False),
+        ("SELECT s, MAX(price) AS m FROM (SELECT upper(symbol) AS s, price FROM trades) GROUP BY 1", False),
+        ("SELECT DISTINCT symbol FROM trades", False),
+        ("SELECT symbol, at, COUNT(*) AS n FROM trades GROUP BY symbol, at", True),
+        ("SELECT symbol, COUNT(*) AS n FROM trades GROUP BY symbol, window(at, '1 hour')", True),
+        ("SELECT symbol, COUNT(*) AS n FROM trades GROUP BY symbol EMIT CHANGES", True),
+        ("SELECT DISTINCT symbol, at FROM trades", True),
+    ],
+)
+def test_groups_that_are_never_complete_are_told_before_anything_runs(project, capsys, query, complete):
+    (project / "groups.sql").write_text(f"{query};\nCREATE QUERY q AS {query};")
+    assert main(["check", "streams.sql", "groups.sql"]) == (not complete)
+    assert capsys.readouterr().err.count("over a stream needs") == (0 if complete else 2)
+
+
 def test_a_line_of_a_view_is_not_taken_for_one_of_the_script(project, capsys):
     (project / "odd.sql").write_text(
         "CREATE VIEW dear AS\nSELECT price FROM trades;\nCREATE OR REPLACE STREAM trades (symbol STRING) USING csv\n"

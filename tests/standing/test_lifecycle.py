@@ -12,7 +12,7 @@ import time
 import pytest
 
 from cepsql.engine import connect
-from cepsql.errors import NotSupportedError, OperationalError, ProgrammingError
+from cepsql.errors import OperationalError, ProgrammingError
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
@@ -141,10 +141,10 @@ def test_what_cannot_start_says_why(engine, monkeypatch):
 
 
 def test_a_start_points_into_the_text_of_the_query(engine):
-    engine.sql("CREATE QUERY counts AS SELECT k, COUNT(*) AS n FROM ticks GROUP BY k")
-    with pytest.raises(NotSupportedError, match="in query counts: an aggregate over a stream needs") as refused:
-        engine.sql("-- two lines\nSTART QUERY counts")
-    assert refused.value.text == "SELECT k, COUNT(*) AS n FROM ticks GROUP BY k"
+    engine.sql("CREATE QUERY odd AS SELECT k, no_such(n) AS n FROM ticks")
+    with pytest.raises(ProgrammingError, match="in query odd: there is no function no_such") as refused:
+        engine.sql("-- two lines\nSTART QUERY odd")
+    assert refused.value.text == "SELECT k, no_such(n) AS n FROM ticks"
 
 
 def test_settings_are_the_querys_own(engine, spark):
