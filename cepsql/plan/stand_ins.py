@@ -5,22 +5,22 @@ from sqlglot import exp
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.plan.nodes import Node, Sql, walk
 
-_STANDS_FOR = "stands_for"
+_WRITTEN = "written"
 
 
 def stand_in(column: exp.Column, written: str) -> exp.Column:
     """Let a column of an operator know what it stands for, as the statement says it; return it."""
-    column.meta[_STANDS_FOR] = written
+    column.meta[_WRITTEN] = written
     return column
 
 
 def stand_ins(root: Node) -> dict[str, str]:
     """Return what the columns that operators made up stand for, by name, as a plan's plain SQL reads them."""
     return {
-        name: column.meta[_STANDS_FOR]
+        name: column.meta[_WRITTEN]
         for node in walk(root)
         if isinstance(node, Sql)
         for column in node.query.find_all(exp.Column)
-        if _STANDS_FOR in column.meta
+        if _WRITTEN in column.meta
         for name in (column.name, sql_of(column))
     }
