@@ -109,10 +109,22 @@ class _SecretFree(FileHistory):
 def is_finished(text: str) -> bool:
     """Tell whether Enter hands the text over: nothing, a command of the shell, or finished statements."""
     text = text.strip()
-    if not text or text.lower() in WORDS or text.endswith(VERTICAL):
+    if not text or text.lower() in WORDS or text.endswith(VERTICAL) or command_within(text) is not None:
         return True
     statement = statement_in(text) if text.startswith("\\") else text
     return statement is None or language().is_complete(statement)
+
+
+def command_within(text: str) -> tuple[str, str] | None:
+    """Return what was typed and the command that is the last line of it; None if that is none, or all there is."""
+    before, _, line = text.rpartition("\n")
+    if text.startswith("\\") or not line.startswith("\\") or language().is_complete(text):
+        return None
+    from cepsql.language.lexemes import lexemes
+
+    # An open string or comment goes on behind the end of its line.
+    is_open = any(lexeme.span.end > len(before) for lexeme in lexemes(f"{before}\n "))
+    return None if is_open else (before, line)
 
 
 def edited(text: str, console: Console) -> str:

@@ -22,7 +22,7 @@ from cepsql.runner.settings import Settings
 from cepsql.shell.commands import Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import VERTICAL, WORDS, announce, edited, prompt_session, question
+from cepsql.shell.prompt import VERTICAL, WORDS, announce, command_within, edited, is_finished, prompt_session, question
 from cepsql.shell.query_watch import QueryWatch
 from cepsql.shell.top import top
 
@@ -93,9 +93,15 @@ class _Shell:
                     text = "\\q"
                 self._next = ""
                 text = WORDS.get(text.rstrip("; ").lower(), text)
+                before, text = command_within(text) or ("", text)
+                self._last = before or self._last
+                if before and is_finished(before):
+                    self._execute(before, self._settings)
                 if text.startswith("\\"):
                     if self._obey(text) and self._may_leave():
                         return ExitCode.OK
+                    if not is_finished(before):
+                        self._next = self._next or f"{before}\n"
                 elif text:
                     self._last = text
                     self._execute(text, self._settings)

@@ -208,6 +208,14 @@ def test_history_is_searched_with_ctrl_r():
     assert type_in(f"{CTRL_R}sel{ENTER}{ENTER}{CTRL_D}", history)[3] == ["select 1"]
 
 
+def test_a_command_within_a_statement_leaves_it_as_it_was():
+    # The second Enter is that of the statement, which goes on behind the command.
+    code, out, err, executed = type_in(f"select{ENTER}\\timing on{ENTER}1;{ENTER}select{ENTER}\\q{ENTER}")
+    assert (code, out, executed) == (0, "n\n1\n", ["select\n1"])
+    assert "numbers of rows and times are shown" in err
+    assert type_in(f"\x1b[200~select 1;\n\\q\x1b[201~{ENTER}")[::3] == (0, ["select 1"])
+
+
 def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path, monkeypatch):
     (tmp_path / "cepsql").write_text("in the way")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -222,6 +230,7 @@ def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path, monkeypatc
         ("select (1;", False), ("select 1);", True), ("exit", True), ("?", True), ("helpme", False),
         ("\\drain", True), ("\\drain off", True), ("\\drain select", False), ("\\drain select 1;", True),
         ("\\drain maybe", True), ("\\drain with", False), ("\\drain (select 1)", False), ("\\timing maybe", True),
+        ("select 1\n\\q", True), ("select '\n\\q", False), ("/*\n\\q", False), ("select 1 -- x\n\\x on", True),
     ],
 )  # fmt: skip
 def test_when_enter_executes(text, finished):
