@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.render.scalars import duration_text, float_text, zone_info
+from cepsql.render.variant import is_variant, variant_value
 
 
 def json_rows(rows: pa.Table, names: Sequence[str], zone: str) -> Iterator[str]:
@@ -28,7 +29,7 @@ def json_text(value: Any, kind: pa.DataType, zone: str) -> str:
 
     Decimals are numbers with all their digits, NaN and infinities strings, binary base64, timestamps ISO 8601 (with the
     offset of `zone`, or none for TIMESTAMP_NTZ). A map is an object if its keys are strings, else a list of
-    [key, value] pairs.
+    [key, value] pairs. A VARIANT is what is in it.
 
     >>> from decimal import Decimal
     >>> json_text([Decimal("1.50"), None], pa.list_(pa.decimal128(5, 2)), "UTC")
@@ -53,6 +54,8 @@ def json_text(value: Any, kind: pa.DataType, zone: str) -> str:
         return f'"{base64.b64encode(value).decode("ascii")}"'
     if pa.types.is_duration(kind):
         return f'"{duration_text(value)}"'
+    if is_variant(kind):
+        return _variant(variant_value(value["value"], value["metadata"]), zone)
     if pa.types.is_struct(kind):
         return "{" + ",".join(_string(f.name) + ":" + json_text(value[f.name], f.type, zone) for f in kind) + "}"
     if pa.types.is_map(kind):
@@ -60,6 +63,15 @@ def json_text(value: Any, kind: pa.DataType, zone: str) -> str:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return "[" + ",".join(json_text(item, kind.value_type, zone) for item in value) + "]"
     return _string(str(value))
+
+
+def _variant(value: Any, zone: str) -> str:
+    match value:
+        case dict():
+            return "{" + ",".join(f"{_string(name)}:{_variant(item, zone)}" for name, item in value.items()) + "}"
+        case list():
+            return "[" + ",".join(_variant(item, zone) for item in value) + "]"
+    return json_text(value, pa.scalar(value).type, zone)
 
 
 def _map(pairs: list[tuple[object, object]], kind: pa.MapType, zone: str) -> str:

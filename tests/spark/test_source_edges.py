@@ -1,11 +1,13 @@
 """Sources that are declared otherwise than usual, and what Spark cannot take: an error of ours says so."""
 
+import json
 import os
 
 import pyarrow.parquet as pq
 import pytest
 
 import cepsql
+from cepsql.render.jsonlines import json_text
 
 
 @pytest.fixture
@@ -151,6 +153,25 @@ def test_a_variant_that_is_null(engine, tmp_path, made):
     matched = "MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH PATTERN (A)) AS m"
     assert drained(engine.query(f"SELECT * FROM ({values.format('s')}) {matched}")) == rows
     assert engine.query(f"SELECT v FROM ({values.format('t')}) WHERE ts IS NULL").arrow().num_rows == 0
+
+
+def test_a_variant_is_shown_as_what_is_in_it(engine):
+    names = ", ".join(f"'key{i}', {i}" for i in range(300))
+    as_spark = [
+        """parse_json('{"b": [1, 2.5, "x", null, true, {"c": -7000000000}, -129, 40000], "a": "%s"}')""" % ("ä" * 70),
+        f"to_variant_object(named_struct({names}))", "CAST(sequence(1, 300) AS VARIANT)", "parse_json('[]')",
+        "parse_json('{}')", "parse_json('null')", "CAST('' AS VARIANT)", "CAST(X'01FF' AS VARIANT)",
+        "CAST(DATE '1582-10-15' AS VARIANT)", "CAST(12345678901234567890123456789012345.678BD AS VARIANT)",
+        "CAST(-0.001BD AS VARIANT)", "CAST(CAST(1.1 AS FLOAT) AS VARIANT)", "CAST(0.1D AS VARIANT)",
+    ]  # fmt: skip
+    rows = engine.query(f"SELECT {', '.join(f'{v}, to_json({v})' for v in as_spark)}").arrow()
+    shown = [json_text(column[0].as_py(), column.type, "UTC") for column in rows.columns]
+    assert shown[::2] == [json.loads(text) for text in shown[1::2]]
+    # Times are written as those of other types are.
+    times = "TIMESTAMP_NTZ '2026-03-02 09:00:00'", "TIMESTAMP_MICROS(1000000)", "TIMESTAMP_MICROS(NULL)"
+    rows = engine.query(f"SELECT {', '.join(f'CAST({t} AS VARIANT), {t}' for t in times)}").arrow()
+    shown = [json_text(column[0].as_py(), column.type, "Europe/Berlin") for column in rows.columns]
+    assert shown[::2] == shown[1::2] and shown[2] == '"1970-01-01T01:00:01+01:00"'
 
 
 def test_matches_of_one_query_registered_for_another(engine, tmp_path):
