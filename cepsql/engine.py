@@ -44,6 +44,7 @@ from cepsql.explain.text import explain_logical, explain_pattern, explain_rewrit
 from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
+from cepsql.loading import load_spark
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.planner import Plan, plan_query
 from cepsql.plan.references import valued_source
@@ -198,6 +199,7 @@ class Engine:
 
         Raises OperationalError if Java or Spark cannot be started, or runs with other settings that cannot be changed.
         """
+        load_spark()
         from cepsql.spark.own_functions import add_own_functions
 
         with self._lock:

@@ -17,6 +17,7 @@ from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
+from cepsql.loading import load_spark
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.identity import describe_plan
@@ -143,6 +144,7 @@ class Query:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Names and Spark types of the columns. Starts Spark."""
+        load_spark()
         from cepsql.spark.column_types import column_types
 
         return column_types(self.df)
@@ -160,6 +162,7 @@ class Query:
         packet_folder: Path | None = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
+        load_spark()
         from cepsql.spark.build import build
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.settings import AS_WRITTEN, lent_settings
@@ -254,6 +257,7 @@ class Query:
         self._check_bounded()
         if limit is not None and (type(limit) is not int or not 0 <= limit <= MOST_ROWS):
             raise InterfaceError(f"a limit is a whole number from 0 to {MOST_ROWS}, not {limit!r}")
+        load_spark()
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.row_pieces import RowPieces
         from cepsql.spark.runs import running
@@ -555,6 +559,7 @@ class Query:
 
     def _run(self, action, sink: Sink | None = None):
         self._check_bounded()
+        load_spark()
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.full_disk import full_disks_named
         from cepsql.spark.runs import running

@@ -25,3 +25,32 @@ def test_contracts():
 def test_planning_loads_no_spark():
     done = subprocess.run([sys.executable, "-c", PLANNING], capture_output=True, text=True, check=True)
     assert done.stdout == "True []\n"
+
+
+THREADS = """
+import importlib, sys, threading
+from cepsql import connect
+from cepsql.loading import load_spark
+
+def load(name):
+    together.wait()
+    try:
+        load_spark()
+        importlib.import_module(f"cepsql.spark.{name}")
+    except Exception as error:
+        print(error)
+
+names = ("session", "build", "failures", "bounds", "column_types")
+together = threading.Barrier(len(names))
+sys.setswitchinterval(1e-5)
+threads = [threading.Thread(target=load, args=[name]) for name in names]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_threads_may_need_spark_at_the_same_time():
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", "")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from cepsql.loading import load_spark
 from cepsql.shell.language import language
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class OpeningEngine:
         try:
             language()
             self._engine = self._make()
+            load_spark()
         except Exception as failure:
             self._failure = failure
             return
