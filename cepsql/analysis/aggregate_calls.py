@@ -87,6 +87,28 @@ def is_aggregate(node: exp.Expr) -> bool:
     return aggregate_call(node) is not None
 
 
+def aggregates_of(select: exp.Select) -> list[exp.Expr]:
+    """Return the aggregates of a SELECT's own, each once."""
+    found: dict[exp.Expr, None] = {}
+
+    def gather(node: exp.Expr) -> None:
+        if aggregate_call(node) is not None or isinstance(called_function(node.unnest()), exp.First | exp.Last):
+            found[node] = None
+            return
+        for child in node.iter_expressions():
+            gather(child)
+
+    for part in (*select.expressions, select.args.get("having")):
+        if part is not None:
+            gather(part)
+    return list(found)
+
+
+def own_aggregates(select: exp.Select) -> list[exp.Expr]:
+    """Return the aggregates of a SELECT, without those of subqueries in it."""
+    return [call for call in aggregates_of(select) if call.find_ancestor(exp.Select) is select]
+
+
 def of_result_type(node: exp.Expr) -> exp.Expr | None:
     """Return an expression whose type sqlglot finds, and which is that of an aggregate that it does not know."""
     call = aggregate_call(node)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import aggregates_of
 from cepsql.analysis.emission import CHANGES, INSERT, OPERATION, plan_emission
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
@@ -18,7 +19,7 @@ from cepsql.plan.ranked_rows import rank_that_changes
 from cepsql.plan.reader import Checked
 from cepsql.plan.stream_join import joins_streams
 from cepsql.plan.table_changes import over_table_changes
-from cepsql.plan.window_groups import aggregates_of, hoist_emitted_groups, window_call
+from cepsql.plan.window_groups import hoist_emitted_groups, window_call
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
 

@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import aggregates_of
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.group_changes import plan_group_changes
 from cepsql.analysis.plain_sql import spoken_type, sql_of
@@ -14,7 +15,7 @@ from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.nodes import ChangingGroups, Node, Sql
 from cepsql.plan.reader import Checked, RowsAsTheyCome
 from cepsql.plan.rows_below import RowsBelow, hoist_selects, read_nodes
-from cepsql.plan.window_groups import aggregates_of, over_groups
+from cepsql.plan.window_groups import over_groups
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import is_aggregate
+from cepsql.analysis.aggregate_calls import own_aggregates
 from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.plan.join_order import relations
@@ -48,7 +48,7 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
         return None
     if not any(table_name(table) in streams for table in catalog_tables(query)):
         return None
-    if not isinstance(query, exp.Select) or any(query.args.get(part) for part in _FURTHER) or _aggregates(query):
+    if not isinstance(query, exp.Select) or any(query.args.get(part) for part in _FURTHER) or own_aggregates(query):
         return _with_values(asked, query, taken) if isinstance(asked, exp.In) and not _reads_outside(query) else None
     item = query.args["from_"].this.copy()
     conditions = [*further, *conjuncts(query.args["where"].this if query.args.get("where") else None)]
@@ -58,11 +58,6 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
         kind=kind,
         on=exp.and_(*(part.copy() for part in conditions)) if conditions else exp.true(),
     )
-
-
-def _aggregates(select: exp.Select) -> bool:
-    """Tell whether a SELECT itself makes one row of all that it reads."""
-    return any(is_aggregate(node) and node.parent_select is select for node in select.walk())
 
 
 def _with_values(asked: exp.In, query: exp.Query, taken: set[str]) -> exp.Join:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call
+from cepsql.analysis.aggregate_calls import aggregate_call, own_aggregates
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.fleeting import is_fleeting
 from cepsql.analysis.inner_stars import refuse_inner_stars
@@ -37,7 +37,7 @@ from cepsql.plan.rows_below import RowsBelow, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
 from cepsql.plan.stream_join import hoist_joins
-from cepsql.plan.window_groups import aggregates_of, over_groups, window_call
+from cepsql.plan.window_groups import over_groups, window_call
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
@@ -105,7 +105,7 @@ class _TableChanges:
         select = self._joined(query)
         if window_calls(select):
             select = self._ranked(select)
-        if select.args.get("group") is not None or select.args.get("distinct") is not None or _own_aggregates(select):
+        if select.args.get("group") is not None or select.args.get("distinct") is not None or own_aggregates(select):
             return self._grouped(select)
         return self._changing(select)
 
@@ -362,7 +362,7 @@ class _TableChanges:
         """Return a SELECT with GROUP BY, aggregates or DISTINCT over an operator with its groups."""
         place = span_of(select, self.place) or self.place
         refuse_grouping_sets(select, place)
-        calls, columns = _own_aggregates(select), RowsBelow(frozenset({OPERATION, *_HIDDEN}))
+        calls, columns = own_aggregates(select), RowsBelow(frozenset({OPERATION, *_HIDDEN}))
         distinct, group = select.args.get("distinct"), select.args.get("group")
         if distinct is not None and (calls or group is not None or distinct.args.get("on")):
             raise self._refused(distinct, "DISTINCT beside GROUP BY")
@@ -430,11 +430,6 @@ def _asks_events(node: exp.Expr) -> bool:
 def _asked_in_on(item: exp.Expr) -> list[exp.Expr]:
     """Return the conditions in ON of a relation that is joined; none of that in FROM."""
     return conjuncts(item.parent.args.get("on") if isinstance(item.parent, exp.Join) else None)
-
-
-def _own_aggregates(select: exp.Select) -> list[exp.Expr]:
-    """Return the aggregates of a SELECT, without those of subqueries in it."""
-    return [call for call in aggregates_of(select) if call.find_ancestor(exp.Select) is select]
 
 
 def _own_columns(select: exp.Select) -> list[exp.Column]:

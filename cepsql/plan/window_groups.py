@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call, called_function
+from cepsql.analysis.aggregate_calls import aggregates_of
 from cepsql.analysis.assigned_windows import CUMULATING, HOPPING, SESSION, TUMBLING, AssignedWindows
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
 from cepsql.analysis.plain_sql import spoken_type, sql_of, without_tables
@@ -419,23 +419,6 @@ def _refuse_bounds(read: Sequence[exp.Expr], window: Window, place: Span) -> Non
                 span_of(part, place),
                 "WINDOW HOPPING (...) and the like give each row its window_start and window_end, which can be read so",
             )
-
-
-def aggregates_of(select: exp.Select) -> list[exp.Expr]:
-    """Return the aggregates of a SELECT's own, each once."""
-    found: dict[exp.Expr, None] = {}
-
-    def gather(node: exp.Expr) -> None:
-        if aggregate_call(node) is not None or isinstance(called_function(node.unnest()), exp.First | exp.Last):
-            found[node] = None
-            return
-        for child in node.iter_expressions():
-            gather(child)
-
-    for part in (*select.expressions, select.args.get("having")):
-        if part is not None:
-            gather(part)
-    return list(found)
 
 
 def over_groups(
