@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from cepsql.analysis.backfill import defined_backfill
 from cepsql.analysis.format_names import SOURCE_FORMATS, format_note
-from cepsql.analysis.intervals import defined_refresh, interval_micros
+from cepsql.analysis.intervals import defined_refresh, duration_micros
 from cepsql.analysis.late_rows import defined_late_rows
 from cepsql.analysis.parameters import bind_parameters, named_values, refuse_parameters
 from cepsql.analysis.positions import span_of
@@ -251,9 +251,10 @@ class Engine:
 
     def warm(self) -> None:
         """Start Spark and its Python workers now, so that the first query need not wait for them."""
+        spark = self.spark
         from cepsql.spark.session import warm
 
-        warm(self.spark)
+        warm(spark)
 
     def _forget_lost(self) -> None:
         """Forget a session whose Java has ended, and with it the DataFrames that were registered."""
@@ -776,7 +777,7 @@ def _given_watermark(name: str, columns: Sequence[ColumnDefinition], given: obje
     if column.lower() not in (c.name.lower() for c in columns):
         known = suggestion(column, [c.name for c in columns], "columns")
         raise ProgrammingError(f"{name} has no column {column}", hint=known)
-    return Watermark(column, interval_micros(exp.Interval(this=exp.Literal.string(delay))))
+    return Watermark(column, duration_micros(delay))
 
 
 def _shown(key: str, value: str | None) -> str | None:

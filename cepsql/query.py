@@ -17,7 +17,6 @@ from cepsql.explain.match_key import AskedPartition, Key, asked_partition
 from cepsql.explain.railroad import draw
 from cepsql.explain.text import explain_logical
 from cepsql.language import statements as st
-from cepsql.loading import load_spark
 from cepsql.pattern.ir import dump
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
 from cepsql.plan.identity import describe_plan
@@ -144,10 +143,10 @@ class Query:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Names and Spark types of the columns. Starts Spark."""
-        load_spark()
+        frame = self.df
         from cepsql.spark.column_types import column_types
 
-        return column_types(self.df)
+        return column_types(frame)
 
     def build(
         self,
@@ -162,12 +161,11 @@ class Query:
         packet_folder: Path | None = None,
     ) -> "DataFrame":
         """Build the DataFrame anew; see `cepsql.spark.build.build`. Raises Error."""
-        load_spark()
+        spark = self._engine.spark
         from cepsql.spark.build import build
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.settings import AS_WRITTEN, lent_settings
 
-        spark = self._engine.spark
         with translated_failures(self.plan.query.sql), lent_settings(spark, AS_WRITTEN):
             return build(
                 spark,
@@ -227,9 +225,12 @@ class Query:
 
     def arrow(self) -> "pa.Table":
         """Return all rows of a bounded query as an Arrow table; errors as for `collect`."""
+        return self._run(self._arrow)
+
+    def _arrow(self) -> "pa.Table":
         from cepsql.spark.arrow import to_arrow
 
-        return self._run(lambda: to_arrow(self.df))
+        return to_arrow(self.df)
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return all rows of a bounded query as a pandas DataFrame; errors as for `collect`."""
@@ -257,12 +258,12 @@ class Query:
         self._check_bounded()
         if limit is not None and (type(limit) is not int or not 0 <= limit <= MOST_ROWS):
             raise InterfaceError(f"a limit is a whole number from 0 to {MOST_ROWS}, not {limit!r}")
-        load_spark()
+        spark = self._engine.spark
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.row_pieces import RowPieces
         from cepsql.spark.runs import running
 
-        with translated_failures(self.plan.query.sql), running(self._engine.spark) as run, self._anew_after_failure():
+        with translated_failures(self.plan.query.sql), running(spark) as run, self._anew_after_failure():
             self._now = run
             found = RowPieces(self.df if limit is None else self.df.limit(limit), run)
             try:
@@ -485,11 +486,11 @@ class Query:
              BY. Of several MATCH_RECOGNIZE, the one that reads no other is explained.
         Raises ProgrammingError if the key does not fit or no row has it, and what running the query would raise.
         """
-        asked = self._asked(key)
+        asked, spark = self._asked(key), self._engine.spark
         from cepsql.spark.explain_match import explain_query
         from cepsql.spark.runs import running
 
-        with running(self._engine.spark) as run, run.interruptible():
+        with running(spark) as run, run.interruptible():
             return explain_query(run.spark, self._valued, asked)
 
     def plot(self, x: str, y: str, most: int = 6) -> "Figure":
@@ -530,10 +531,11 @@ class Query:
 
     def identity(self) -> dict:
         """Return what the query is, as data: a checkpoint of a query that differs in it is not gone on from."""
+        spark = self._engine.spark
         from cepsql.spark.frames import frame_identity
         from cepsql.spark.settings import meaning_settings
 
-        return describe_plan(self._valued, meaning_settings(self._engine.spark), frame_identity)
+        return describe_plan(self._valued, meaning_settings(spark), frame_identity)
 
     def _asked(self, key: Key) -> AskedPartition:
         """Return the partition of a key, with the match within the limits that SET gives its search."""
@@ -543,11 +545,12 @@ class Query:
 
     def explain_spark(self) -> str:
         """Return Spark's plan of the query as text; of a stream the analyzed one, for each batch is planned anew."""
+        frame = self.df
         from cepsql.spark.failures import translated_failures
 
         text = io.StringIO()
         with translated_failures(self.plan.query.sql), contextlib.redirect_stdout(text):
-            self.df.explain(mode="extended" if self.streaming else "formatted")
+            frame.explain(mode="extended" if self.streaming else "formatted")
         if not self.streaming:
             return text.getvalue().rstrip()
         analyzed = text.getvalue().split("== Analyzed Logical Plan ==")[-1].split("== Optimized Logical Plan ==")[0]
@@ -559,16 +562,16 @@ class Query:
 
     def _run(self, action, sink: Sink | None = None):
         self._check_bounded()
-        load_spark()
+        spark = self._engine.spark
         from cepsql.spark.failures import translated_failures
         from cepsql.spark.full_disk import full_disks_named
         from cepsql.spark.runs import running
         from cepsql.spark.settings import stage_settings
 
         with (
-            full_disks_named(self._engine.spark, sink),
+            full_disks_named(spark, sink),
             translated_failures(self.plan.query.sql),
-            running(self._engine.spark) as run,
+            running(spark) as run,
             stage_settings(run.spark),
             run.interruptible(),
             self._anew_after_failure(),

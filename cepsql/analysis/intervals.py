@@ -32,9 +32,17 @@ def is_duration(text: str) -> bool:
     (True, False)
     """
     try:
-        return interval_micros(exp.Interval(this=exp.Literal.string(text))) >= 0
+        return duration_micros(text) >= 0
     except ProgrammingError:
         return False
+
+
+def duration_micros(text: str, span: Span | None = None) -> int:
+    """Return a length of time that is written as text, such as '5 minutes', in microseconds.
+
+    Raises ProgrammingError as `interval_micros` does.
+    """
+    return interval_micros(exp.Interval(this=exp.Literal.string(text)), span)
 
 
 def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:

@@ -3,9 +3,7 @@
 import re
 from urllib.parse import urlparse
 
-from sqlglot import exp
-
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import duration_micros
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.statements import CreateSource, LateRows
@@ -61,16 +59,12 @@ def _check_options(late: LateRows) -> None:
 def kept_seconds(table: Source) -> float | None:
     """Return for how long a table of late rows keeps its files, None for ever."""
     kept = dict(table.options).get("keep")
-    return None if kept is None else _micros(kept) / 1_000_000
-
-
-def _micros(time: str) -> int:
-    return interval_micros(exp.Interval(this=exp.Literal.string(time)))
+    return None if kept is None else duration_micros(kept) / 1_000_000
 
 
 def _is_time(text: str) -> bool:
     try:
-        return _micros(text) > 0
+        return duration_micros(text) > 0
     except ProgrammingError:
         return False
 

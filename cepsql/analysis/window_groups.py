@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cepsql.analysis.emission import ON_CLOSE, OPERATION, Emission
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import duration_micros, interval_micros
 from cepsql.analysis.positions import span_of
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
@@ -168,7 +168,7 @@ def _length(argument: exp.Expr, place: Span | None) -> int:
     place = span_of(argument, place)
     if isinstance(argument, exp.Literal) and argument.is_string:
         text = argument.name.strip().removeprefix("interval ").removeprefix("INTERVAL ")
-        return interval_micros(exp.Interval(this=exp.Literal.string(text)), place)
+        return duration_micros(text, place)
     if not isinstance(argument, exp.Interval):
         raise NotSupportedError("the length of a window must be constant here", place, "for example '5 minutes'")
     return interval_micros(argument, place)

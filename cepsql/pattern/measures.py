@@ -94,7 +94,7 @@ class _View:
             case MatchNumber():
                 return self._per_match(self.matches.number, pa.int64())
             case MatchId():
-                return self.__match_ids()
+                return self._ids()
             case Complete():
                 return self._per_match(self.matches.complete, pa.bool_())
             case Navigation():
@@ -105,7 +105,7 @@ class _View:
                 return self._aggregate(source)
         raise TypeError(source)
 
-    def __match_ids(self) -> pa.Array:
+    def _ids(self) -> pa.Array:
         if self._missing.all():
             return pa.nulls(len(self.output.row), pa.string())
         found = _match_ids(self._program.pattern_id, self._partitions, self.matches)

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlglot import exp
-
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import duration_micros
 from cepsql.catalog import Sink
 from cepsql.errors import ProgrammingError, suggestion
 
@@ -61,7 +59,7 @@ class Options:
         if value is None:
             return default
         try:
-            micros = interval_micros(exp.Interval(this=exp.Literal.string(value)))
+            micros = duration_micros(value)
         except ProgrammingError:
             micros = -1
         if micros < least * 1_000_000:

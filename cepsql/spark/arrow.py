@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType, YearMonthIntervalType
 
 from cepsql.errors import NotSupportedError
+from cepsql.render.variant import is_variant
 
 
 def to_arrow(frame: DataFrame) -> pa.Table:
@@ -103,10 +104,9 @@ def _with_loose_variants(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind.value_field.with_type(_with_loose_variants(kind.value_type)))
     if not pa.types.is_struct(kind):
         return kind
-    fields = list(kind)
-    if any((field.metadata or {}).get(b"variant") == b"true" for field in fields):
-        return pa.struct([field.with_nullable(True) for field in fields])
-    return pa.struct([field.with_type(_with_loose_variants(field.type)) for field in fields])
+    if is_variant(kind):
+        return pa.struct([field.with_nullable(True) for field in kind])
+    return pa.struct([field.with_type(_with_loose_variants(field.type)) for field in kind])
 
 
 def refuse_months(
