@@ -356,9 +356,9 @@ class Engine:
                 self._execute(statement)
             case st.Print(name):
                 self.catalog.get(name.text, name.span)
-            case st.SetOption(key) | st.ResetOption(key) if key is not None and key.startswith(OWN):
+            case st.SetOption(st.Name(key)) | st.ResetOption(st.Name(key)) if key.startswith(OWN):
                 self._execute(statement)
-            case st.SetOption(key) | st.ResetOption(key) if key is not None:
+            case st.SetOption(st.Name() as key) | st.ResetOption(st.Name() as key):
                 self._check_name(key)
 
     def register(self, name: str, frame: object, watermark: tuple[str, str] | None = None) -> None:
@@ -373,9 +373,10 @@ class Engine:
         self.check_open()
         if not isinstance(name, str) or not name.strip():
             raise InterfaceError(f"the name of a DataFrame is a text, not {name!r}")
+        spark = self.spark
         from cepsql.spark.frames import spark_frame
 
-        self.catalog.add(_named(name, spark_frame(self.spark, name, frame), watermark), replace=True)
+        self.catalog.add(_named(name, spark_frame(spark, name, frame), watermark), replace=True)
 
     def notices(self, query: Query) -> tuple[str, ...]:
         """Return what a user at a terminal should know of this engine before a query runs, each thing once."""
@@ -467,9 +468,10 @@ class Engine:
             case st.Show(kind):
                 return self._show(kind)
             case st.ShowFunctions(like):
+                spark = self.spark
                 from cepsql.spark.functions import functions
 
-                return Answer(("function", "meaning"), tuple(functions(self.spark, like).items()))
+                return Answer(("function", "meaning"), tuple(functions(spark, like).items()))
             case st.Describe(name, extended):
                 return self._describe_extended(name) if extended else self._describe(name)
             case st.Print(name, limit):
@@ -509,9 +511,10 @@ class Engine:
     def _registered(self, frames: Mapping[str, object]) -> Frames:
         if not frames:
             return {}
+        spark = self.spark
         from cepsql.spark.frames import spark_frame
 
-        return {name.lower(): _named(name, spark_frame(self.spark, name, given)) for name, given in frames.items()}
+        return {name.lower(): _named(name, spark_frame(spark, name, given)) for name, given in frames.items()}
 
     def _lookup(self, table: exp.Table) -> Relation:
         name = table_name(table)
@@ -543,12 +546,11 @@ class Engine:
         if source.format == "kafka":
             source = _with_reader(source, create.name.span)
         if not source.columns:
+            spark = self.spark
             from cepsql.spark.column_types import frame_columns
             from cepsql.spark.source import MALFORMED, read_source
 
-            source = replace(
-                source, columns=frame_columns(read_source(self.spark, valued_source(source)).drop(MALFORMED))
-            )
+            source = replace(source, columns=frame_columns(read_source(spark, valued_source(source)).drop(MALFORMED)))
         late_span = create.late_rows.name.span if create.late_rows else None
         return self._define(source, create, late_span)
 
@@ -581,6 +583,7 @@ class Engine:
 
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
         """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
+        spark = self.spark
         from cepsql.spark.settings import lent_settings
         from cepsql.standing.replacement import refuse_lost
         from cepsql.standing.tuned import Tuned
@@ -592,7 +595,7 @@ class Engine:
         sink = self.catalog.sink(definition.sink) if definition.sink else None
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
         tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
-        with lent_settings(self.spark, settings):
+        with lent_settings(spark, settings):
             return Query(tuned, self.plan(statement), options.get("start")).start(
                 sink=sink or Sink("nothing", (), "noop"),
                 name=definition.name,
@@ -663,13 +666,13 @@ class Engine:
         assert isinstance(shown, st.Query)
         if not isinstance(relation, Source):
             return Query(self, self.plan(shown))
+        spark = self.spark
+        from cepsql.spark.column_types import frame_columns
         from cepsql.spark.peek import peeked
 
-        frame = peeked(self.spark, valued_source(relation))
+        frame = peeked(spark, valued_source(relation))
         if frame is None:
             return Query(self, self.plan(shown))
-        from cepsql.spark.column_types import frame_columns
-
         return Query(self, plan_query(shown, lambda _: Registered(relation.name, frame_columns(frame), frame)))
 
     def _explain(self, query: Query, part: str | None) -> Answer:
@@ -685,70 +688,75 @@ class Engine:
 
     # Settings
 
-    def _set(self, key: str | None, value: str | None) -> Answer:
+    def _set(self, key: st.Name | None, value: str | None) -> Answer:
         if key is None:
             rows = tuple((name, self.settings.get(name), meaning) for name, meaning in SETTINGS.items())
             return Answer(("setting", "value", "meaning"), rows)
+        name = key.text
         self._check_name(key)
-        if key.startswith(OWN):
-            self.check_setting(key, value)
+        if name.startswith(OWN):
+            self.check_setting(name, value, key.span)
         if value is None:
-            current = self.settings.get(key) if key in SETTINGS else self.spark.conf.get(key, None)
-            return Answer(("setting", "value"), ((key, _shown(key, current)),))
-        if key in SETTINGS:
-            self.settings[key] = value
+            current = self.settings.get(name) if name in SETTINGS else self.spark.conf.get(name, None)
+            return Answer(("setting", "value"), ((name, _shown(name, current)),))
+        if name in SETTINGS:
+            self.settings[name] = value
         else:
             self._set_spark(key, value)
-        return Answer(message=f"{key} set")
+        return Answer(message=f"{name} set")
 
-    def _reset(self, key: str | None) -> Answer:
+    def _reset(self, key: st.Name | None) -> Answer:
         if key is None:
             self.settings.clear()
             for name in self._spark_settings:
                 self.spark.conf.unset(name)
             self._spark_settings.clear()
-        elif key.startswith(OWN):
-            self.check_setting(key, None)
-            self.settings.pop(key, None)
+            return Answer(message="settings reset")
+        self._check_name(key)
+        if key.text in SETTINGS:
+            self.settings.pop(key.text, None)
         else:
-            self._check_name(key)
-            self.spark.conf.unset(key)
-            self._spark_settings.pop(key, None)
-        return Answer(message=f"{key or 'settings'} reset")
+            self.spark.conf.unset(key.text)
+            self._spark_settings.pop(key.text, None)
+        return Answer(message=f"{key.text} reset")
 
     def set_settings(self) -> dict[str, str]:
         """Return what SET has given in this engine and not RESET: settings of cepsql and of Spark SQL."""
         return self.settings | {k: v for k, v in self._spark_settings.items() if k.startswith("spark.sql.")}
 
-    def _check_name(self, key: str) -> None:
+    def _check_name(self, key: st.Name) -> None:
         """Raise ProgrammingError for a setting that neither cepsql nor Spark has, nor the session that was given."""
-        if key in SETTINGS or can_be_sparks(key) or (self._given is not None and self._given.conf.get(key, None)):
+        name = key.text
+        if name in SETTINGS or can_be_sparks(name) or (self._given is not None and self._given.conf.get(name, None)):
             return
-        raise ProgrammingError(f"there is no setting {key}", hint=setting_hint(key, SETTINGS))
+        raise ProgrammingError(f"there is no setting {name}", key.span, setting_hint(name, SETTINGS))
 
-    def check_setting(self, key: str, value: str | None) -> None:
-        """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError."""
+    def check_setting(self, key: str, value: str | None, span: Span) -> None:
+        """Check a setting of cepsql's, and its value unless that is None; raises ProgrammingError at `span`."""
         if key not in SETTINGS:
-            raise ProgrammingError(f"there is no setting {key}", hint=setting_hint(key, SETTINGS))
+            raise ProgrammingError(f"there is no setting {key}", span, setting_hint(key, SETTINGS))
         if value is None:
             return
         if key == "cepsql.strict":
             if value.lower() not in ("true", "false"):
-                raise ProgrammingError(f"{key} must be true or false")
+                raise ProgrammingError(f"{key} must be true or false", span)
         elif key == "cepsql.scan":
             if value not in ("auto", "spark"):
-                raise ProgrammingError("cepsql.scan is auto or spark")
+                raise ProgrammingError("cepsql.scan is auto or spark", span)
         elif not (value.isdigit() and int(value) > 0):
-            raise ProgrammingError(f"{key} must be a whole number above zero")
+            raise ProgrammingError(f"{key} must be a whole number above zero", span)
 
-    def _set_spark(self, key: str, value: str) -> None:
+    def _set_spark(self, key: st.Name, value: str) -> None:
+        spark = self.spark
         from cepsql.spark.failures import translate_failure
 
         try:
-            self.spark.conf.set(key, value)
-            self._spark_settings[key] = value
+            spark.conf.set(key.text, value)
+            self._spark_settings[key.text] = value
         except Exception as failure:
-            raise translate_failure(failure) from None
+            error = translate_failure(failure)
+            error.span = error.span or key.span
+            raise error from None
 
 
 def _with_reader(source: Source, span: Span) -> Source:

@@ -418,7 +418,7 @@ class ExplainReplace:
 class SetOption:
     """SET key = value, SET key, or SET."""
 
-    key: str | None
+    key: Name | None
     value: str | None
 
 
@@ -426,7 +426,7 @@ class SetOption:
 class ResetOption:
     """RESET key or RESET."""
 
-    key: str | None
+    key: Name | None
 
 
 Statement = (

@@ -367,11 +367,11 @@ class _Translator:
 
     def set(self, tree: Tree) -> SetOption:
         key, value = [*_values(tree), None, None][:2]
-        return SetOption(key and _unquote(key), value and _unquote(value))
+        return SetOption(key and self._name(key), value and _unquote(value))
 
     def reset(self, tree: Tree) -> ResetOption:
         key = _values(tree)[0]
-        return ResetOption(key and _unquote(key))
+        return ResetOption(key and self._name(key))
 
     # Queries
 

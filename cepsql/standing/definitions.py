@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from cepsql.analysis.intervals import is_duration
 from cepsql.catalog import RegisteredQuery, Sink
 from cepsql.catalog.references import has_references
-from cepsql.errors import Error, InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
+from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import AlterQuery, CreateQuery, CreateSink
 from cepsql.plan.planner import Plan
 from cepsql.plan.start import started_at
@@ -18,7 +18,7 @@ OPTIONS = {
 }
 """Options of a query; settings such as cepsql.buckets and spark.sql.session.timeZone are options too."""
 
-CheckSetting = Callable[[str, str], None]
+CheckSetting = Callable[[str, str | None, Span], None]
 """Raises ProgrammingError for a setting of cepsql's that is unknown or wrong."""
 
 
@@ -86,14 +86,11 @@ def altered_options(query: RegisteredQuery, alter: AlterQuery, check: CheckSetti
 def _check_option(name: str, value: str, span: Span, check: CheckSetting) -> None:
     if name.startswith("spark.sql."):
         return
-    try:
-        if name.startswith("cepsql."):
-            check(name, value)
-        elif name not in OPTIONS:
-            known = suggestion(name, [*OPTIONS, "cepsql.*", "spark.sql.*"], "options")
-            raise ProgrammingError(f"a query has no option {name}", hint=known)
-    except Error as error:
-        raise type(error)(error.message, span, error.hint) from None
+    if name.startswith("cepsql."):
+        check(name, value, span)
+    elif name not in OPTIONS:
+        known = suggestion(name, [*OPTIONS, "cepsql.*", "spark.sql.*"], "options")
+        raise ProgrammingError(f"a query has no option {name}", span, known)
     if name == "checkpoint" and not value.strip():
         raise ProgrammingError("checkpoint is a folder, not ''", span)
     if name == "trigger" and not has_references(value) and not is_duration(value):

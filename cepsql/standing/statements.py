@@ -13,7 +13,7 @@ from cepsql.catalog.create_text import create_text
 from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
-from cepsql.errors import Error, OperationalError, ProgrammingError
+from cepsql.errors import Error, OperationalError, ProgrammingError, Span
 from cepsql.language import statements as st
 from cepsql.language.translate import statements
 from cepsql.plan.planner import Plan
@@ -57,7 +57,7 @@ class Host(Protocol):
 
     def plan(self, query: st.Query) -> Plan: ...
 
-    def check_setting(self, key: str, value: str | None) -> None: ...
+    def check_setting(self, key: str, value: str | None, span: Span) -> None: ...
 
     def set_settings(self) -> Mapping[str, str]: ...
 

@@ -274,27 +274,27 @@ SetOption None None
 ====
 SET spark.sql.shuffle.partitions = 4
 ----
-SetOption 'spark.sql.shuffle.partitions' '4'
+SetOption spark.sql.shuffle.partitions '4'
 ====
 SET spark.sql.shuffle.partitions
 ----
-SetOption 'spark.sql.shuffle.partitions' None
+SetOption spark.sql.shuffle.partitions None
 ====
 SET cepsql.buckets = 12
 ----
-SetOption 'cepsql.buckets' '12'
+SetOption cepsql.buckets '12'
 ====
 SET spark.sql.session.timeZone = 'Europe/Paris'
 ----
-SetOption 'spark.sql.session.timeZone' 'Europe/Paris'
+SetOption spark.sql.session.timeZone 'Europe/Paris'
 ====
 SET spark.app.name = two words
 ----
-SetOption 'spark.app.name' 'two words'
+SetOption spark.app.name 'two words'
 ====
 SET `spark.some-key` = -1
 ----
-SetOption 'spark.some-key' '-1'
+SetOption spark.some-key '-1'
 ====
 RESET
 ----
@@ -302,13 +302,13 @@ ResetOption None
 ====
 RESET spark.sql.shuffle.partitions
 ----
-ResetOption 'spark.sql.shuffle.partitions'
+ResetOption spark.sql.shuffle.partitions
 ====
 SELECT 1 AS a; SHOW TABLES; ; SET x.y = ';'
 ----
 query: SELECT 1 AS a
 Show 'tables'
-SetOption 'x.y' ';'
+SetOption x.y ';'
 ====
 -- only a comment
 SELECT 'a;b' AS s /* ; */ -- ;

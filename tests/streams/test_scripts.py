@@ -1,12 +1,14 @@
-"""Run the stream scripts of this folder (`cepsql.stream_script`), with a restart after every other batch or so.
+"""Run the stream scripts of this folder (`cepsql.stream_script`), with restarts: after one of four batches, or by night
+after half of them.
 
 `--update` writes the rows that really come out.
 """
 
+import math
 from pathlib import Path
 
 import pytest
-from chance import draws
+from chance import draws, is_night
 
 from cepsql.stream_script import read_stream_script
 
@@ -17,7 +19,7 @@ SCRIPTS = sorted(Path(__file__).parent.glob("*.test"))
 def test_script(script, spark, update):
     test = read_stream_script(script)
     batches = sum(step.name in ("batch", "heartbeat") for step in test.steps)
-    restarts = draws(script.stem).sample(range(batches), (batches + 1) // 2)
+    restarts = draws(script.stem).sample(range(batches), math.ceil(batches / (2 if is_night() else 4)))
     seen = test.run(restarts, spark)
     if update:
         script.write_text(test.with_expected(seen))
