@@ -35,7 +35,8 @@ def s3_conf():
 @pytest.fixture(scope="session")
 def s3(s3_conf, spark):
     """The URL of a bucket, which the session reaches, too: it runs already, so that it is told in other ways."""
-    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    # Not that of the thread, which is another one after ADD JAR.
+    loader = spark._jsc.hadoopConfiguration().getClassLoader()
     for jar in s3_conf["spark.jars"].split(","):
         loader.addURL(spark._jvm.java.net.URI(Path(jar).as_uri()).toURL())
     for key, value in s3_conf.items():

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from chance import everyday
 
 from cepsql.catalog import Sink
 from cepsql.engine import connect
@@ -107,8 +108,12 @@ MOVES = [
 ]
 
 
-@pytest.mark.parametrize("limit", ["", ", maxFilesPerTrigger 1"])
-@pytest.mark.parametrize("time", ["", TIME, TIME + ", op STRING METADATA"])
+@pytest.mark.parametrize(
+    ("time", "limit"),
+    everyday(
+        (time, limit) for limit in ("", ", maxFilesPerTrigger 1") for time in ("", TIME, TIME + ", op STRING METADATA")
+    ),
+)
 def test_an_update_may_give_a_row_another_key(engine, tmp_path, time, limit):
     for number, line in enumerate(MOVES):
         write(tmp_path / "in", f"{number}.json", [line], 1_000 + number)

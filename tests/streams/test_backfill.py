@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from chance import draws
+from chance import draws, everyday
 
 import cepsql
 from cepsql.testing import play
@@ -38,8 +38,9 @@ def put(folder: Path, name: str, rows) -> None:
     (folder / name).write_text("".join(",".join(map(str, values)) + "\n" for values in rows))
 
 
-@pytest.mark.parametrize("restart", [False, True])
-@pytest.mark.parametrize("seam", [0, 30, 61, 999])
+@pytest.mark.parametrize(
+    ("seam", "restart"), everyday((seam, restart) for restart in (False, True) for seam in (0, 30, 61, 89, 999))
+)
 def test_history_and_stream_make_one_input(tmp_path, spark, seam, restart):
     random = draws(f"{seam}")
     rows = [row(second, random.randint(0, 5), random.choice("ab")) for second in range(90)]
