@@ -142,18 +142,19 @@ class _Task:
         if "reached" in piece.schema.names:
             punctuation = flags(pc.is_valid(piece["reached"]))
         timeless = flags(pc.is_null(piece["t"])) & ~malformed & ~ahead & ~punctuation
-        read = ~marked(piece, REPEATED)
-        tallies = [self._tally(bucket[rows]) for rows in (read, malformed, timeless, ahead)]
-        dropped, aside = malformed | timeless | ahead, [b""] * self.buckets
+        dropped, read = malformed | timeless | ahead, ~marked(piece, REPEATED)
+        tallies = [self._tally(bucket[read & rows]) for rows in (read, malformed, timeless, ahead)]
+        aside = [b""] * self.buckets
         if dropped.any():
             if WHOLE in piece.schema.names:
-                rejected = set_aside(piece.filter(pa.array(dropped))[WHOLE], malformed[dropped], ahead[dropped])
-                aside = self._sections(rejected, bucket[dropped])
+                kept = dropped & read
+                rejected = set_aside(piece.filter(pa.array(kept))[WHOLE], malformed[kept], ahead[kept])
+                aside = self._sections(rejected, bucket[kept])
             piece, bucket, punctuation = piece.filter(pa.array(~dropped)), bucket[~dropped], punctuation[~dropped]
         producers = _producers(piece)
         if len(bucket) and not has_markers:
             self.greatest = max(self.greatest, pc.max(_reached(piece)).as_py())
-        tallies.append(self._tally(bucket[punctuation]))
+        tallies.append(self._tally(bucket[punctuation & ~marked(piece, REPEATED)]))
         if punctuation.any():
             piece, bucket = piece.filter(pa.array(~punctuation)), bucket[~punctuation]
         tallies.append(self._tally(bucket[_null_key(piece) & ~marked(piece, REPEATED)]))

@@ -13,7 +13,8 @@ from cepsql.errors import OperationalError
 from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.counts import Counts
 from cepsql.ordered.packet import PACKET_SCHEMA, open_packet, pack
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.ordered.rejected import WHOLE
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, REPEATED
 
 
 def row(t, bucket=0, malformed=None, **values):
@@ -130,3 +131,21 @@ def test_rows_ahead_and_punctuation_are_counted_only():
     assert [packet.rows["t"].to_pylist() for packet in found] == [[5], [3, 9]]
     for packet in found:
         assert (packet.greatest, packet.producers) == (40, {"a": 5, "b": 40, None: 9})
+
+
+def test_a_record_with_two_rows_counts_once():
+    # As a change does that gives a row another key: the former one goes, too.
+    marks = pa.schema([*INPUT_SCHEMA, ("ahead", pa.bool_()), ("reached", pa.int64()), (REPEATED, pa.bool_())])
+    records = [row(None), row(99, ahead=True), row(5, malformed=True), row(None, reached=40), row(3), row(4)]
+    rows = [
+        record | {REPEATED: repeated, WHOLE: {"id": number}}
+        for number, record in enumerate(records)
+        for repeated in ((True, False) if number < 5 else (False,))
+    ]
+    schema = marks.append(pa.field(WHOLE, pa.struct([("id", pa.int32())])))
+    (part,) = pack([pa.RecordBatch.from_pylist(rows, schema=schema)], 1)
+    packet = open_packet(part["packet"][0].as_py())
+    assert packet.counts == Counts(read=6, malformed=1, null_time=1, ahead=1, punctuation=1)
+    assert packet.rows["t"].to_pylist() == [3, 3, 4]
+    aside = [(one["reason"], one[WHOLE]["id"]) for one in packet.aside.to_pylist()]
+    assert aside == [("no event time", 0), ("ahead", 1), ("malformed", 2)]
