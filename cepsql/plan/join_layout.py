@@ -73,7 +73,9 @@ def as_of_join_layout(node: AsOfJoin, kinds: Sequence[str], comparable: Callable
     declared = [column.name.lower() for column in node.side(1).properties.columns]
     plain = [name for name in declared if name != time and (name in needed or comparable(name))]
     # A row that deletes comes before one of the same time that sets values.
-    order = () if node.deletion is None else (OrderColumn(DELETION, f"({sql_of(node.deletion)})", descending=True),)
+    # One of which nobody knows whether it deletes sets values.
+    gone = None if node.deletion is None else f"coalesce(({sql_of(node.deletion)}), false)"
+    order = () if gone is None else (OrderColumn(DELETION, gone, descending=True),)
     names = _needed_columns(node, 0), plain
     return JoinLayout(names, (_layout(node, 0, kinds, names[0]), _layout(node, 1, kinds, names[1], order=order)))
 
