@@ -100,6 +100,9 @@ def _after(given: Clocked, before: Reached, packets: Sequence[Told], clock: int)
 
 def _after_producers(given: Clocked, before: Reached, packets: Sequence[Told], clock: int) -> Reached:
     came = _greatest(packet.producers for packet in packets)
+    if not came and clock == BEGINNING:
+        # What heartbeats said of a silent input stays.
+        return before
     known = dict(before.producers)
     for name, time in came.items():
         known[name] = Producer(max(time, known[name].greatest) if name in known else time)

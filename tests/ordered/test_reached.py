@@ -60,6 +60,9 @@ def test_heartbeats_go_on_from_where_the_producers_are():
     beats = [[Told(heartbeat=clock)] for clock in (0, 10, 19, 20, 30)]
     assert greatest(given, [Told({"a": 9, "b": 5})], *beats) == [5, 5, 9, 9, 9 + 20, 9 + 20]
     assert greatest(given, *beats, [Told({"a": 3})]) == [BEGINNING] * 3 + [IDLE] * 2 + [3]
+    # A micro-batch of other inputs, or of malformed rows, takes nothing of it back.
+    later = [[Told()], [Told(heartbeat=50)]]
+    assert greatest(given, [Told({"a": 9})], *beats, *later) == [9] * 4 + [9 + 20] * 3 + [9 + 50]
 
 
 @settings(max_examples=examples(100))
