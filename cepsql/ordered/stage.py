@@ -75,7 +75,8 @@ class Advanced:
     changes:  what its rows do, as in `cepsql.ordered.operator.Step`.
     state:    the bucket's new state.
     counts:   this batch's counts.
-    bound:    rows at or below this event time were released (BEGINNING: none yet).
+    bound:    rows at or below this event time were released; BEGINNING: none yet, IDLE: nor does another stage wait for
+              one.
     standing: what the bucket holds now.
     rejected: for each input the rows that were not used, as `cepsql.ordered.rejected` has them; None if there are none,
               or if they do not travel whole.
@@ -116,7 +117,8 @@ def advance(stage: Stage, state: bytes | None, packets: Iterable[bytes]) -> Adva
     tally = Tally(came.counts, {name: step.counts.get(name, 0) for name in operator.counters})
     written = encode(State(bound, came.reached, kept), operator, stage.identity)
     holds = standing(operator, kept, step.deadlines)
-    return Advanced(step.output, step.changes, written, tally, bound, holds, came.rejected)
+    idle = bound == BEGINNING and all(one.greatest == IDLE for one in came.reached)
+    return Advanced(step.output, step.changes, written, tally, IDLE if idle else bound, holds, came.rejected)
 
 
 @dataclass(frozen=True)

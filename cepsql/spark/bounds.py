@@ -10,7 +10,7 @@ from pyspark.sql.types import LongType, StructType, TimestampType
 from cepsql.catalog import Watermark
 from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
 from cepsql.plan.markers import BOUND
 from cepsql.spark.arrow import arrow_schema
 from cepsql.spark.control import ABOVE_WATERMARK
@@ -73,7 +73,7 @@ def _unpack(schema: pa.Schema, hold: int, batches: Iterator[pa.RecordBatch]) -> 
                     schema = rows.schema
                     yield _with_bound(rows.columns, schema, pa.nulls(rows.num_rows, pa.int64()))
     if bound > BEGINNING:
-        reached = bound if bound == END_OF_TIME else bound - hold
+        reached = bound if bound in (IDLE, END_OF_TIME) else bound - hold
         yield _with_bound([pa.nulls(1, kind) for kind in schema.types], schema, pa.array([reached], pa.int64()))
 
 

@@ -27,7 +27,7 @@ from pyspark.sql.streaming.listener import (
 
 from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import COUNTS, Counts
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.ordered.row_layout import END_OF_TIME, IDLE
 from cepsql.spark.control import says_end
 from cepsql.spark.gateway import remember_path
 from cepsql.spark.late_counts import LEFT_OUT
@@ -360,7 +360,7 @@ def _standing(progress: Progress, stages: list[Mapping[str, Any]]) -> dict[str, 
     if not stages:
         return {}
     bounds = [values["bound"] for values in stages]
-    times = [bound for bound in bounds if BEGINNING < bound < END_OF_TIME]
+    times = [bound for bound in bounds if IDLE < bound < END_OF_TIME]
     deadlines = [values["deadline"] for values in stages if values.get("deadline") is not None]
     return {
         "bound": max(times, default=progress.bound),

@@ -158,12 +158,15 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
     """Return the numbers that a query's progress gathers.
 
     The counts of all inputs that are not chained; `timeless`, which is how many rows of operators had no place in the
-    order of the next one, for want of an event time; and the operators' counters, those of two in one stage together.
+    order of the next one, for want of an event time; `late_results`, which of them came when the next one had gone on
+    without waiting for the first row of an idle stream; and the operators' counters, of two in one stage together.
     Where there are several inputs the counts of each that is not chained, too, under `input0 orders read` and so on.
     """
     pairs = list(zip(stage.inputs, tally.inputs, strict=True))
     found = asdict(sum((counts for given, counts in pairs if not given.chained), Counts()))
     found["timeless"] = sum(counts.null_time for given, counts in pairs if given.chained)
+    if late := sum(counts.late for given, counts in pairs if given.chained):
+        found["late_results"] = late
     for name, number in tally.counters.items():
         own = own_name(name)
         if own == "null_time":

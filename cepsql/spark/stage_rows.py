@@ -11,7 +11,7 @@ from sqlglot import exp, parse_one
 
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.packet import PACKET_DDL
-from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, RowLayout
+from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE, RowLayout
 from cepsql.plan.markers import BOUND
 from cepsql.scalar.tree import Constant, Session
 from cepsql.scalar.tree import Node as Expression
@@ -169,7 +169,7 @@ def _routed(
             yield pa.RecordBatch.from_arrays([*found.columns, bucket, *unmarked], schema=schema)
     if hold is not None and bound > BEGINNING:
         nothing = [pa.nulls(1, field.type) for field in made.schema]
-        reached = bound if bound == END_OF_TIME else bound - hold
+        reached = bound if bound in (IDLE, END_OF_TIME) else bound - hold
         marker = [*nothing, pa.array([0], pa.int32()), pa.array([reached], pa.int64())]
         yield pa.RecordBatch.from_arrays(marker, schema=schema)
 

@@ -3,15 +3,19 @@
 import datetime
 import json
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
+from ordered_samples import PassOn
 from pyspark.sql import Row
 
-from cepsql.ordered.counts import COUNTS, Counts
+from cepsql.ordered.counts import COUNTS, Counts, Tally
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME
+from cepsql.ordered.stage import Input, Stage
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import LEFT_OUT
 from cepsql.spark.progress import BELOW_MATCH, SAID, Progress, Watch
+from cepsql.spark.stage import observed_counts
 
 NAMES = ("read", "used", "late", "malformed", "null_time", "null_key", "matches", "timeouts", "misplaced", "given_up")
 
@@ -101,6 +105,14 @@ def test_counters_and_inputs_have_their_names():
     watch.add(event(1, m=several(3, 1), other=several(5, 5)))
     assert watch.progress.counters == {"duplicates": 7}
     assert watch.progress.inputs == {"s": Counts(10, 10), "t": Counts(10, 10)}
+
+
+def test_results_that_another_operator_no_longer_waited_for_are_counted_apart():
+    stage = Stage(PassOn(), (Input(0, name="s"), Input(0, chained=True)), "x")
+    tally = Tally((Counts(read=3, used=2, late=1), Counts(read=4, used=2, late=2)), {})
+    found = observed_counts(stage, tally)
+    assert (found["read"], found["late"], found["late_results"]) == (3, 1, 2)
+    assert "late_results" not in observed_counts(stage, replace(tally, inputs=(Counts(), Counts(read=4, used=4))))
 
 
 def test_operators_of_one_input_each_are_told_apart_by_its_name():
