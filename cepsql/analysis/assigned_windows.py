@@ -134,6 +134,12 @@ def check_lengths(
         raise ProgrammingError("the gap of a session has no months", at_size)
     if spec.kind in (HOPPING, CUMULATING) and not _fits(step, size):
         raise ProgrammingError("windows must begin, or grow, at least as often as they are long", at_step)
+    if spec.kind == HOPPING and not _covers(size, step):
+        raise ProgrammingError(
+            "these windows may be shorter than the time between two, so that rows lie in none",
+            at_step,
+            "a month may have 28 days, a day 23 hours; let windows begin more often, or give both lengths in one unit",
+        )
     if spec.kind == CUMULATING and size.unit == step.unit and size.count % step.count:
         raise ProgrammingError("the size of cumulating windows must be a multiple of their step", at_step)
     if spec.kind != SESSION and size.longest // step.shortest > _MOST_WINDOWS:
@@ -150,3 +156,10 @@ def _fits(step: Length, size: Length) -> bool:
     if step.unit == size.unit:
         return step.count <= size.count
     return step.longest <= size.longest
+
+
+def _covers(size: Length, step: Length) -> bool:
+    """Tell whether a window is never shorter than the time between two; `_fits` tells it where the size is fixed."""
+    if size.fixed or step.unit == size.unit:
+        return True
+    return step.count <= size.shortest if step.fixed else step.most_days <= size.least_days

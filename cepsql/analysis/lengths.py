@@ -30,18 +30,24 @@ class Length:
         return self.unit == MICROS
 
     @property
+    def most_days(self) -> int:
+        """How many days of the calendar it has at most; not of a fixed one."""
+        return self.count * _LONGEST_DAYS[self.unit]
+
+    @property
+    def least_days(self) -> int:
+        """How many days of the calendar it has at least; not of a fixed one."""
+        return self.count * _SHORTEST_DAYS[self.unit]
+
+    @property
     def longest(self) -> int:
         """How long it is at most, microseconds: clocks are put back by at most a day."""
-        if self.fixed:
-            return self.count
-        return (self.count * _LONGEST_DAYS[self.unit] + 1) * _DAY
+        return self.count if self.fixed else (self.most_days + 1) * _DAY
 
     @property
     def shortest(self) -> int:
         """How long it is at least, microseconds."""
-        if self.fixed:
-            return self.count
-        return max(self.count * _SHORTEST_DAYS[self.unit] - 1, 0) * _DAY + _DAY // 2
+        return self.count if self.fixed else max(self.least_days - 1, 0) * _DAY + _DAY // 2
 
 
 def window_length(interval: exp.Expr, place: Span | None = None) -> Length:
