@@ -262,4 +262,11 @@ def _rows(table: pa.Table | None) -> "list[Row]":
 
 def _local(value: object) -> object:
     """Return times without zone, as clocks in the session's time zone show them."""
-    return value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value
+    match value:
+        case datetime.datetime():
+            return value.replace(tzinfo=None)
+        case list() | tuple():
+            return type(value)(map(_local, value))
+        case dict():
+            return {name: _local(part) for name, part in value.items()}
+    return value

@@ -23,7 +23,7 @@ def change_lines(node: ChangeOperator) -> list[str]:
                 f"  group by: {', '.join(column.name for column in keys) or 'nothing (one group)'}",
                 *(f"  {column.name}: {call}" for (column, _), call in zip(calls, spoken, strict=True)),
                 "  state: of every group what each aggregate needs to go on; "
-                "the different values for MIN, MAX, DISTINCT and sums of DOUBLE",
+                "the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG",
             ]
         case RankedRows():
             return [

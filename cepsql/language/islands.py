@@ -110,6 +110,8 @@ def _function_name(before: Token | None, token: Token, following: Token | None) 
     if token.token_type == TokenType.WINDOW:
         # sqlglot takes it for the WINDOW clause at the head of GROUP BY.
         return made_token(TokenType.VAR, token.text, token)
+    if token.text.upper() == "MEAN" and token.token_type == TokenType.VAR:
+        return made_token(TokenType.VAR, "avg", token)
     if token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS and token.token_type != TokenType.STRING:
         return kept_name(token)
     if token.token_type == TokenType.ANY and (before is None or before.text.upper() not in COMPARING):

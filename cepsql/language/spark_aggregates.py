@@ -14,5 +14,5 @@ SPARK_AGGREGATES = frozenset({
     "TUPLE_INTERSECTION_AGG_INTEGER", "TUPLE_SKETCH_AGG_DOUBLE", "TUPLE_SKETCH_AGG_INTEGER", "TUPLE_UNION_AGG_DOUBLE",
     "TUPLE_UNION_AGG_INTEGER", "VARIANCE", "VAR_POP", "VAR_SAMP", "VECTOR_AVG", "VECTOR_SUM",
 })  # fmt: skip
-"""Those that Spark 4.3 lists, but COUNT, COUNT_IF, SUM, AVG, MEAN, MIN and MAX, which sqlglot reads as they are meant,
-and FIRST and LAST, which read rows of a match."""
+"""Those that Spark 4.3 lists, but COUNT, COUNT_IF, SUM, AVG, MIN and MAX, which sqlglot reads as they are meant, MEAN,
+which is read as AVG, and FIRST and LAST, which read rows of a match."""

@@ -19,20 +19,24 @@ from cepsql.ordered.row_layout import RowLayout
 
 _GROUPS, _VALUES = "groups", "values"
 _ROWS, _COUNT = "rows", "n"
+_TOTALS = ("count", "sum", "avg")
 
 
 @dataclass(frozen=True)
 class GroupCall:
-    """One aggregate of the rows of a group: "count", "sum", "avg", "min" or "max" of a column.
+    """One aggregate of the rows of a group: "count", "sum", "avg", "min" or "max" of a column; "list", its values in
+    ascending order, or "mode"; of DOUBLE also "var_samp", "var_pop", "stddev_samp", "stddev_pop" or "percentile".
 
     name:     of the output column.
     distinct: equal values count once.
+    fraction: of the values that lie below a percentile.
     """
 
     name: str
     function: str
     column: str
     distinct: bool = False
+    fraction: float | None = None
 
     def needs_values(self, kind: pa.DataType, retracting: bool) -> bool:
         """Tell whether it needs different values of a group, for a column of a type; else a few numbers will do.
@@ -40,7 +44,7 @@ class GroupCall:
         retracting: rows are taken away, too.
         """
         inexact = pa.types.is_floating(kind) and self.function in ("sum", "avg")
-        return self.distinct or (inexact and retracting) or self.function in ("min", "max")
+        return self.distinct or (inexact and retracting) or self.function not in _TOTALS
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,10 @@ class RetractingGroups(OneRelation):
             calls = [call for call in self.calls if call.column == name]
             column = _Column(name, one_chunk(ordered.rows[name]), ordered, sign, before, calls, self.retracting)
             kept |= column.kept
-            if any(call.needs_values(column.type, self.retracting) for call in calls):
+            of_values = [call for call in calls if call.needs_values(column.type, self.retracting)]
+            if of_values:
                 section = f"{_VALUES} {name}"
-                edges = not self.retracting and not any(call.distinct for call in calls)
+                edges = not self.retracting and all(call.function in ("min", "max") for call in of_values)
                 column.gather(names, keys, sections.get(section), edges)
                 assert column.stored is not None
                 if column.stored.num_rows:
@@ -225,6 +230,8 @@ class _Column:
                 least = call.function == "min"
                 place = np.searchsorted(owner, every) if least else np.searchsorted(owner, every, "right") - 1
                 return values.take(pa.array(place, mask=count == 0))
+            if call.function not in _TOTALS:
+                return _of_values(call, kind, len(count), owner, values, numbers)
             if call.distinct:
                 count = np.bincount(owner, minlength=len(count))
             if call.function != "count" and pa.types.is_floating(self.type):
@@ -243,6 +250,52 @@ class _Column:
         if call.function == "count":
             return pa.array(count, pa.int64())
         return _total(call, exact, count, self.type, kind)
+
+
+def _of_values(
+    call: GroupCall, kind: pa.DataType, groups: int, owner: np.ndarray, values: pa.Array, numbers: np.ndarray
+) -> pa.Array:
+    """Return an aggregate of values of groups: each different one once, in order, and how often it is there."""
+    size = np.bincount(owner, numbers, groups).astype(np.int64)
+    if call.function == "list":
+        offsets = np.concatenate([[0], np.cumsum(size)]).astype(np.int32)
+        every = values.take(pa.array(np.repeat(np.arange(len(owner)), numbers)))
+        return pa.ListArray.from_arrays(pa.array(offsets), every.cast(kind.value_type)).cast(kind)
+    if call.function == "mode":
+        order = np.lexsort((np.arange(len(owner)), -numbers, owner))
+        place = np.searchsorted(owner, np.arange(groups))
+        return values.take(pa.array(np.append(order, 0)[place], mask=size == 0))
+    amounts = _amounts(values)
+    if call.function == "percentile":
+        assert call.fraction is not None
+        return _percentile(amounts, np.cumsum(numbers), size, call.fraction)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(owner, amounts * numbers, groups) / size
+        squares = np.bincount(owner, (amounts - mean[owner]) ** 2 * numbers, groups)
+        divisor = size - 1 if call.function.endswith("samp") else size
+        variance = squares / divisor
+    found = np.sqrt(variance) if call.function.startswith("stddev") else variance
+    return pa.array(found, pa.float64(), mask=divisor <= 0)
+
+
+def _percentile(amounts: np.ndarray, reached: np.ndarray, size: np.ndarray, fraction: float) -> pa.Array:
+    """Return the value below which a fraction of the values of each group lies, between two of them if it falls there.
+
+    reached: how many values there are up to each one, and with it.
+    """
+    position = np.maximum(size - 1, 0) * fraction
+    floor, ceiling = np.floor(position), np.ceil(position)
+    if not len(amounts):
+        return pa.nulls(len(size), pa.float64())
+    before = np.cumsum(size) - size
+    low, high = (amounts[_places(reached, before + edge.astype(np.int64))] for edge in (floor, ceiling))
+    with np.errstate(invalid="ignore"):
+        between = (ceiling - position) * low + (position - floor) * high
+    return pa.array(np.where((low == high) | (floor == ceiling), low, between), mask=size == 0)
+
+
+def _places(reached: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    return np.minimum(np.searchsorted(reached, wanted, "right"), len(reached) - 1)
 
 
 def _total(call: GroupCall, exact: np.ndarray, count: np.ndarray, column: pa.DataType, kind: pa.DataType) -> pa.Array:

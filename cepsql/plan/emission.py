@@ -11,6 +11,7 @@ from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.statements import EmitClause
 from cepsql.plan.changelogs import changelog_read
+from cepsql.plan.composed_aggregates import is_total
 from cepsql.plan.filtered_changes import with_whole_updates
 from cepsql.plan.group_changes import hoist_changing_groups
 from cepsql.plan.markers import inline_ctes
@@ -56,7 +57,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         return _inserting(root) if emission.changing else root
     emitted = hoist_emitted_groups(root, emission, clause.span, checked)
     if emitted is root and emission.kind == CHANGES and not emission.lateness:
-        if _tells_apart(root):
+        if _needs_values(root):
             return over_table_changes(root, clause.span, checked)
         # The windows below are over when their groups are counted.
         emitted = hoist_changing_groups(root, clause.span, checked)
@@ -70,7 +71,7 @@ def _changing(root: Sql) -> bool:
     """Tell whether a query over streams is one over tables that change."""
     if changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root) is not None:
         return True
-    return _tells_apart(root) and not _has_window(root)
+    return _needs_values(root) and not _has_window(root)
 
 
 def _groups_below(root: Sql) -> bool:
@@ -91,11 +92,11 @@ def _groups_below(root: Sql) -> bool:
     return False
 
 
-def _tells_apart(root: Sql) -> bool:
-    """Tell whether an aggregate of the outermost SELECT is one of different values."""
+def _needs_values(root: Sql) -> bool:
+    """Tell whether an aggregate of the outermost SELECT needs more than a few values of a group to go on."""
     if not isinstance(root.query, exp.Select):
         return False
-    return any(call.find(exp.Distinct) for call in aggregates_of(root.query))
+    return not all(map(is_total, aggregates_of(root.query)))
 
 
 def groups_joined_streams(root: Sql) -> bool:

@@ -6,25 +6,21 @@ from cepsql.analysis.aggregate_calls import aggregates_of
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.group_changes import plan_group_changes
 from cepsql.analysis.plain_sql import spoken_type, sql_of
-from cepsql.analysis.positions import span_of
 from cepsql.analysis.running_calls import running_aggregate
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import NotSupportedError, Span
-from cepsql.operators.running import RunningCall
 from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.nodes import ChangingGroups, Node, Sql
 from cepsql.plan.reader import Checked, RowsAsTheyCome
 from cepsql.plan.rows_below import RowsBelow, hoist_selects, read_nodes
 from cepsql.plan.window_groups import over_groups
 
-_FUNCTIONS = ("count", "sum", "avg", "min", "max")
-
 
 def hoist_changing_groups(below: Sql, place: Span, checked: Checked) -> Sql:
     """Return a whole query whose outermost SELECT reads an operator with its groups, which come out as they change.
 
+    below: its aggregates are such as `cepsql.plan.composed_aggregates.is_total` says.
     The query itself is returned if that SELECT makes no groups.
-    Raises NotSupportedError for aggregates that do not go on from a few values.
     """
 
     def wanted(select: exp.Select, nodes: object) -> bool:
@@ -46,7 +42,8 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     group = select.args.get("group")
     keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
     names = {key: columns.take(key).name for key in keys}
-    planned = [_call(f"__a{i}", call, columns, place) for i, call in enumerate(calls)]
+    found = [running_aggregate(f"__a{i}", call.copy(), columns.take, place) for i, call in enumerate(calls)]
+    planned = [one for one in found if one is not None]
     name = f"__groups_{len(nodes)}"
     if not columns.names:
         columns.take(exp.Literal.number(1))
@@ -60,16 +57,3 @@ def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: C
     plain = select.copy()
     plain.set("distinct", None)
     return over_groups(plain, named, None, name, whole=True).select(exp.column(OPERATION, table=name))
-
-
-def _call(name: str, call: exp.Expr, columns: RowsBelow, place: Span) -> RunningCall:
-    """Return what the operator computes for an aggregate."""
-    place = span_of(call, place) or place
-    found = running_aggregate(name, call.copy(), columns.take, place)
-    if found is None or found.function not in _FUNCTIONS or found.column is None:
-        raise NotSupportedError(
-            f"{sql_of(call)} of groups that change is not supported",
-            place,
-            "COUNT, SUM, AVG, MIN and MAX are; a window in GROUP BY takes every aggregate",
-        )
-    return found

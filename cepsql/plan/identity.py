@@ -127,7 +127,11 @@ def describe_change_operator(node: ChangeOperator) -> dict:
                     "columns": sorted(node.needed)}  # fmt: skip
         case RetractingGroups(_, _, keys, calls, spoken):
             return {
-                "groups of": [[column.name, call.function, call.column, call.distinct] for column, call in calls],
+                "groups of": [
+                    [column.name, call.function, call.column, call.distinct]
+                    + ([call.fraction] if call.fraction is not None else [])
+                    for column, call in calls
+                ],
                 "aggregates": list(spoken),
                 "group by": [column.name for column in keys],
             }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call, own_aggregates
+from cepsql.analysis.aggregate_calls import own_aggregates
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.fleeting import is_fleeting
 from cepsql.analysis.inner_stars import refuse_inner_stars
@@ -14,16 +14,15 @@ from cepsql.analysis.plain_sql import conjuncts, spoken_type, sql_of, without_ta
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
-from cepsql.analysis.running_calls import running_aggregate
 from cepsql.catalog import ColumnDefinition, Source
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
-from cepsql.operators.retracting_groups import GroupCall
 from cepsql.ordered.operator import Change
 from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.changelogs import is_changelog
+from cepsql.plan.composed_aggregates import group_call, with_composed_aggregates
 from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.join_order import relations, streams_first
 from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
@@ -39,7 +38,6 @@ from cepsql.plan.semi_joins import with_semi_joins
 from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.window_groups import over_groups, window_call
 
-_FUNCTIONS = ("count", "sum", "avg", "min", "max")
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
 _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
 """Joins that give each row of a table that changes by itself: where it stands before tables at rest, and after them."""
@@ -102,7 +100,7 @@ class _TableChanges:
                 span_of(query, self.place),
                 "a stream over the same source gives its rows as ones that are added",
             )
-        select = self._joined(query)
+        select = self._joined(with_composed_aggregates(query, self._time(query), self.place))
         if window_calls(select):
             select = self._ranked(select)
         if select.args.get("group") is not None or select.args.get("distinct") is not None or own_aggregates(select):
@@ -368,7 +366,7 @@ class _TableChanges:
             raise self._refused(distinct, "DISTINCT beside GROUP BY")
         keys = [item.unalias() for item in select.expressions] if distinct else list(group.expressions) if group else []
         names = {key: columns.take(key).name for key in keys}
-        planned = [self._call(f"__a{i}", call, columns) for i, call in enumerate(calls)]
+        planned = [group_call(f"__a{i}", call, columns.take, self.place) for i, call in enumerate(calls)]
         if not columns.names:
             columns.take(exp.Literal.number(1))
         rows = self._changing(columns.select(select))
@@ -383,22 +381,14 @@ class _TableChanges:
         named = names | {call: one.name for call, one in zip(calls, planned, strict=True)}
         return self._changing(over_groups(plain, named, None, name))
 
-    def _call(self, name: str, call: exp.Expr, columns: RowsBelow) -> GroupCall:
-        """Return what the operator computes for an aggregate."""
-        place, taken = span_of(call, self.place) or self.place, aggregate_call(call)
-        distinct = taken is not None and taken.distinct and len(taken.arguments) == 1
-        plain = call.copy()
-        if distinct:
-            inner = next(plain.find_all(exp.Distinct))
-            inner.replace(inner.expressions[0])
-        found = running_aggregate(name, plain, columns.take, place)
-        if found is None or found.function not in _FUNCTIONS or found.column is None:
-            raise NotSupportedError(
-                f"{sql_of(without_tables(call))} of groups of a table that changes is not supported",
-                place,
-                "COUNT, SUM, AVG, MIN and MAX of one value are, with DISTINCT and FILTER: COUNT(DISTINCT struct(a, b))",
-            )
-        return GroupCall(name, found.function, found.column, distinct and found.function not in ("min", "max"))
+    def _time(self, select: exp.Select) -> exp.Column | None:
+        """Return the event time of the rows of a SELECT, None if they have none or several."""
+        found = []
+        for item in relations(select):
+            node = self.nodes.get(item.name.lower()) if isinstance(item, exp.Table) else None
+            if node is not None and node.properties.streaming and node.properties.watermark is not None:
+                found.append(exp.column(node.properties.watermark.column, table=item.alias_or_name, quoted=True))
+        return found[0] if len(found) == 1 else None
 
     def _streams(self) -> set[str]:
         return {name for name, node in self.nodes.items() if node.properties.streaming}

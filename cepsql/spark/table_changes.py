@@ -1,17 +1,19 @@
 """Operators over tables that change as Spark DataFrames, whose rows are changes with IDENTITY and CHANGE."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ByteType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, ByteType, DataType, DoubleType, StringType, StructField, StructType
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.emission import OPERATION, OPERATIONS
 from cepsql.analysis.properties import CHANGE, DELETED, IDENTITY
 from cepsql.analysis.records import code_column
 from cepsql.catalog import Source
+from cepsql.errors import NotSupportedError
 from cepsql.language.tokens import quoted
 from cepsql.operators import change_rows
 from cepsql.operators.change_rows import KIND, labelled, net_changes, signs
@@ -33,7 +35,7 @@ from cepsql.plan.nodes import ChangeOperator, RetractingGroups, TableJoin, Upser
 from cepsql.spark.arrow import arrow_schema, map_rows
 from cepsql.spark.join_rows import key_types
 from cepsql.spark.names import ARRIVAL, FORMER
-from cepsql.spark.over import running_type
+from cepsql.spark.over import is_compared, running_type
 from cepsql.spark.rows import column_type, incomparable, layout_columns, typed_columns
 from cepsql.spark.source import MALFORMED, REACHED
 from cepsql.spark.stage import CHANGE as STAGE_CHANGE
@@ -108,11 +110,9 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     """Return what gives the changes of the groups of a table."""
     frame = feeds[0].frame
     layout, places = groups_layout(node)
-    calls = [GroupCall(c.name, call.function, places[call.column], call.distinct) for c, call in node.calls]
+    calls = [replace(call, name=column.name, column=places[call.column]) for column, call in node.calls]
     rows = frame.selectExpr(*layout_columns(frame, layout))
-    given = [
-        StructField(call.name, running_type(RunningCall(call.name, call.function, call.column), rows)) for call in calls
-    ]
+    given = [StructField(call.name, _group_type(call, rows)) for call in calls]
     types = plain_schema(arrow_schema(StructType(given))).types
     retracting = any(map(takes_rows_away, node.inputs))
     operator = GroupsOperator(layout, tuple(calls), tuple(types), retracting)
@@ -120,6 +120,22 @@ def retracting_groups_stage(node: RetractingGroups, feeds: Sequence[Feed]) -> St
     named = [f"k{i} AS {quoted(column.name)}" for i, column in enumerate(node.keys)]
     named += [quoted(call.name) for call in calls]
     return change_stage(node, operator, feeds, [*keys, *given], named, retracting)
+
+
+def _group_type(call: GroupCall, rows: DataFrame) -> DataType:
+    """Return the type of an aggregate; raises NotSupportedError for values that it cannot compute with."""
+    kind = rows.schema[call.column].dataType
+    if call.function in ("count", "sum", "avg", "min", "max"):
+        return running_type(RunningCall(call.name, call.function, call.column), rows)
+    if not is_compared(kind):
+        raise NotSupportedError(
+            f"an aggregate of {kind.simpleString().upper()} that needs the values of a group that changes is not "
+            "supported",
+            hint="to_json(x) is the text of a value",
+        )
+    if call.function == "list":
+        return ArrayType(kind, containsNull=False)
+    return kind if call.function == "mode" else DoubleType()
 
 
 def table_join_stage(node: TableJoin, feeds: Sequence[Feed]) -> Staged:

@@ -1003,7 +1003,7 @@ Query  stream  customer string, rate double, n bigint, max(total) decimal(12, 2)
           group by: l_customer, r_rate
           __a0: COUNT(*)
           __a1: MAX(__join_1.`l_total`)
-          state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+          state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
           Sql  SELECT __join_1.`l_customer` AS `l_customer`, __join_1.`r_rate` AS `r_rate`, 1 AS __c2, __join_1.`l_total` AS `l_total`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1 WHERE __join_1.`l_total` > 3
             Join of tables  LEFT
               on: customer = currency
@@ -1047,7 +1047,7 @@ Query  stream  sym string, n bigint, op string
               Groups of a table
                 group by: sym
                 __a0: COUNT(*)
-                state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+                state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
                 scan: Spark's: amount of type DECIMAL(10, 2)
                 Sql  SELECT ticks.sym AS sym, 1 AS __c1, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, TO_JSON(STRUCT(`ticks`.`sym`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
                   Stream ticks  json  watermark ts - 10 seconds
@@ -1081,7 +1081,7 @@ Query  stream  kind string, op string
       Sql  SELECT __groups_4.l_op AS __0, __groups_4.__identity, __groups_4.__change FROM __groups_4 AS __groups_4
         Groups of a table
           group by: l_op
-          state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+          state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
           Sql  SELECT __join_1.`l_op` AS `l_op`, __join_1.__identity, __join_1.__change FROM __join_1 AS __join_1
             Join of tables  ANTI
               on: currency = customer
@@ -1297,7 +1297,7 @@ Query  stream  customer string, op string
       Sql  SELECT __groups_5.customer AS __0, __groups_5.__identity, __groups_5.__change FROM __groups_5 AS __groups_5
         Groups of a table
           group by: customer
-          state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+          state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
           Sql  SELECT __ranked_1.customer AS customer, __ranked_1.__identity, __ranked_1.__change FROM __ranked_1 AS __ranked_1 WHERE __ranked_1.__rank IN (1, 3)
             Ranks  ROW_NUMBER <= 3
               partition by: nothing (one partition)
@@ -1308,7 +1308,7 @@ Query  stream  customer string, op string
                   Groups of a table
                     group by: customer
                     __a0: SUM(orders.total)
-                    state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+                    state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
                     scan: Arrow (csv)
                     Sql  SELECT orders.customer AS customer, orders.total AS total, orders.__identity, orders.__change FROM (SELECT `orders`.`customer`, `orders`.`total`, TO_JSON(STRUCT(`orders`.`customer`, `orders`.`total`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM orders) AS orders
                       Stream orders  csv  watermark at - 0 seconds

@@ -1,5 +1,6 @@
 """Operators over changes: whoever applies the changes of each micro-batch has what the SQL gives over the tables."""
 
+import statistics
 from collections import Counter, defaultdict
 from decimal import Decimal
 
@@ -111,10 +112,11 @@ CALLS = (
     GroupCall("n", "count", "v0"), GroupCall("d", "count", "v1", distinct=True), GroupCall("s", "sum", "v2"),
     GroupCall("m", "avg", "v2"), GroupCall("low", "min", "v0"), GroupCall("high", "max", "v1"),
     GroupCall("f", "sum", "v1"), GroupCall("e", "sum", "v2", distinct=True),
+    GroupCall("list", "list", "v2"), GroupCall("set", "list", "v0", distinct=True), GroupCall("mode", "mode", "v0"),
 )  # fmt: skip
 TYPES = (
     pa.int64(), pa.int64(), pa.decimal128(20, 2), pa.decimal128(14, 6), pa.int64(), pa.float64(), pa.float64(),
-    pa.decimal128(20, 2),
+    pa.decimal128(20, 2), pa.list_(pa.decimal128(10, 2)), pa.list_(pa.int64()), pa.int64(),
 )  # fmt: skip
 
 
@@ -128,7 +130,8 @@ def group_values(rows) -> tuple:
         len(low), len({canonical(x) for x in floats}), sum(exact, Decimal(0)) if exact else None,
         sum(exact, Decimal(0)) / len(exact) if exact else None, min(low, default=None),
         canonical(least[-1]) if least else None, canonical(sum(floats)) if floats else None,
-        sum(set(exact), Decimal(0)) if exact else None,
+        sum(set(exact), Decimal(0)) if exact else None, sorted(exact), sorted(set(low)),
+        min(low, key=lambda x: (-low.count(x), x), default=None),
     )  # fmt: skip
 
 
@@ -163,6 +166,27 @@ def test_groups_are_those_of_the_rows_that_are_there(batches, keyed):
         if not keyed and groups and not found:
             found = {None: group_values([])}
         assert {k: rounded(v) for k, v in groups.items()} == {k: rounded(v) for k, v in found.items()}
+
+
+STATISTICS = {
+    "var_samp": statistics.variance, "var_pop": statistics.pvariance, "stddev_samp": statistics.stdev,
+    "stddev_pop": statistics.pstdev, "percentile": statistics.median,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", STATISTICS)
+def test_statistics_of_values_that_come_and_go(function):
+    call = GroupCall("x", function, "v1", fraction=0.5 if function == "percentile" else None)
+    running, there, group = Running(RetractingGroups(GROUPS, (call,), (pa.float64(),)), CHANGES), [], None
+    for sign, value in [(1, 1.5), (1, None), (1, 4.0), (1, 4.0), (1, 2.0), (1, -8.5), (-1, 4.0), (-1, 1.5), (-1, 2.0)]:
+        kind = Change.INSERT if sign > 0 else Change.DELETE
+        row = dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, "v1": value, KIND: kind}
+        for change, found in running.take([row]):
+            group = group if change == Change.UPDATE_BEFORE else found["x"]
+        if value is not None:
+            there.append(value) if sign > 0 else there.remove(value)
+        wanted = STATISTICS[function](there) if len(there) > function.endswith("samp") else None
+        assert group == (None if wanted is None else pytest.approx(wanted))
 
 
 @settings(max_examples=examples(25))

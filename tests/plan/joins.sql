@@ -310,13 +310,13 @@ Query  stream  customer string, mean double, op string
         Groups of a table
           group by: customer
           __a0: AVG(_0.best)
-          state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+          state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
           Sql  SELECT _0.customer AS customer, _0.best AS best, _0.__identity, _0.__change FROM __rows_4 AS _0
             Sql  SELECT __groups_3.customer AS customer, __groups_3.id AS id, __groups_3.__a0 AS best, __groups_3.__identity, __groups_3.__change FROM __groups_3 AS __groups_3
               Groups of a table
                 group by: customer, id
                 __a0: MAX(__events_1.`price`)
-                state: of every group what each aggregate needs to go on; the different values for MIN, MAX, DISTINCT and sums of DOUBLE
+                state: of every group what each aggregate needs to go on; the different values for DISTINCT, sums of DOUBLE, and others than COUNT, SUM and AVG
                 Sql  SELECT __events_1.`customer` AS `customer`, __events_1.`id` AS `id`, __events_1.`price` AS `price`, __events_1.__identity, __events_1.__change FROM __rows_2 AS __events_1
                   Sql  SELECT `__events_1`.`customer`, `__events_1`.`id`, `__events_1`.`price`, TO_JSON(STRUCT(`__events_1`.`customer`, `__events_1`.`id`, `__events_1`.`price`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM __events_1
                     Sql  SELECT __join_2.`l_customer` AS `customer`, __join_2.`l_id` AS `id`, __join_2.`r_price` AS `price` FROM __join_2 WHERE __join_2.`r_qty` > __join_2.`l_id`
