@@ -96,7 +96,8 @@ def read_script(name: str) -> tuple[str, str | None]:
     try:
         return Path(name).read_text("utf-8-sig"), name
     except (OSError, UnicodeDecodeError) as error:
-        raise argparse.ArgumentTypeError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from error
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or error
+        raise argparse.ArgumentTypeError(f"cannot read {name}: {why}") from error
 
 
 def read_variable(text: str) -> tuple[str, object]:

@@ -17,6 +17,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from sqlglot.tokens import TokenType
 
 from cepsql.errors import Error, suggestion
+from cepsql.language.stray import stray_character
 from cepsql.language.syntax_errors import unexpected
 from cepsql.language.tokens import DIALECT, Text
 
@@ -102,6 +103,8 @@ def parse(text: Text) -> Tree:
     The leaves are Lark tokens whose start_pos and end_pos are token indexes of `text`.
     Raises ProgrammingError with position and what was expected.
     """
+    if (error := stray_character(text)) is not None:
+        raise error
     text.closing  # noqa: B018 (brackets are checked first: their errors are clearer than the grammar's)
     parser = _lark().parse_interactive()
     at = 0

@@ -30,6 +30,8 @@ _CREATED = {
 }
 """What other engines create, and what says the same."""
 
+_SHELL = "commands that begin with \\ are those of the shell; they stand there in a line of their own"
+
 _COMMANDS = {
     "UPDATE", "DELETE", "MERGE", "TRUNCATE", "USE", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
     "CALL", "LOAD", "ADD", "BEGIN", "COMMIT", "DECLARE", "EXECUTE", "REPLACE",
@@ -54,7 +56,9 @@ _KINDS = _DESCRIBED.keys() - {"PARTITION_BY", "ORDER_BY"}
 
 _UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
-_DANGLING = {",", "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE", "SELECT"}
+_DANGLING = {
+    ",", "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE", "SELECT", "GROUP BY", "ORDER BY", "PARTITION BY",
+}  # fmt: skip
 _ENDS = {"", ")", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", ";"}
 
 
@@ -75,6 +79,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = _AS_SELECT
     if ended:
         return text.error("the statement ends too early", at, hint=hint)
+    if text.raw(at) == "\\":
+        hint = _SHELL
     if "STREAM" in accepted and word in _CREATED:
         hint = _CREATED[word]
     elif near := _nearest(text.word(at - 1) if word == "BY" else word, accepted):
@@ -145,6 +151,8 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "a row pattern stands behind a table in FROM: MATCH_RECOGNIZE (...); none stands in OVER"
     if words[index] == "INTO":
         return "INTO stands before AS: CREATE QUERY name INTO sink AS SELECT ..."
+    if text.raw(index) == "\\":
+        return _SHELL
     if words[index] == "&&":
         return "did you mean AND?"
     if kind := next((word for word in words[max(0, index - 3) : index] if word in _WINDOWS), None):
@@ -164,6 +172,8 @@ def _no_statement(text: Text, at: int) -> ProgrammingError | NotSupportedError:
     hint = f"a statement begins with {', '.join(_BEGINNINGS[:-1])} or {_BEGINNINGS[-1]}"
     if word in _COMMANDS:
         return NotSupportedError(f"{word} is not supported", text.span(at, at + 1), hint, text.sql)
+    if text.raw(at) == "\\":
+        hint = _SHELL
     near = [_SYNONYMS[word]] if word in _SYNONYMS else difflib.get_close_matches(word, _BEGINNINGS, 1) if word else []
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?" if near else hint)
 

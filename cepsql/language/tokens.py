@@ -99,7 +99,7 @@ class Text:
 def _tokenize(sql: str) -> list[Token]:
     try:
         with guarded():
-            return _tokenizer().tokenize(sql)
+            return _tokenizer().tokenize(_unmarked(sql))
     except ProgrammingError as error:
         start = unclosed(sql)
         raise ProgrammingError(
@@ -109,6 +109,11 @@ def _tokenize(sql: str) -> list[Token]:
             sql,
             str(error.__cause__),
         ) from error
+
+
+def _unmarked(sql: str) -> str:
+    """Return the text with a space in place of the mark that programs put at the beginning of files."""
+    return f" {sql[1:]}" if sql.startswith("\ufeff") else sql
 
 
 def _tokenizer():

@@ -172,10 +172,13 @@ def _vertical(same: Change, argument: str, catalog: Catalog) -> Change:
 
 
 def _include(same: Change, argument: str, catalog: Catalog) -> Change:
+    if not argument:
+        return replace(same, message="\\i takes the name of a file")
     try:
         return replace(same, sql=Path(argument).expanduser().read_text("utf-8-sig"), file=argument)
     except (OSError, ValueError, RuntimeError) as error:
-        return replace(same, message=f"cannot read {argument}: {getattr(error, 'strerror', None) or error}")
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
+        return replace(same, message=f"cannot read {argument}: {why}")
 
 
 def _output(same: Change, argument: str, catalog: Catalog) -> Change:

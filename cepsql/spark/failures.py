@@ -136,7 +136,12 @@ def _place(exception: PySparkException, sql: str, as_written: Callable[[str], st
     if (meant := _explanation(exception)) is not None:
         place = re.search(meant.place, sql, re.IGNORECASE)
         return Span(*place.span()) if place else None
+    if (unexpected := _syntax_error(exception)) == "end of input":
+        end = len(sql.rstrip())
+        return Span(end, end + 1)
     patterns = [_any_spelling(as_written(piece)) for piece in refused_pieces(exception)]
+    if unexpected is not None:
+        patterns.append(re.sub(r"^\b|\b$", r"\\b", re.escape(unexpected)))
     if (function := _unknown_routine(exception) or _refused_function(exception)) is not None:
         patterns.insert(0, rf"\b{re.escape(function)}(?=\s*\()")
     for pattern in patterns:
@@ -241,6 +246,13 @@ def _unknown_routine(exception: BaseException) -> str | None:
     if not isinstance(exception, PySparkException) or exception.getCondition() != "UNRESOLVED_ROUTINE":
         return None
     return (exception.getMessageParameters() or {}).get("routineName", "").replace("`", "") or None
+
+
+def _syntax_error(exception: BaseException) -> str | None:
+    """Return what Spark's parser did not expect, None where it complains of something else."""
+    if not isinstance(exception, PySparkException) or exception.getCondition() != "PARSE_SYNTAX_ERROR":
+        return None
+    return (exception.getMessageParameters() or {}).get("error", "").strip("'") or None
 
 
 def _refused_function(exception: PySparkException) -> str | None:

@@ -13,6 +13,8 @@ from fake_engine import FakeEngine, FakeQuery, message, numbers
 import cepsql.engine
 from cepsql.cli import main
 from cepsql.errors import ProgrammingError, SessionError, Span
+from cepsql.language.parse import parse, split
+from cepsql.language.tokens import Text
 from cepsql.options import parser
 
 COMMAND = [sys.executable, "-c", "import sys; from cepsql.cli import main; sys.exit(main())"]
@@ -106,6 +108,19 @@ def test_statements_on_standard_input(fake, monkeypatch, capsys):
     assert main([]) == 1
     assert fake.seen == ["good", "bad"]
     assert "error: standard input:2: it failed" in capsys.readouterr().err
+
+
+def test_a_byte_order_mark_is_no_part_of_a_statement():
+    assert [sql for _, sql in split("\ufeffSELECT 1; SELECT 2")] == ["SELECT 1", "SELECT 2"]
+
+
+def test_text_that_is_no_utf_8(tmp_path, capsys):
+    script = tmp_path / "latin.sql"
+    script.write_bytes("SELECT 'café'".encode("latin-1"))
+    assert main(["-f", str(script)]) == 2
+    assert "latin.sql: it is not UTF-8" in capsys.readouterr().err
+    with pytest.raises(ProgrammingError, match="the text is not UTF-8: it has the byte E9 here"):
+        parse(Text(script.read_text("utf-8", "surrogateescape")))
 
 
 def test_options_reach_the_engine(fake):

@@ -100,6 +100,7 @@ def test_keys_and_the_statements_they_execute(keys, seen):
         (f"\\?{ENTER}", "\\errverbose"),
         (f"\\h create view{ENTER}", "CREATE VIEW dear AS SELECT"),
         (f"\\h nothing{ENTER}", "there is help for SELECT, MATCH_RECOGNIZE"),
+        (f"\\i{ENTER}", "\\i takes the name of a file"),
         (f"\\i nothing.sql{ENTER}", "cannot read nothing.sql: No such file or directory"),
         (f"\\i ~nobody-of-that-name/x{ENTER}", "cannot read ~nobody-of-that-name/x: Could not determine home"),
         (f"\\o /no/such/place{ENTER}", "error: /no/such/place cannot be written: No such file or directory"),

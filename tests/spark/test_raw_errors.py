@@ -129,8 +129,9 @@ def test_columns_that_operators_make_are_called_as_they_were_written(spark, tmp_
             "The `collect_list` requires 1 parameters but the actual number is 2",
             "collect_list",
         ),
+        (f"SELECT a FROM {ROWS} WINDOW w AS", "Syntax error at or near 'WINDOW'", "WINDOW"),
     ],
-    ids=["plain", "measure"],
+    ids=["plain", "measure", "syntax"],
 )
 def test_points_at_a_refused_call(spark, sql, said, pointed) -> None:
     with pytest.raises(Error) as raised:
