@@ -97,6 +97,15 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     return _ASSIGNED.sub(r"\1***", text)
 
 
+def without_password(location: str) -> str:
+    """Return the address of a database as it may be shown.
+
+    >>> without_password("postgresql://u:x@h/d"), without_password("postgresql://u@h/d?password=x")
+    ('postgresql://u:***@h/d', 'postgresql://u@h/d?password=***')
+    """
+    return redact(re.sub(r"(://[^/@:]*):[^@]*@", r"\1:***@", location))
+
+
 def without_secret_options(statement: str) -> str:
     """Return a statement with stars in place of the values of secret options, as many as they have characters.
 

@@ -12,7 +12,7 @@ from cepsql.catalog.postgresql_link import connection_settings, set_in_transacti
 from cepsql.catalog.references import referenced_values, resolved
 from cepsql.catalog.schema import CATALOG, migrate
 from cepsql.errors import OperationalError, ProgrammingError
-from cepsql.secrets import redact
+from cepsql.secrets import redact, without_password
 
 _LOCK = 0x6365_7073
 """The advisory lock of PostgreSQL under which a catalog is made or migrated."""
@@ -117,7 +117,7 @@ class Database:
     @property
     def shown(self) -> str:
         """The location as messages may show it."""
-        return re.sub(r"(://[^/@:]*):[^@]*@", r"\1:***@", self.location)
+        return without_password(self.location)
 
 
 def _engine(location: str) -> sa.Engine:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from cepsql.configuration import SETTINGS, choose, config_file, spark_conf
 from cepsql.errors import ExitCode
-from cepsql.secrets import is_hidden
+from cepsql.secrets import is_hidden, without_password
 
 
 def config(argv: Sequence[str]) -> int:
@@ -31,4 +31,4 @@ def config(argv: Sequence[str]) -> int:
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return "-" if value is None else str(value)
+    return "-" if value is None else without_password(str(value))

@@ -47,12 +47,14 @@ def test_a_wrong_file_is_refused(file, capsys, text, said):
 
 
 def test_config_shows_values_and_origins_and_no_secret(file, capsys):
-    file.write_text("master = 'local[3]'\n[conf]\n'spark.hadoop.fs.s3a.secret.key' = 'hush'\n")
+    catalog = "postgresql://me:hush@db/x?password=hush"
+    file.write_text(f"master = 'local[3]'\ncatalog = '{catalog}'\n[conf]\n'spark.hadoop.fs.s3a.secret.key' = 'hush'\n")
     assert main(["config"]) == 0
     out = capsys.readouterr().out
     lines = {line.split()[0]: line.split()[1:3] for line in out.splitlines()}
     assert lines["master"] == ["local[3]", str(file)]
     assert lines["format"] == ["table", "default"]
+    assert lines["catalog"][0] == "postgresql://me:***@db/x?password=***"
     assert lines["confirm"] == ["true", "default"]
     assert "hush" not in out
 
