@@ -15,6 +15,19 @@ SINK_FORMATS = (
 )  # fmt: skip
 """Those of sinks; Spark finds others where it has a connector for them."""
 
+_DATABASES = ("postgresql", "postgres", "sqlite", "mysql", "mariadb", "oracle", "sqlserver", "mssql", "db2")
+
+
+def read_otherwise(format: str) -> str | None:
+    """Return how a database is read, which is no format of sources; None for any other format.
+
+    >>> read_otherwise("csv") is None
+    True
+    """
+    if format.lower() not in _DATABASES:
+        return None
+    return f"a table of a database is read USING jdbc OPTIONS (url 'jdbc:{format.lower()}:...', dbtable 'name', ...)"
+
 
 def near_format(format: str, known: Iterable[str]) -> str | None:
     """Return the format that one which is not among the known looks like; None if it is one of these, or like none.
@@ -29,5 +42,7 @@ def near_format(format: str, known: Iterable[str]) -> str | None:
 
 def format_note(format: str, known: Iterable[str]) -> str:
     """Return what follows the message that something was created, where its format may be a slip of the pen."""
+    if known is SOURCE_FORMATS and (otherwise := read_otherwise(format)):
+        return f"; but {otherwise}"
     near = near_format(format, known)
     return "" if near is None else f"; {format} is not among the known formats: did you mean {near}?"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cepsql.analysis.scope import MATCH_FUNCTIONS
-from cepsql.errors import DatabaseError, NotSupportedError, ProgrammingError
+from cepsql.errors import DatabaseError, NotSupportedError, OperationalError, ProgrammingError
 
 _WINDOW = "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK"
 _BOUND = "ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
@@ -117,6 +117,15 @@ _EXPLANATIONS = (
         "functions of a row pattern stand in MEASURES and DEFINE of MATCH_RECOGNIZE only",
         "name a measure there, such as CLASSIFIER() AS kind, and select that; LAG(x) OVER (...) reads an earlier row",
         rf"\b(?:{_OF_PATTERNS})(?=\s*\()",
+    ),
+    Explanation(
+        "",
+        "No suitable driver",
+        OperationalError,
+        "Spark has no JDBC driver for this url",
+        "its jar is named by spark.jars or spark.jars.packages, such as org.postgresql:postgresql:42.7.4, and its "
+        "class by the option driver, such as 'org.postgresql.Driver'",
+        r"\burl\b",
     ),
 )
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 
-from cepsql.analysis.format_names import SOURCE_FORMATS, near_format
+from cepsql.analysis.format_names import SOURCE_FORMATS, near_format, read_otherwise
 from cepsql.analysis.properties import DELETED
 from cepsql.analysis.records import keyed_by_record
 from cepsql.analysis.source_options import mistaken_option
@@ -270,6 +270,8 @@ def _explained(source: Source, error: Error) -> Error:
     if is_kafka(source):
         hint = f"pip install 'cepsql[kafka]', or have the connector: spark.jars.packages={KAFKA}"
         return OperationalError(message, hint=hint, detail=error.detail)
+    if otherwise := read_otherwise(source.format):
+        return OperationalError(message, hint=otherwise, detail=error.detail)
     near = near_format(source.format, SOURCE_FORMATS)
     hint = f"the {source.format} connector must be on Spark's class path, for example by spark.jars.packages"
     hint = hint if near is None else f"did you mean USING {near}? otherwise {hint}"

@@ -140,6 +140,16 @@ def test_a_misspelt_format(spark, tmp_path, streaming):
     assert raised.value.hint.startswith("did you mean USING csv?")
 
 
+def test_a_database_is_read_through_jdbc(spark):
+    with pytest.raises(OperationalError, match="postgresql") as caught:
+        read_source(spark, Source("t", (), "postgresql", (("url", "postgresql://h/d"),), streaming=False))
+    assert "USING jdbc OPTIONS (url 'jdbc:postgresql:" in caught.value.hint
+    options = (("url", "jdbc:nowhere:"), ("dbtable", "t"))
+    with pytest.raises(OperationalError, match="t cannot be read: Spark has no JDBC driver for this url") as caught:
+        read_source(spark, Source("t", (), "jdbc", options, streaming=False))
+    assert "the option driver" in caught.value.hint
+
+
 def test_what_a_computed_column_may_read_is_told_by_declared_names(spark, tmp_path):
     (tmp_path / "a.csv").write_text("1\n")
     columns = (ColumnDefinition("a", "STRING"), ColumnDefinition("at", "TIMESTAMP", "to_timestamp(b)"))
