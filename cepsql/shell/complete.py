@@ -1,5 +1,7 @@
 """Completion for the editor: suggestions for SQL, and the shell's own commands."""
 
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
@@ -9,7 +11,14 @@ from prompt_toolkit.document import Document
 from cepsql.catalog import Relation
 from cepsql.formats import FORMATS
 from cepsql.shell.commands import COMMANDS
+from cepsql.shell.statement_help import HELP
 from cepsql.shell.suggest import Suggestion, suggest
+
+_SWITCH = ("on", "off")
+_PATH = re.compile(r"\bpath\s*=?\s*'([^'\n]*)\Z", re.IGNORECASE)
+"""An option path that is being typed."""
+
+_MOST_PATHS = 200
 
 
 class SqlCompleter(Completer):
@@ -17,21 +26,31 @@ class SqlCompleter(Completer):
 
     catalog:   gives the relations that there are now.
     functions: gives those that are known by now, with what they do.
+    queries:   gives the names of the queries that stand under names.
+    sinks:     gives the names of the sinks.
     """
 
     def __init__(
-        self, catalog: Callable[[], Iterable[Relation]], functions: Callable[[], Mapping[str, str]] = lambda: {}
+        self,
+        catalog: Callable[[], Iterable[Relation]],
+        functions: Callable[[], Mapping[str, str]] = lambda: {},
+        queries: Callable[[], Iterable[str]] = tuple,
+        sinks: Callable[[], Iterable[str]] = tuple,
     ):
-        self._catalog, self._functions = catalog, functions
+        self._catalog, self._functions, self._queries, self._sinks = catalog, functions, queries, sinks
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Yield completions, which replace the word before the cursor."""
         before = document.text_before_cursor
         if before.lstrip().startswith("\\"):
             found, word = self._commands(before.lstrip())
+        elif path := _PATH.search(before):
+            found, word = _paths(path[1])
         else:
             word = document.get_word_before_cursor(WORD=False) if before[-1:].isalnum() or before[-1:] == "_" else ""
-            found = suggest(before, document.text_after_cursor, self._catalog(), self._functions(), settings())
+            names = self._queries(), self._sinks()
+            after = document.text_after_cursor
+            found = suggest(before, after, self._catalog(), self._functions(), settings(), *names)
         for item in found:
             yield Completion(item.text, -len(word), display_meta=item.meaning)
 
@@ -39,9 +58,43 @@ class SqlCompleter(Completer):
         name, given, argument = before.partition(" ")
         if not given:
             return [Suggestion(known.name, known.help) for known in COMMANDS if known.name.startswith(name)], name
-        known = FORMATS if name == "\\format" else [relation.name for relation in self._catalog()]
+        if name in ("\\i", "\\o"):
+            return _paths(argument.lstrip())
+        if name == "\\drain" and not any(value.startswith(argument.strip().lower()) for value in _SWITCH):
+            statement = argument.lstrip()
+            found = suggest(statement, "", self._catalog(), self._functions(), settings())
+            return found, re.search(r"\w*\Z", statement)[0]  # type: ignore[index]
         word = argument.split(" ")[-1]
-        return [Suggestion(item) for item in known if item.lower().startswith(word.lower())], word
+        return [Suggestion(item) for item in self._arguments(name) if item.lower().startswith(word.lower())], word
+
+    def _arguments(self, command: str) -> Iterable[str]:
+        match command:
+            case "\\format":
+                return FORMATS
+            case "\\d" | "\\d+":
+                return [relation.name for relation in self._catalog()]
+            case "\\df":
+                return self._functions()
+            case "\\dq":
+                return self._queries()
+            case "\\drain" | "\\errverbose" | "\\timing" | "\\x" | "\\pager":
+                return _SWITCH
+            case "\\live":
+                return list(dict.fromkeys(c.name for relation in self._catalog() for c in relation.columns))
+            case "\\h":
+                return HELP
+        return ()
+
+
+def _paths(begun: str) -> tuple[list[Suggestion], str]:
+    """Return the names in a folder that go on with what was typed of a path, and its last part."""
+    folder, word = os.path.split(begun)
+    try:
+        entries = sorted(os.scandir(os.path.expanduser(folder) or "."), key=lambda entry: entry.name)
+    except OSError:
+        return [], word
+    fitting = [e for e in entries if e.name.startswith(word) and (word or not e.name.startswith("."))]
+    return [Suggestion(f"{e.name}/" if e.is_dir() else e.name) for e in fitting[:_MOST_PATHS]], word
 
 
 @cache

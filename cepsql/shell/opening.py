@@ -44,6 +44,14 @@ class OpeningEngine:
         """Return the relations that are defined; none while the engine is not made."""
         return [] if self._engine is None else list(self._engine.catalog)
 
+    def queries(self) -> list[str]:
+        """Return the names of the queries that stand under names; none while the engine is not made."""
+        return [] if self._engine is None else [query.name for query in self._engine.catalog.names.queries]
+
+    def sinks(self) -> list[str]:
+        """Return the names of the sinks; none while the engine is not made."""
+        return [] if self._engine is None else [sink.name for sink in self._engine.catalog.names.sinks]
+
     def query_states(self) -> "dict[str, QueryState]":
         """Return the states of the queries that stand under names, by name; none while the engine is not made.
 

@@ -41,7 +41,7 @@ def run(
     session:           the editor, one on the terminal if it is not given.
     values:            settings of the editor (`cepsql.configuration`).
     """
-    completer = SqlCompleter(engine.relations, lambda: engine.functions)
+    completer = SqlCompleter(engine.relations, lambda: engine.functions, engine.queries, engine.sinks)
     editor = session or prompt_session(
         **_editor(values or {}), completer=completer, help=lambda: console.say(help_text())
     )

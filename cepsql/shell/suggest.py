@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cepsql.analysis.source_options import COMMON_FILE_OPTIONS, COMMON_OPTIONS, FILE_FORMATS
-from cepsql.catalog import ColumnDefinition, Relation
-from cepsql.shell.clauses import begins_expression, fitting_words
+from cepsql.catalog import ColumnDefinition, Relation, View
+from cepsql.shell.clauses import COMPARISONS, begins_expression, continuation, fitting_words
 from cepsql.shell.language import language
+from cepsql.shell.suggested_options import FORMATS_OF_RECORDS, formats, option_names
 
 _WORD = re.compile(r"[^\W\d]\w*\Z|`[^`]*\Z")
 _QUOTED = re.compile(
@@ -21,8 +21,24 @@ _RELATION = re.compile(
 )
 _PATTERN = re.compile(r"\bPATTERN\s*\(([^;]*?)\)\s*(?:WITHIN|SUBSET|DEFINE|\)|\Z)", re.IGNORECASE | re.DOTALL)
 _DEFINED = re.compile(r"\bDEFINE\b(.*)", re.IGNORECASE | re.DOTALL)
+_LISTED = re.compile(r",\s*([^\W\d]\w*|`[^`]+`)(?:\s+(?:AS\s+)?([^\W\d]\w*))?", re.IGNORECASE)
+"""What may be a further table in FROM, if there is one of that name."""
+
+_MEASURES = re.compile(r"\bMEASURES\b(.*?)\bPATTERN\s*\(", re.IGNORECASE | re.DOTALL)
+_WINDOW = re.compile(r"\bWINDOW\s+(?:TUMBLING|HOPPING|CUMULATING|SESSION)\b|\bTABLE\s*\(", re.IGNORECASE)
+_WITH = re.compile(r"(?:\bWITH|,)\s+([^\W\d]\w*)\s+AS\s*\(", re.IGNORECASE)
+_NAMED_AFTER = {"DESCRIBE", "DESC", "EXTENDED", "PRINT", "STREAM", "TABLE", "VIEW", "EXISTS"}
+"""Words before the name of something that is there."""
+
+_QUERY_NAME = re.compile(r"\bQUERY\s+(?:IF\s+EXISTS\s+)?\Z", re.IGNORECASE)
+_SINK_NAME = re.compile(
+    r"(?:\bSINK\s+(?:IF\s+EXISTS\s+)?|\A\s*INSERT\s+INTO\s+|\bQUERY\s+[\w.`]+\s+INTO\s+)\Z", re.IGNORECASE
+)
+_DESCRIBED_QUERY = re.compile(r"\A\s*DESC(?:RIBE)?\s+(?:EXTENDED\s+)?QUERY\s+\Z", re.IGNORECASE)
+_NEW = re.compile(r"\A\s*CREATE\s+(?!OR\s+REPLACE)", re.IGNORECASE)
 _SPOKEN = {"PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY", "ONE": "ONE ROW PER MATCH",
-           "AFTER": "AFTER MATCH SKIP", "MATCH_RECOGNIZE": "MATCH_RECOGNIZE ("}  # fmt: skip
+           "AFTER": "AFTER MATCH SKIP", "MATCH_RECOGNIZE": "MATCH_RECOGNIZE (",
+           "PRIMARY_KEY": "PRIMARY KEY ("}  # fmt: skip
 _NO_KEYWORDS = {"SQL", "RELATION", "TABLE_ALIAS", "EXPRESSION", "ORDERED", "TYPE", "NAME", "PATTERN_TEXT", "VALUE",
                 "OPTION_KEY", "LPAR", "RPAR", "COMMA", "DOT", "EQUAL", "SEMICOLON", "$END"}  # fmt: skip
 _NAVIGATION = {
@@ -37,10 +53,6 @@ _NAVIGATION = {
 }
 _TYPES = ("STRING", "INT", "BIGINT", "DOUBLE", "DECIMAL(", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "BINARY",
           "FLOAT", "SMALLINT", "TINYINT", "ARRAY<", "MAP<", "STRUCT<")  # fmt: skip
-_OPTIONS = {
-    format: (*COMMON_FILE_OPTIONS, *names) if format in FILE_FORMATS else names
-    for format, names in COMMON_OPTIONS.items()
-}
 
 
 @dataclass(frozen=True)
@@ -51,12 +63,27 @@ class Suggestion:
     meaning: str = ""
 
 
+@dataclass(frozen=True)
+class _Place:
+    """The statement before what is completed, the whole statement, and the names that there are."""
+
+    head: str
+    whole: str
+    known: Mapping[str, Relation]
+    functions: Mapping[str, str]
+    settings: tuple[str, ...]
+    queries: tuple[str, ...]
+    sinks: tuple[str, ...]
+
+
 def suggest(
     before: str,
     after: str = "",
     relations: Iterable[Relation] = (),
     functions: Mapping[str, str] | None = None,
     settings: Iterable[str] = (),
+    queries: Iterable[str] = (),
+    sinks: Iterable[str] = (),
 ) -> list[Suggestion]:
     """Return what may stand at the cursor and begins with the word before it, the likeliest first.
 
@@ -64,6 +91,8 @@ def suggest(
     relations:     those of the catalog.
     functions:     their signatures by name.
     settings:      names for SET.
+    queries:       names of those that stand under names.
+    sinks:         names of sinks.
     Inside texts in quotes and comments nothing is suggested.
     """
     if _OPEN.search(_QUOTED.sub(lambda found: " " * len(found[0]), before)):
@@ -75,10 +104,29 @@ def suggest(
     word = found[0] if found else ""
     head = before[: len(before) - len(word)]
     known = {relation.name.lower(): relation for relation in relations}
+    place = _Place(head, head + word + after, known, functions or {}, tuple(settings), tuple(queries), tuple(sinks))
+    return _unique(_all(place), word)
+
+
+def _all(place: "_Place") -> list[Suggestion]:
+    """Return what may stand at a place, whatever it begins with."""
+    head = place.head
+    if (points := re.search(r"[\w-]+(?:\.[\w-]+)*\.\Z", head)) and "OPTION_KEY" in _expected(head[: points.start()]):
+        # What has points in its name is completed from the last one on.
+        begun = points[0].lower()
+        names = _options(head[: points.start()], place.settings)
+        return [Suggestion(n.text[len(begun) :], n.meaning) for n in names if n.text.lower().startswith(begun)]
     if head.rstrip().endswith(".") and not head.rstrip()[:-1].rstrip().endswith(")"):
-        names = _members(head, head + word + after, known)
-    else:
-        names = _at(language().expected(head), head, head + word + after, known, functions or {}, settings)
+        return _members(head, place.whole, place.known)
+    return _at(_expected(head), place)
+
+
+def _expected(head: str) -> set[str]:
+    return language().expected(head)
+
+
+def _unique(names: list[Suggestion], word: str) -> list[Suggestion]:
+    """Return those that begin with a word, each once."""
     unique = {name.text.lower(): name for name in reversed(names) if _fits(name.text, word)}
     return [name for name in dict.fromkeys(names) if unique.get(name.text.lower()) is name]
 
@@ -91,50 +139,106 @@ def _fits(name: str, word: str) -> bool:
     return name.lower().startswith(word.strip("`").lower()) and name.lower() != word.lower()
 
 
-def _at(
-    terminals: set[str],
-    head: str,
-    whole: str,
-    known: Mapping[str, Relation],
-    functions: Mapping[str, str],
-    settings: Iterable[str],
-) -> list[Suggestion]:
+def _at(terminals: set[str], place: "_Place") -> list[Suggestion]:
+    head, whole, known = place.head, place.whole, place.known
     keywords = [Suggestion(_SPOKEN.get(name, name)) for name in sorted(terminals - _NO_KEYWORDS)]
     last = re.findall(r"\w+", head.upper())[-1:]
+    if _DESCRIBED_QUERY.search(head):
+        return [Suggestion(name, "query") for name in place.queries]
+    if _is_type(head) or ("TYPE" in terminals and last != ["WATERMARK"]):
+        return [Suggestion(kind, "type") for kind in _TYPES]
     if "RELATION" in terminals:
-        return [*_named(known.values()), *keywords]
+        of_with = [Suggestion(name, "query of WITH") for name in _WITH.findall(head)]
+        return [*of_with, *_named(known.values()), *keywords]
     if "PATTERN_TEXT" in terminals:
         return [Suggestion(name, "pattern variable") for name in _variables(whole)] + [Suggestion("PERMUTE(")]
-    if "TYPE" in terminals:
-        return [Suggestion(kind, "type") for kind in _TYPES]
     if "OPTION_KEY" in terminals:
-        if last == ["SET"] or last == ["RESET"]:
-            return [Suggestion(name, "setting") for name in settings]
-        given = re.findall(r"\bUSING\s+(\w+)", head, re.IGNORECASE)
-        return [Suggestion(name, "option") for name in _OPTIONS.get(given[-1].lower() if given else "", ())]
+        return _options(head, place.settings)
+    if words := continuation(head):
+        return list(map(Suggestion, words))
     if "EXPRESSION" in terminals or "ORDERED" in terminals:
-        return _expression(head, whole, known, functions)
+        return _expression(head, whole, known, place.functions)
     if "NAME" in terminals:
-        if last == ["USING"]:
-            return [Suggestion(name, "format") for name in _OPTIONS]
-        if last == ["DEFINE"] or re.search(r"\b(SKIP\s+TO|SUBSET)\b.*\Z", head, re.IGNORECASE | re.DOTALL):
-            return [*keywords, *(Suggestion(name, "pattern variable") for name in _variables(whole))]
-        return [*keywords, *_named(known.values())]
+        return [*keywords, *_names(last, place)]
     if "SQL" in terminals:
-        if last == ["AS"] and "$END" in terminals:
-            return []
-        if not head.strip() or "$END" not in terminals:
-            return [*keywords, *map(Suggestion, ("SELECT", "WITH", "VALUES"))]
-        words = list(map(Suggestion, fitting_words(head)))
-        if not begins_expression(head):
-            return [*words, *(keyword for keyword in keywords if keyword.text not in ("FROM", "JOIN") or words)]
-        columns = _columns(whole, known) or [_column(column) for name in known.values() for column in name.columns]
-        return [
-            *columns,
-            *words,
-            *(Suggestion(f"{name}(", signature) for name, signature in functions.items()),
-        ]
+        return _sql(terminals, last, keywords, place)
+    if _in_match(head) and terminals & {"RPAR", "AS"}:
+        if begins_expression(head):
+            return _expression(head, whole, known, place.functions)
+        return [*keywords, *map(Suggestion, COMPARISONS)]
     return keywords
+
+
+def _sql(terminals: set[str], last: list[str], keywords: list[Suggestion], place: "_Place") -> list[Suggestion]:
+    """Return what may stand in plain SQL."""
+    head, whole, known = place.head, place.whole, place.known
+    if last == ["AS"] and "$END" in terminals:
+        return []
+    if not head.strip() or "$END" not in terminals:
+        own = [keyword for keyword in keywords if keyword.text not in ("FROM", "JOIN")]
+        return [*own, *map(Suggestion, ("SELECT", "WITH", "VALUES"))]
+    words = list(map(Suggestion, fitting_words(head)))
+    if not begins_expression(head):
+        return [*words, *(keyword for keyword in keywords if keyword.text not in ("FROM", "JOIN") or words)]
+    columns = _columns(whole, known) or [_column(column) for name in known.values() for column in name.columns]
+    return [
+        *_measures(whole),
+        *columns,
+        *words,
+        *(Suggestion(f"{name}(", signature) for name, signature in place.functions.items()),
+    ]
+
+
+def _names(last: list[str], place: "_Place") -> list[Suggestion]:
+    """Return the names that may stand where the grammar takes one: of what is there, not of what is made."""
+    head, whole = place.head, place.whole
+    if last == ["USING"]:
+        return [Suggestion(name, "format") for name in formats(head)]
+    if last == ["FORMAT"]:
+        return [Suggestion(name, "format") for name in FORMATS_OF_RECORDS]
+    if (
+        last == ["DEFINE"]
+        or (_in_match(head) and head.rstrip().endswith(","))
+        or re.search(r"\b(SKIP\s+TO|SUBSET)\b.*\Z", head, re.IGNORECASE | re.DOTALL)
+    ):
+        return [Suggestion(name, "pattern variable") for name in _variables(whole)]
+    if last == ["FOR"] or re.search(r"\bPRIMARY\s+KEY\s*\([^)]*\Z", head, re.IGNORECASE):
+        return [Suggestion(name, "column") for name in _defined_columns(head)]
+    if _NEW.match(head) and not _SINK_NAME.search(head):
+        return _named(place.known.values()) if re.search(r"\bBACKFILL\s+FROM\s+\Z", head, re.IGNORECASE) else []
+    if _SINK_NAME.search(head) and not (_NEW.match(head) and last == ["SINK"]):
+        return [Suggestion(name, "sink") for name in place.sinks]
+    if _QUERY_NAME.search(head):
+        return [Suggestion(name, "query") for name in place.queries]
+    if not _NAMED_AFTER & set(last):
+        return []
+    kind = re.findall(r"\b(STREAM|TABLE|VIEW)\s+(?:IF\s+EXISTS\s+)?\Z", head, re.IGNORECASE)
+    return _named(each for each in place.known.values() if not kind or _is_kind(each, kind[0].upper()))
+
+
+def _is_kind(relation: Relation, kind: str) -> bool:
+    if isinstance(relation, View) or kind == "VIEW":
+        return isinstance(relation, View) and kind == "VIEW"
+    return relation.streaming == (kind == "STREAM")
+
+
+def _options(head: str, settings: Iterable[str]) -> list[Suggestion]:
+    if re.search(r"\A\s*(?:SET|RESET)\s+\Z", head, re.IGNORECASE):
+        return [Suggestion(name, "setting") for name in settings]
+    return [Suggestion(name, "option") for name in option_names(head)]
+
+
+def _is_type(head: str) -> bool:
+    """Tell whether a type stands here in plain SQL: behind AS in CAST, or two colons."""
+    return bool(re.search(r"\bCAST\s*\((?:[^()]|\([^()]*\))*\bAS\s+\Z|::\s*\Z", head, re.IGNORECASE))
+
+
+def _in_match(head: str) -> bool:
+    """Tell whether the text ends within the measures or the definitions of a MATCH_RECOGNIZE."""
+    begun = re.split(r"\bMATCH_RECOGNIZE\s*\(", _QUOTED.sub(_blank, head), flags=re.IGNORECASE)
+    inside = len(begun) > 1 and begun[-1].count("(") >= begun[-1].count(")")
+    clauses = re.findall(r"\b(MEASURES|DEFINE|PATTERN)\b", begun[-1], re.IGNORECASE) if inside else []
+    return bool(clauses) and clauses[-1].upper() != "PATTERN"
 
 
 def _named(relations: Iterable[Relation]) -> list[Suggestion]:
@@ -147,19 +251,36 @@ def _expression(head: str, whole: str, known: Mapping[str, Relation], functions:
     if re.search(r"\b(MEASURES|DEFINE)\b", head, re.IGNORECASE):
         found = [Suggestion(f"{name}.", "pattern variable") for name in _variables(whole)] + found
         found += [Suggestion(name, meaning) for name, meaning in _NAVIGATION.items()]
-    if defined := re.findall(r"\bCREATE\b[^(]*\((.*)", head, re.IGNORECASE | re.DOTALL):
-        names = re.findall(r"(?:^|,)\s*(?!WATERMARK\b)(\w+)\s+\w+", defined[-1], re.IGNORECASE)
-        found = [Suggestion(name, "column") for name in names] + found
+    found = [Suggestion(name, "column") for name in _defined_columns(head)] + found
     return [*found, *(Suggestion(f"{name}(", signature) for name, signature in functions.items())]
+
+
+def _defined_columns(head: str) -> list[str]:
+    """Return the columns that a CREATE declares so far."""
+    defined = re.findall(r"\bCREATE\b[^(]*\((.*)", head, re.IGNORECASE | re.DOTALL)
+    pattern = r"(?:^|,)\s*(?!(?:WATERMARK|PRIMARY)\b)(\w+)\s+\w+"
+    return re.findall(pattern, defined[-1], re.IGNORECASE) if defined else []
+
+
+def _measures(whole: str) -> list[Suggestion]:
+    """Return the names of the measures of the patterns in a statement."""
+    texts = _MEASURES.findall(_QUOTED.sub(_blank, whole))
+    names = [name for text in texts for name in re.findall(r"\bAS\s+([^\W\d]\w*)", text, re.IGNORECASE)]
+    return [Suggestion(name, "measure") for name in names]
+
+
+def _relations(whole: str, known: Mapping[str, Relation]) -> list[tuple[Relation, str]]:
+    """Return the relations in FROM that are known, with their aliases in small letters."""
+    listed = _LISTED.findall(whole) if re.search(r"\bFROM\b", whole, re.IGNORECASE) else []
+    named = [(name.strip("`").lower(), alias.lower()) for name, alias in (*_RELATION.findall(whole), *listed)]
+    return [(known[name], alias) for name, alias in named if name in known]
 
 
 def _columns(whole: str, known: Mapping[str, Relation]) -> list[Suggestion]:
     """Return the columns of the relations in FROM, with their types."""
-    found = []
-    for name, _ in _RELATION.findall(whole):
-        relation = known.get(name.strip("`").lower())
-        found += [] if relation is None else [_column(column) for column in relation.columns]
-    return found
+    found = [_column(column) for relation, _ in _relations(whole, known) for column in relation.columns]
+    windows = ("window_start", "window_end") if _WINDOW.search(whole) else ()
+    return [*(Suggestion(name, "of the window") for name in windows), *found]
 
 
 def _column(column: ColumnDefinition) -> Suggestion:
@@ -172,10 +293,14 @@ def _members(head: str, whole: str, known: Mapping[str, Relation]) -> list[Sugge
     if not owner:
         return []
     name = owner[0].strip("`").lower()
-    for relation, alias in _RELATION.findall(whole):
-        if name in (alias.lower(), relation.strip("`").lower()) and relation.strip("`").lower() in known:
-            return [_column(column) for column in known[relation.strip("`").lower()].columns]
-    return _columns(whole, known) if name in map(str.lower, _variables(whole)) else []
+    for relation, alias in _relations(whole, known):
+        if name in (alias, relation.name.lower()):
+            return [_column(column) for column in relation.columns]
+    if name in map(str.lower, _variables(whole)) or _in_match(head):
+        return _columns(whole, known)
+    if re.search(rf"\)\s*(?:AS\s+)?{re.escape(name)}\b", whole, re.IGNORECASE) and (measures := _measures(whole)):
+        return [*measures, *_columns(whole, known)]
+    return []
 
 
 def _variables(whole: str) -> list[str]:

@@ -1,8 +1,11 @@
 """What completion suggests; the cursor is the bar."""
 
 import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 
 from cepsql.catalog import ColumnDefinition, Source, View
+from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.suggest import suggest
 
 COLUMNS = tuple(ColumnDefinition(*pair) for pair in [("sym", "STRING"), ("ts", "TIMESTAMP"), ("price", "DOUBLE")])
@@ -12,12 +15,13 @@ RELATIONS = [
     View("top", "select 1", (ColumnDefinition("n", "INT"),), False),
 ]
 FUNCTIONS = {"sum": "(col)", "substring": "(str, pos, len)"}
+CREATED = "CREATE STREAM s (a INT) USING"
 MATCH = "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts "
 
 
 def found(text: str) -> list[str]:
     before, _, after = text.partition("|")
-    return [item.text for item in suggest(before, after, RELATIONS, FUNCTIONS, ["cepsql.scan"])]
+    return [item.text for item in suggest(before, after, RELATIONS, FUNCTIONS, ["cepsql.scan"], ["fraud"], ["alerts"])]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +66,38 @@ def found(text: str) -> list[str]:
         ("CREATE STREAM s (a INT) USING c|", ["csv"]),
         ("CREATE STREAM s (a INT) USING rate OPTIONS (|", ["rowsPerSecond", "numPartitions", "rampUpTime"]),
         ("SET |", ["cepsql.scan"]),
+        ("SET cepsql.s|", ["scan"]),
+        ("START QUERY |", ["fraud"]),
+        ("DESCRIBE EXTENDED QUERY |", ["fraud"]),
+        ("DROP QUERY IF EXISTS |", ["fraud"]),
+        ("DROP SINK |", ["IF", "alerts"]),
+        ("CREATE QUERY q INTO |", ["alerts"]),
+        ("DROP VIEW |", ["IF", "top"]),
+        ("DROP STREAM |", ["IF", "ticks"]),
+        ("CREATE STREAM s (a INT) USING kafka OPTIONS (kafka.|", ["bootstrap.servers"]),
+        ("CREATE STREAM s (a INT) USING kafka OPTIONS (subscribe 't') FORMAT |", ["json", "csv", "avro", "debezium"]),
+        ("CREATE STREAM s (a INT, |", ["PRIMARY KEY (", "WATERMARK"]),
+        ("CREATE STREAM s (a INT, at TIMESTAMP, WATERMARK FOR |", ["a", "at"]),
+        ("CREATE SINK s USING p|", ["postgresql", "parquet", "python"]),
+        ("CREATE SINK s USING sqlite OPTIONS (|", ["path", "table", "create_table"]),
+        ("ALTER QUERY fraud SET (|", ["trigger", "start", "checkpoint"]),
+        (f"{MATCH}MEASURES A.|", ["sym", "ts", "price"]),
+        (f"{MATCH}PATTERN (A B) DEFINE B AS PREV(|", ["A.", "B.", "sym"]),
+        (f"{MATCH}PATTERN (A B) DEFINE B AS price > |", ["A.", "B.", "sym"]),
+        (f"{MATCH}PATTERN (A B) DEFINE B AS price |", ["AND", "OR"]),
+        (f"{MATCH}PATTERN (A B) DEFINE B AS price > 1, |", ["A", "B"]),
+        (f"{MATCH}PATTERN (A B) WITHIN |", ["INTERVAL"]),
+        (f"{MATCH}MEASURES A.price AS low PATTERN (A B)) AS m WHERE m.|", ["low", "sym"]),
+        ("SELECT * FROM ticks o, trades d WHERE d.|", ["id"]),
+        ("WITH few AS (SELECT 1) SELECT * FROM |", ["few", "ticks"]),
+        ("SELECT sym FROM ticks LEFT |", ["JOIN"]),
+        ("SELECT sym FROM ticks EMIT |", ["CHANGES"]),
+        ("SELECT sym FROM ticks WINDOW |", ["TUMBLING (SIZE"]),
+        ("SELECT COUNT(*) FROM ticks WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY |", ["window_start", "window_end", "sym"]),
+        ("SELECT SUM(price) OVER (|", ["PARTITION BY", "ORDER BY"]),
+        ("SELECT SUM(price) OVER (PARTITION BY sym |", ["ORDER BY"]),
+        ("SELECT CAST(price AS |", ["STRING", "INT"]),
+        ("EXPLAIN |", ["LOGICAL"]),
         ("SELECT 1; SHOW ST|", ["STREAMS"]),
     ],
 )
@@ -71,7 +107,43 @@ def test_the_first_suggestions(text, first):
 
 @pytest.mark.parametrize(
     "text",
-    ["SELECT 'tic|", 'SELECT "s|', "-- SEL|", "SELECT 1 /* FR|", "SELECT sym AS |", "SELECT 1 FROM nothing.|", ") S|"],
+    [
+        "SELECT 'tic|",
+        'SELECT "s|',
+        "-- SEL|",
+        "SELECT 1 /* FR|",
+        "SELECT sym AS |",
+        "SELECT 1 FROM nothing.|",
+        ") S|",
+        "CREATE STREAM |",
+        "CREATE QUERY |",
+        "CREATE STREAM s (a INT) USING csv LATE ROWS INTO |",
+        f"{MATCH}MEASURES A.x AS |",
+    ],
 )
 def test_where_nothing_is_suggested(text):
     assert not [name for name in found(text) if name in ("ticks", "sym", "SELECT", "FROM", "STREAMS")]
+
+
+@pytest.mark.parametrize(
+    ("text", "completed"),
+    [
+        ("\\dq f", ["\\dq fraud"]),
+        ("\\d ti", ["\\d ticks"]),
+        ("\\drain o", ["\\drain on", "\\drain off"]),
+        ("\\drain SELECT * FROM ti", ["\\drain SELECT * FROM ticks"]),
+        ("\\h MATCH", ["\\h MATCH_RECOGNIZE"]),
+        ("\\i in", ["\\i in.sql", "\\i inner/"]),
+        ("\\i inner/", ["\\i inner/one.sql"]),
+        (f"{CREATED} csv OPTIONS (path 'inn", [f"{CREATED} csv OPTIONS (path 'inner/"]),
+        (f"{CREATED} kafka OPTIONS (kafka.b", [f"{CREATED} kafka OPTIONS (kafka.bootstrap.servers"]),
+    ],
+)
+def test_what_tab_makes_of_a_text(text, completed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inner").mkdir()
+    for name in ("in.sql", ".hidden", "inner/one.sql"):
+        (tmp_path / name).touch()
+    completer = SqlCompleter(lambda: RELATIONS, lambda: FUNCTIONS, lambda: ["fraud"])
+    found = completer.get_completions(Document(text), CompleteEvent())
+    assert [text[: len(text) + item.start_position] + item.text for item in found] == completed

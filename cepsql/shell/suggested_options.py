@@ -1,0 +1,51 @@
+"""The formats and options that completion offers, by the statement that they stand in."""
+
+import re
+
+from cepsql.analysis.source_options import COMMON_FILE_OPTIONS, COMMON_OPTIONS, FILE_FORMATS
+
+FORMATS_OF_RECORDS = ("json", "csv", "avro", "debezium")
+
+_SOURCES = {
+    format: (*COMMON_FILE_OPTIONS, *names) if format in FILE_FORMATS else names
+    for format, names in COMMON_OPTIONS.items()
+}
+_SINKS: dict[str, tuple[str, ...]] = {
+    "postgresql": ("url", "user", "password", "table", "schema", "create_table", "retry_for"),
+    "sqlite": ("path", "table", "create_table", "retry_for"),
+    "kafka": ("kafka.bootstrap.servers", "topic", "retry_for"),
+    "parquet": ("path", "partitionBy", "compression"),
+    "json": ("path", "partitionBy", "compression"),
+    "csv": ("path", "partitionBy", "compression", "header"),
+    "webhook": ("url", "per", "timeout", "retry_for", "header."),
+    "python": ("function",),
+    "console": ("format",),
+    "delta": ("path",),
+}
+_OF_QUERIES = ("trigger", "start", "checkpoint", "cepsql.scan", "cepsql.strict", "cepsql.step_budget", "cepsql.buckets")
+
+
+def formats(head: str) -> tuple[str, ...]:
+    """Return the formats that may stand behind USING at the end of a text.
+
+    >>> formats("CREATE SINK s USING ")[:2]
+    ('postgresql', 'sqlite')
+    """
+    if re.search(r"\bLATE\s+ROWS\s+INTO\s+\S+\s+USING\s+\Z", head, re.IGNORECASE):
+        return ("parquet", "json", "csv")
+    return tuple(_SINKS if _is_sink(head) else _SOURCES)
+
+
+def option_names(head: str) -> tuple[str, ...]:
+    """Return the names of the options that may stand at the end of a text.
+
+    >>> option_names("CREATE QUERY q OPTIONS (")[:2]
+    ('trigger', 'start')
+    """
+    if given := re.findall(r"\b(?:USING|FORMAT)\s+(\w+)", head, re.IGNORECASE):
+        return (_SINKS if _is_sink(head) else _SOURCES).get(given[-1].lower(), ())
+    return _OF_QUERIES if re.search(r"\bQUERY\b", head, re.IGNORECASE) else ()
+
+
+def _is_sink(head: str) -> bool:
+    return bool(re.match(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?SINK\b", head, re.IGNORECASE))
