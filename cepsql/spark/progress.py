@@ -222,7 +222,7 @@ class Watch:
             self._due = [batch for batch in self._due if batch > event.batchId]
             observed = observed_by(event)
             progress = self._uncounted(add_batch(self.progress, event, observed), event.batchId)
-            self._alerts.compare(progress.watermark, event.timestamp)
+            self._alerts.compare(progress.bound, event.timestamp)
             self.progress = replace(progress, late_alerts=self._alerts.raised)
             warn(event.batchId, observed, self._patterns)
 

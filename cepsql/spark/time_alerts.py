@@ -5,13 +5,15 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cepsql.scalar.calendar import time_text
+
 LOGGER = logging.getLogger("cepsql")
 
 JUDGED_ROWS = 100
 """The share of late rows is taken of so many rows or more, in whole micro-batches."""
 
-_FAR_AHEAD = datetime.timedelta(days=1)
-"""Times without zone can be hours ahead of the clock without being wrong."""
+_FAR_AHEAD = 86_400_000_000
+"""Microseconds. Times without zone can be hours ahead of the clock without being wrong."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,17 @@ class TimeAlerts:
                 )
         return found
 
-    def compare(self, watermark: datetime.datetime | None, clock: str) -> None:
-        """Warn, once, of a watermark far ahead of the clock, which an ISO text shows: rows of today would be late."""
+    def compare(self, watermark: int | None, clock: str) -> None:
+        """Warn, once, of a watermark far ahead of the clock, which an ISO text shows: rows of today would be late.
+
+        watermark: in microseconds since 1970, of any year; None: there is none.
+        """
         if watermark is None or self._told_ahead:
             return
-        if watermark - datetime.datetime.fromisoformat(clock) > _FAR_AHEAD:
+        if watermark - datetime.datetime.fromisoformat(clock).timestamp() * 1_000_000 > _FAR_AHEAD:
             self._told_ahead = True
             LOGGER.warning(
-                "the watermark is %s, ahead of the clock: rows with earlier times are late now; in WATERMARK FOR, "
+                "the watermark is %s UTC, ahead of the clock: rows with earlier times are late now; in WATERMARK FOR, "
                 "AHEAD AT MOST INTERVAL '1' HOUR sets rows aside whose clocks run ahead",
-                watermark.strftime("%Y-%m-%d %H:%M:%S UTC"),
+                time_text(watermark // 1_000_000 * 1_000_000),
             )

@@ -1,11 +1,13 @@
 """What SHOW QUERIES, DESCRIBE QUERY and SHOW QUERY ... HISTORY say, as rows of text."""
 
 import datetime
+import math
 from collections.abc import Iterable, Mapping
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import shown_option
 from cepsql.catalog.states import FAILED, RUNNING, HistoryEntry, QueryState
+from cepsql.scalar.calendar import time_text
 
 Rows = tuple[tuple[str | None, ...], ...]
 
@@ -122,7 +124,7 @@ def _watermark(progress: Mapping) -> str | None:
     if progress.get("ended"):
         return "end of the input"
     mark = progress.get("bound")
-    return None if mark is None else shown_time(mark / 1_000_000)
+    return None if mark is None else _moment(mark // 1_000_000)
 
 
 def _error(state: QueryState) -> str | None:
@@ -130,11 +132,13 @@ def _error(state: QueryState) -> str | None:
 
 
 def shown_time(seconds: float | None) -> str | None:
-    """Return a moment as answers show it, in UTC; None for none."""
-    if not seconds:
-        return None
-    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
-    return f"{moment.isoformat(' ', 'seconds')}Z"
+    """Return a moment of the store's clock as answers show it, in UTC; None for none, which is also 0."""
+    return _moment(math.floor(seconds)) if seconds else None
+
+
+def _moment(seconds: int) -> str:
+    """Return seconds since 1970 as a time in UTC; event times have any year."""
+    return f"{time_text(seconds * 1_000_000)}Z"
 
 
 def _number(number: float | None) -> str | None:

@@ -269,3 +269,10 @@ def test_a_watermark_ahead_of_the_clock_is_told_once(caplog):
         assert bool(caplog.records) == (batch >= 2)
     (record,) = caplog.records
     assert record.getMessage().startswith("the watermark is 2026-03-03 09:00:00 UTC, ahead of the clock")
+
+
+def test_a_watermark_of_milliseconds_taken_for_seconds_is_told(caplog):
+    watch = Watch()
+    watch.add(event(0, m=stage(1, bound=1_772_442_000_000_000_000)))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the watermark is +58136-06-14 00:00:00 UTC, ahead of the clock")

@@ -4,7 +4,7 @@ import pytest
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.states import QueryState
-from cepsql.standing.report import listed
+from cepsql.standing.report import described, listed
 
 
 @pytest.mark.parametrize(
@@ -16,3 +16,20 @@ def test_what_keeps_a_query_is_listed(state, said):
     known = QueryState("q", "running", 0.0, 0, state, 0.0, None, None, 0, "the disk is full", 0.0, progress, 0.0, 0.0)
     (row,) = listed([(RegisteredQuery("q", "s", "SELECT 1"), known)])
     assert (row[1], row[-1]) == (state, said)
+
+
+@pytest.mark.parametrize(
+    ("bound", "shown"),
+    [
+        (0, "1970-01-01 00:00:00Z"),
+        (-1, "1969-12-31 23:59:59Z"),
+        (1_772_442_000_999_999, "2026-03-02 09:00:00Z"),
+        # Milliseconds that were taken for seconds.
+        (1_772_442_000_000_000_000, "+58136-06-14 00:00:00Z"),
+        (None, None),
+    ],
+)
+def test_a_watermark_may_be_of_any_year(bound, shown):
+    progress = {"bound": bound, "ended": False}
+    known = QueryState("q", "running", 0.0, 0, "running", 0.0, None, None, 0, None, None, progress, 1.0, 1.0)
+    assert dict(described(RegisteredQuery("q", None, "SELECT 1"), known, False))["watermark"] == shown
