@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 
 from cepsql.ordered.columns import canonical
 from cepsql.ordered.ordinal import is_nested, nested_key
+from cepsql.render.times import python_values
 
 _LAST = 2**62
 """The greatest number that combinations of keys may have."""
@@ -100,7 +101,7 @@ def _candidates(left: list[pa.Array], rows: int, right: list[pa.Array]) -> np.nd
 
 def _column_codes(column: pa.Array) -> tuple[np.ndarray, int]:
     if is_nested(column.type):
-        column = pa.array(_numbered([nested_key(v, equal_zeros=True) for v in column.to_pylist()]), pa.int64())
+        column = pa.array(_numbered([nested_key(v, equal_zeros=True) for v in python_values(column)]), pa.int64())
     encoded = canonical(column).dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
 

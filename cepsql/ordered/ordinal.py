@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.render.times import python_values
+
 
 def ordinals(column: pa.Array, equal_zeros: bool) -> np.ndarray:
     """Return an int64 for every value: a smaller value has a smaller number, an equal one the same.
@@ -15,7 +17,7 @@ def ordinals(column: pa.Array, equal_zeros: bool) -> np.ndarray:
     so that different values never tie. The numbers of NULL values mean nothing.
     """
     if is_nested(column.type):
-        return _ranks([nested_key(v, equal_zeros) for v in column.to_pylist()])
+        return _ranks([nested_key(v, equal_zeros) for v in python_values(column)])
     if pa.types.is_integer(column.type):
         return column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     if pa.types.is_floating(column.type):

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from cepsql.render.jsonlines import json_text
 from cepsql.render.scalars import duration_text, float_text
+from cepsql.render.times import are_near, far_texts, python_values
 
 Texts = list[str | None]
 
@@ -20,6 +21,8 @@ def cells(values: pa.ChunkedArray, zone: str) -> Texts:
     and hexadecimal digits; arrays, maps and structs are JSON.
     """
     kind = values.type
+    if (pa.types.is_timestamp(kind) or pa.types.is_date(kind)) and not are_near(values):
+        return far_texts(values, zone)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_date(kind):
         return values.cast(pa.string()).to_pylist()
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -27,7 +30,7 @@ def cells(values: pa.ChunkedArray, zone: str) -> Texts:
     if pa.types.is_timestamp(kind):
         return _timestamps(values, zone)
     convert = _converter(kind, zone)
-    return [None if value is None else convert(value) for value in values.to_pylist()]
+    return [None if value is None else convert(value) for value in python_values(values)]
 
 
 def _timestamps(values: pa.ChunkedArray, zone: str) -> Texts:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepsql.render.scalars import duration_text, float_text, zone_info
+from cepsql.calendar import day_text
+from cepsql.render.scalars import duration_text, float_text
+from cepsql.render.times import iso_time, python_values
 from cepsql.render.variant import is_variant, variant_value
 
 
@@ -21,11 +23,11 @@ def json_rows(rows: pa.Table, names: Sequence[str], zone: str) -> Iterator[str]:
 
 
 def _texts(column: pa.ChunkedArray, zone: str) -> list[str]:
-    return [json_text(value, column.type, zone) for value in column.to_pylist()]
+    return [json_text(value, column.type, zone) for value in python_values(column)]
 
 
 def json_text(value: Any, kind: pa.DataType, zone: str) -> str:
-    """Write one value of an Arrow type as JSON.
+    """Write one value of an Arrow type, as `python_values` gives it, as JSON.
 
     Decimals are numbers with all their digits, NaN and infinities strings, binary base64, timestamps ISO 8601 (with the
     offset of `zone`, or none for TIMESTAMP_NTZ). A map is an object if its keys are strings, else a list of
@@ -47,9 +49,9 @@ def json_text(value: Any, kind: pa.DataType, zone: str) -> str:
     if pa.types.is_decimal(kind):
         return format(value, "f")
     if pa.types.is_timestamp(kind):
-        return f'"{(value if kind.tz is None else value.astimezone(zone_info(zone))).isoformat()}"'
+        return f'"{iso_time(value, None if kind.tz is None else zone)}"'
     if pa.types.is_date(kind):
-        return f'"{value.isoformat()}"'
+        return f'"{day_text(value) if isinstance(value, int) else value.isoformat()}"'
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return f'"{base64.b64encode(value).decode("ascii")}"'
     if pa.types.is_duration(kind):

@@ -2,6 +2,8 @@
 
 import pyarrow as pa
 
+from cepsql.render.times import python_values
+
 
 def sound_text(rows: pa.Table) -> pa.Table:
     """Return rows whose texts are UTF-8 in every place; bytes that are none become U+FFFD.
@@ -10,7 +12,7 @@ def sound_text(rows: pa.Table) -> pa.Table:
     """
     for number, field in enumerate(rows.schema):
         if not _is_sound(rows.column(number)):
-            blind = rows.column(number).cast(_blind(field.type)).to_pylist()
+            blind = python_values(rows.column(number).cast(_blind(field.type)))
             values = [_sound(value, field.type) for value in blind]
             rows = rows.set_column(number, field, pa.chunked_array([pa.array(values, field.type)]))
     return rows

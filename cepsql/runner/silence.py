@@ -1,6 +1,5 @@
 """Why a stream gives no rows: what was read, what waits, and for what."""
 
-import datetime
 import glob
 import os
 from typing import TYPE_CHECKING
@@ -31,9 +30,9 @@ def standing(progress: "Progress", zone: str) -> str:
         parts.append(f"waiting {progress.rows_waiting}")
     if progress.records_behind:
         parts.append(f"behind {progress.records_behind}")
-    parts.append(f"watermark {shown_time(progress.watermark, zone) or 'none yet'}")
+    parts.append(f"watermark {shown_time(progress.bound, zone) or 'none yet'}")
     if progress.open:
-        until = shown_time(progress.deadline, zone)
+        until = shown_time(progress.next_deadline, zone)
         parts.append(f"{progress.open} open" + (f" until {until}" if until else ""))
     return " · ".join(parts)
 
@@ -46,7 +45,7 @@ def reason(progress: "Progress", plan: "Plan", zone: str) -> str:
     dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time + progress.rows_ahead
     if dropped >= progress.rows_read:
         return f"none of {counted(progress.rows_read, 'row')} could be used: late, malformed or without event time"
-    if progress.watermark is None and (progress.rows_waiting or progress.open):
+    if progress.bound is None and (progress.rows_waiting or progress.open):
         # Rows that were added up at once are in windows.
         held = counted(progress.rows_waiting, "row") if progress.rows_waiting else counted(progress.open, "window")
         return f"{held} wait for a watermark: one of the streams has shown no row yet"
@@ -54,7 +53,7 @@ def reason(progress: "Progress", plan: "Plan", zone: str) -> str:
         return progress.waiting
     waits = []
     if progress.rows_waiting:
-        mark = shown_time(progress.watermark, zone)
+        mark = shown_time(progress.bound, zone)
         rows = (
             "1 row newer than the watermark waits"
             if progress.rows_waiting == 1
@@ -63,7 +62,7 @@ def reason(progress: "Progress", plan: "Plan", zone: str) -> str:
         waits.append(f"{rows} until later rows move it past {mark}")
     if progress.open:
         waits.append(
-            (_open_matches if plan.matches else _open_groups)(progress.open, shown_time(progress.deadline, zone))
+            (_open_matches if plan.matches else _open_groups)(progress.open, shown_time(progress.next_deadline, zone))
         )
     return "; ".join(waits) or "what was read gives no row, and no new input has come"
 
@@ -80,9 +79,9 @@ def _open_groups(number: int, until: str | None) -> str:
     return f"{found} for later rows" + (f", or for the watermark to pass {until}" if until else "")
 
 
-def shown_time(time: datetime.datetime | None, zone: str) -> str | None:
-    """Write a time as results show it."""
-    (text,) = cells(pa.chunked_array([[time]], pa.timestamp("us", "UTC")), canonical_zone(zone))
+def shown_time(micros: int | None, zone: str) -> str | None:
+    """Write a time, in microseconds since 1970, as results show it."""
+    (text,) = cells(pa.chunked_array([[micros]], pa.timestamp("us", "UTC")), canonical_zone(zone))
     return text
 
 

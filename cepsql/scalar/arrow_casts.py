@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepsql.calendar import DAY
 from cepsql.errors import OperationalError
-from cepsql.scalar.calendar import DAY
 from cepsql.scalar.columns import Value, all_rows, arrow_type, one_for_all
 from cepsql.scalar.tree import Apply, Session
 from cepsql.scalar.types import BOOLEAN, DATE, DATETIMES, FRACTIONS, INTEGERS, STRING, TIMESTAMP, Type, is_decimal

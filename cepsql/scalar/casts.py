@@ -7,8 +7,8 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any
 
+from cepsql.calendar import DAY, day_text, time_text
 from cepsql.errors import DataError
-from cepsql.scalar.calendar import DAY, day_text, time_text
 from cepsql.scalar.times import parse_date, parse_local_time, parse_timestamp
 from cepsql.scalar.tree import Session
 from cepsql.scalar.types import (

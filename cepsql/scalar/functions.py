@@ -11,8 +11,8 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from cepsql.scalar import calendar
-from cepsql.scalar.calendar import DAY, add_months, whole_months
+from cepsql import calendar
+from cepsql.calendar import DAY, add_months, whole_months
 from cepsql.scalar.decimals import exponent
 from cepsql.scalar.regexes import REGEX_FUNCTIONS
 from cepsql.scalar.strings import STRING_FUNCTIONS, concat_ws

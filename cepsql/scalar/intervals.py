@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from cepsql.calendar import DAY
 from cepsql.errors import DataError
-from cepsql.scalar.calendar import DAY
 from cepsql.scalar.zone import Zone
 
 _CONTEXT = Context(prec=400, rounding=ROUND_HALF_UP)

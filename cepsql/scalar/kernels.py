@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.scalar.calendar import DAY
+from cepsql.calendar import DAY
 from cepsql.scalar.tree import Apply, Session
 from cepsql.scalar.types import (
     BIGINT,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from decimal import Decimal
 
-from cepsql.scalar.calendar import time_text
+from cepsql.calendar import time_text
 from cepsql.scalar.decimals import decimal_of_literal
 from cepsql.scalar.tree import Apply, Constant, Input, Node, Parameter
 from cepsql.scalar.types import (

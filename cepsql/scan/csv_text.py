@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepsql.scalar.calendar import DAY
+from cepsql.calendar import DAY
 from cepsql.scalar.types import BOOLEAN, DATE, FRACTIONS, INTEGERS, STRING, TIMESTAMP, Type, is_decimal
 from cepsql.scalar.zone import Zone
 

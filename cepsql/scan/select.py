@@ -4,9 +4,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from cepsql.calendar import DAY
 from cepsql.language.tokens import DIALECT
 from cepsql.ordered.row_layout import RowLayout
-from cepsql.scalar.calendar import DAY
 from cepsql.scalar.tree import Apply, Constant, Input, Node, Session
 from cepsql.scalar.types import BIGINT, BOOLEAN, DATE, INT, INTEGERS, TIMESTAMP, Type, parse_type
 from cepsql.scan.expression import Unlike, cast, compile_expression, compile_tree

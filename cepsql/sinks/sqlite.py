@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from cepsql.catalog import Sink
 from cepsql.errors import DataError, OperationalError, ProgrammingError
 from cepsql.render.scalars import duration_text
+from cepsql.render.times import are_near, far_texts
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.database import Database, first_line, null_keys, update_clause
@@ -152,6 +153,9 @@ def _values(column: pa.ChunkedArray) -> list:
     kind = column.type
     if is_nested(kind):
         return json_texts(column, "UTC")
+    if (pa.types.is_timestamp(kind) or pa.types.is_date(kind)) and not are_near(column):
+        offset = "" if getattr(kind, "tz", None) is None else "+00:00"
+        return _mapped(far_texts(column, "UTC"), lambda text: text + offset)
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         texts = column.cast(pa.timestamp("us", "UTC")).cast(pa.string())
         return pc.replace_substring(texts, "Z", "+00:00").to_pylist()

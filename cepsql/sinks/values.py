@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from cepsql.render.jsonlines import json_rows, json_text
+from cepsql.render.times import python_values
 
 
 def is_nested(kind: pa.DataType) -> bool:
@@ -14,7 +15,7 @@ def is_nested(kind: pa.DataType) -> bool:
 
 def json_texts(column: pa.ChunkedArray, zone: str) -> list[str | None]:
     """Return each value of a column as JSON, as `cepsql.render.jsonlines` writes it; NULL stays None."""
-    return [None if value is None else json_text(value, column.type, zone) for value in column.to_pylist()]
+    return [None if value is None else json_text(value, column.type, zone) for value in python_values(column)]
 
 
 def json_objects(rows: pa.Table) -> Iterator[str]:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cepsql.scalar.calendar import time_text
+from cepsql.calendar import time_text
 
 LOGGER = logging.getLogger("cepsql")
 

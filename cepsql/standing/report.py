@@ -4,10 +4,10 @@ import datetime
 import math
 from collections.abc import Iterable, Mapping
 
+from cepsql.calendar import time_text
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import shown_option
 from cepsql.catalog.states import FAILED, RUNNING, HistoryEntry, QueryState
-from cepsql.scalar.calendar import time_text
 
 Rows = tuple[tuple[str | None, ...], ...]
 

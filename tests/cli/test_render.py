@@ -25,6 +25,8 @@ SPAN = datetime.timedelta(hours=30, milliseconds=10)
 SMALL = Decimal("0.0000000001")
 INSTANT = pa.timestamp("us", "UTC")
 STRUCT = pa.struct({"a": pa.int32(), "t": INSTANT})
+# Milliseconds taken for seconds, and the last and the first times that UTC shows in years from 1 to 9999.
+FAR = [1_772_442_000_000_000_000, 253_402_300_799_500_000, -62_135_596_800_000_000, -62_135_596_800_000_001]
 VALUES = {
     "text": ("string", pa.array(["a", "", None, 'say "hi", twice', "two\nlines\t", "日本", " padded ", "NULL"])),
     "numbers": ("bigint", pa.array([1, -20, None, 2**63 - 1])),
@@ -42,6 +44,10 @@ VALUES = {
     "map": ("map<string,binary>", pa.array([[("k", b"v")], None], pa.map_(pa.string(), pa.binary()))),
     "int_map": ("map<int,int>", pa.array([[(1, 2), (3, None)]], pa.map_(pa.int32(), pa.int32()))),
     "nothing": ("void", pa.nulls(1)),
+    "far": ("timestamp", pa.array([*FAR, None, 1], INSTANT)),
+    "far_unzoned": ("timestamp_ntz", pa.array([FAR[0]], pa.timestamp("us"))),
+    "far_day": ("date", pa.array([-719_529, 20_513_674, None, 1], pa.int32()).cast(pa.date32())),
+    "far_list": ("array<timestamp>", pa.array([[FAR[0], None], None, [FAR[2], 1]], pa.list_(INSTANT))),
 }  # fmt: skip
 
 

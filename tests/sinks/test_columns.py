@@ -1,10 +1,12 @@
 """Which columns of a query fit a sink."""
 
+import pyarrow as pa
 import pytest
 
 from cepsql.catalog import ColumnDefinition, Sink
 from cepsql.errors import ProgrammingError
 from cepsql.sinks.columns import fitted_columns
+from cepsql.sinks.sqlite import _lines
 
 
 def declared(text: str, key: str = "") -> Sink:
@@ -74,3 +76,19 @@ def test_two_columns_of_one_name_are_refused():
 def test_the_key_is_among_the_columns():
     with pytest.raises(ProgrammingError, match="the key of sink s has id, which the query does not give"):
         fitted_columns(Sink("s", (), "sqlite", (), ("id",)), [("x", "int")])
+
+
+def test_sqlite_takes_dates_and_times_of_any_year():
+    far, near = 1_772_442_000_000_000_000, 1_772_442_000_000_000
+    rows = pa.table(
+        {
+            "t": pa.array([far, near], pa.timestamp("us", "UTC")),
+            "n": pa.array([far, None], pa.timestamp("us")),
+            "d": pa.array([2_932_897, 0], pa.int32()).cast(pa.date32()),
+            "l": pa.array([[far], [near]], pa.list_(pa.timestamp("us", "UTC"))),
+        }
+    )
+    assert _lines(rows) == [
+        ("+58136-06-14 00:00:00+00:00", "+58136-06-14 00:00:00", "+10000-01-01", '["+58136-06-14T00:00:00+00:00"]'),
+        ("2026-03-02 09:00:00+00:00", None, "1970-01-01", '["2026-03-02T09:00:00+00:00"]'),
+    ]

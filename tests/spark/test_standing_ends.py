@@ -12,6 +12,7 @@ from cepsql.clause import match_recognize
 from cepsql.engine import connect
 from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.runner.silence import reason, standing
+from cepsql.spark.progress import Progress
 
 OPEN = (
     "SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES B.n AS n PATTERN (A B) "
@@ -107,6 +108,14 @@ def test_what_is_held_and_why_nothing_comes(engine):
     assert reason(progress, query.plan, "UTC") == (
         "5 rows newer than the watermark wait until later rows move it past 2026-01-01 00:00:14; 2 partitions have "
         "open matches, which later rows decide, or the watermark when it passes 2026-01-01 01:00:12.999999"
+    )
+
+
+def test_milliseconds_taken_for_seconds_show_in_the_watermark(engine):
+    progress = Progress(rows_read=2, rows_waiting=1, bound=1_772_442_000_000_000_000)
+    assert standing(progress, "UTC") == "read 2 · waiting 1 · watermark +58136-06-14 00:00:00"
+    assert reason(progress, engine.query(OPEN).plan, "UTC") == (
+        "1 row newer than the watermark waits until later rows move it past +58136-06-14 00:00:00"
     )
 
 
