@@ -431,7 +431,11 @@ class Query:
             sink = replace(sink, key=(match_id,) if match_id else ())
         writer = WriterIdentity(name or checkpoint.id, checkpoint.epoch, checkpoint.id)
         target = open_sink(valued_sink(sink), writer, self.plan.changes)
-        target.check(columns)
+        try:
+            target.check(columns)
+        except BaseException:
+            target.close()
+            raise
         return target
 
     def write(self, sink: Sink) -> int:
@@ -450,7 +454,10 @@ class Query:
             target.claim()
             return target.accept(self.df, 0)
 
-        return self._run(written, sink)
+        try:
+            return self._run(written, sink)
+        finally:
+            target.close()
 
     def scan_obstacle(self, spark: "SparkSession | None" = None) -> str | None:
         """Return why Spark, not Arrow, would read the files of streams if it were started now.

@@ -111,7 +111,8 @@ def start(
     try:
         with used(checkpoint.folder, "read"):
             query = StandingQuery(frame, sink, checkpoint, options)
-    except Error:
+    except BaseException:
+        sink.close()
         discard(checkpoint)
         raise
     query._start()
@@ -306,6 +307,7 @@ class StandingQuery:
             self._start_spark()
         except Exception as exception:
             error = self._translated(exception)
+            self._sink.close()
             discard(self._checkpoint)
             raise error from exception
         threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
@@ -373,22 +375,26 @@ class StandingQuery:
             return translate_failure(failure, self._options.secrets)
 
     def _clean_up(self) -> None:
-        self._sink.close()
-        self._warn_of_unread()
-        self._drop_planned()
-        if self._options.refresh is not None:
-            self._options.refresh.end()
-        discard(self._checkpoint)
-        self._sink.detach()
+        try:
+            self._sink.close()
+            self._warn_of_unread()
+            self._drop_planned()
+            if self._options.refresh is not None:
+                self._options.refresh.end()
+        finally:
+            discard(self._checkpoint)
+            self._sink.detach()
 
     def _drop_planned(self) -> None:
         """Let a batch that was planned and not begun be planned anew; a later owner's batches are left alone."""
+        if not (self._stopping.is_set() or self._refused):
+            return
         lock, folder = self._checkpoint.lock, self._checkpoint.folder
-        if (self._stopping.is_set() or self._refused) and not self._query.isActive:
-            with (
-                contextlib.suppress(OperationalError, OSError),
-                contextlib.nullcontext() if lock is None else lock.held(),
-            ):
+        # Java may be gone, and so may the checkpoint.
+        with contextlib.suppress(OperationalError, OSError, PySparkException, Py4JError):
+            if self._query.isActive:
+                return
+            with contextlib.nullcontext() if lock is None else lock.held():
                 if on_object_store(folder):
                     keep_unbegun(folder, self._sink.begun, self._found_planned)
                 else:

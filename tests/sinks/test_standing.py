@@ -38,6 +38,19 @@ def test_rows_go_to_a_sink(query, tmp_path):
     assert connection.execute("SELECT sink, query, epoch FROM cepsql_writers").fetchall() == [("matches", "pairs", 1)]
 
 
+def test_a_sink_is_closed_after_an_insert_and_a_refusal(query, spark, monkeypatch):
+    closed = []
+    monkeypatch.setattr("cepsql.sinks.fitted.FittedSink.close", lambda sink: closed.append(sink.sink.name))
+    bounded = cepsql.connect(spark).query("SELECT 1 AS x")
+    bounded.write(Sink("one", (), "noop"))
+    columns = (ColumnDefinition("y", "INT"),)
+    with pytest.raises(ProgrammingError, match="the query gives no column y for sink two"):
+        bounded.write(Sink("two", columns, "noop"))
+    with pytest.raises(ProgrammingError, match="the query gives no column y for sink three"):
+        query.start(sink=Sink("three", columns, "noop"))
+    assert closed == ["one", "two", "three"]
+
+
 def test_a_sink_is_given_by_its_name(query, spark, tmp_path):
     options = f"path '{tmp_path / 'n.db'}', table 'matches', create_table 'true'"
     engine = cepsql.connect(spark)
