@@ -52,14 +52,15 @@ def check_files(spark: CheckpointPath) -> None:
     What was left of planning the first batch is removed, too, for Spark refuses to begin where there is something.
     Raises OperationalError for what only Spark's other files could tell.
     """
-    if last_planned(spark) is None and last_committed(spark) is None:
+    planned, committed = last_planned(spark), last_committed(spark)
+    if planned is None and committed is None:
         if next((spark / "state").rglob("[0-9]*.*"), None) is not None:
             # Batches have written it, and would come again.
             raise _damaged(spark, spark / "offsets")
         for log in ("state",) if on_object_store(spark) else ("offsets", "commits", "state"):
             remove_tree(spark / log)
-    elif (last_planned(spark) or 0) < (last_committed(spark) or 0):
-        raise _damaged(spark, spark / "offsets" / str(last_committed(spark)))
+    elif committed is not None and (planned is None or planned < committed):
+        raise _damaged(spark, spark / "offsets" / str(committed))
     if (last := _last(spark / "commits")) is not None and not _is_log(last):
         LOGGER.warning("the checkpoint file %s is damaged: batch %s is done again", last, last.name)
         last.unlink()

@@ -102,7 +102,7 @@ def _locked(folder: Path, epoch: int | None) -> FileLock:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Lend the turn to change who uses a checkpoint, or to write where nobody may do so. It is kept for moments, but by
-    a process that hangs: raises OperationalError then."""
+    a process that hangs: raises OperationalError then, OSError where the folder cannot be written or has no locks."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     with (folder / f"{_FILE}.turn").open("a") as turn:
         while not _lock(turn):
@@ -116,9 +116,10 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _lock(file: IO[str]) -> bool:
+    """Tell whether a file could be locked; raises OSError where the file system has no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
     return True
 

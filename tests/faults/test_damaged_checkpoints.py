@@ -1,6 +1,7 @@
 """What becomes of a query whose checkpoint is in use, damaged, or has no room on its disk."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -15,6 +16,8 @@ import pytest
 import cepsql
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError
+from cepsql.spark.checkpoint import open_checkpoint
+from cepsql.spark.checkpoint_files import check_files
 from cepsql.spark.checkpoint_lock import lock_checkpoint
 from cepsql.spark.savepoint import save_checkpoint
 
@@ -167,6 +170,15 @@ def test_a_process_that_hangs_while_it_writes_is_told(tmp_path, monkeypatch):
     lock.release()
 
 
+def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(OperationalError, match=f"the checkpoint {tmp_path} cannot be written: No locks available"):
+        open_checkpoint(tmp_path, "a query")
+
+
 def test_a_folder_that_is_moved_away_is_gone_and_not_taken_over(tmp_path):
     folder = tmp_path / "checkpoint"
     folder.mkdir()
@@ -240,6 +252,13 @@ def test_logs_that_are_gone_do_not_make_batches_come_again(spark, begun, copy):
     with pytest.raises(OperationalError, match="offsets"):
         run(query(spark, begun), copy)
     assert any((copy / "spark" / "state").rglob("*.delta"))
+
+
+def test_a_first_batch_that_is_committed_and_not_planned_does_not_come_again(tmp_path):
+    (tmp_path / "commits").mkdir()
+    (tmp_path / "commits" / "0").write_text('v1\n{"nextBatchWatermarkMs":0}')
+    with pytest.raises(OperationalError, match=f"its file {tmp_path}/offsets/0 is missing"):
+        check_files(tmp_path)
 
 
 def test_a_first_batch_whose_planning_was_cut_short_is_planned_anew(spark, tmp_path):
