@@ -52,6 +52,9 @@ class FunctionSink(FittedSink):
             raise ProgrammingError(
                 f"sink {self.sink.name} finds no function {self._name}: {error}", hint=hint
             ) from error
+        except (Exception, SystemExit) as error:
+            said = f"sink {self.sink.name} cannot import {module}: {type(error).__name__}: {error}"
+            raise ProgrammingError(said.removesuffix(": ")) from error
         if not callable(found):
             raise ProgrammingError(f"{self._name} of sink {self.sink.name} is no function")
         return found

@@ -90,6 +90,8 @@ class WebhookSink(FittedSink):
                 raise ProgrammingError(f"{begin} does not begin with http:// or https://")
             if place.port == 0:
                 raise ValueError
+            # What has an empty or too long part between its dots is refused only when a request is made.
+            place.hostname.encode("idna")
         except ValueError:
             raise ProgrammingError(f"{begin} is no address: its host or port cannot be") from None
         if place.username is not None:

@@ -3,7 +3,7 @@
 import pytest
 
 from cepsql.catalog import Sink
-from cepsql.errors import Error
+from cepsql.errors import Error, ProgrammingError
 from cepsql.sinks import WriterIdentity, open_sink, promise
 
 
@@ -31,6 +31,7 @@ from cepsql.sinks import WriterIdentity, open_sink, promise
         ("webhook", {"url": "ftp://host"}, "the option url of sink s does not begin with http:// or https://"),
         ("webhook", {"url": "http://[::1"}, "the option url of sink s is no address: its host or port cannot be"),
         ("webhook", {"url": "http://host:99999/"}, "the option url of sink s is no address"),
+        ("webhook", {"url": "http://hooks..example.org/"}, "the option url of sink s is no address: its host or port"),
         ("webhook", {"url": "http://host/a b"}, "the option url of sink s has characters that no address has"),
         ("webhook", {"url": "http://me:pw@host/"}, "the option url of sink s has a user in it"),
         ("webhook", {"url": "http://host", "timeout": "0 seconds"}, "the option timeout of sink s is a time such as"),
@@ -71,6 +72,23 @@ def test_functions_that_are_none(function, said):
     with pytest.raises(Error) as raised:
         open_sink(Sink("s", (), "python", (("function", function),)), WriterIdentity("q", 1)).check([("x", "int")])
     assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def send(", "SyntaxError: '(' was never closed"),
+        ("x = 1 / 0", "ZeroDivisionError: "),
+        ("exit()", "SystemExit"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_told(text, said, tmp_path, monkeypatch):
+    (tmp_path / "broken_alerts.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    sink = open_sink(Sink("s", (), "python", (("function", "broken_alerts:send"),)), WriterIdentity("q", 1))
+    with pytest.raises(ProgrammingError) as raised:
+        sink.check([("x", "int")])
+    assert str(raised.value).startswith(f"sink s cannot import broken_alerts: {said}")
 
 
 @pytest.mark.parametrize(
