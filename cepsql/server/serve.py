@@ -94,7 +94,7 @@ class Server:
             # One that stands by has its Spark ready, so that it takes over within seconds.
             self._engine.spark  # noqa: B018
         except Error as error:
-            LOG.error("%s: %s", error.message, error.hint)
+            LOG.error(f"{error.message}: {error.hint}" if error.hint else error.message)
             return ExitCode.SESSION
         while not stop.wait(_EVERY_SECONDS):
             try:

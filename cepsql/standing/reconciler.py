@@ -103,10 +103,14 @@ class Reconciler:
         Raises the error that it cannot be started with, after which nothing more is desired of it.
         """
         with self._lock:
+            before = self._owned.get(name.lower())
             owned = self._acquired(name.lower(), self.states.get(name))
             if owned is None:
                 return False
             try:
+                if before is not None:
+                    # It has been started again since this was asked for.
+                    self._stop(before, BATCH_SECONDS)
                 self._run(name.lower(), owned)
             except Error as error:
                 try:
@@ -127,6 +131,9 @@ class Reconciler:
                 self.tick()
             except OperationalError as error:
                 LOG.warning("the catalog cannot be used: %s", error.message)
+            except Exception as failure:
+                # A defect that shows in one query must not leave the others without anybody who looks after them.
+                LOG.exception("cepsql failed: %s", failure)
 
     def tick(self) -> None:
         """Look once what is desired, and do it.

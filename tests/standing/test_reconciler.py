@@ -260,6 +260,22 @@ def test_a_defect_of_one_query_does_not_end_the_others(process, caplog):
     assert "KeyError" in caplog.text
 
 
+def test_a_defect_does_not_end_who_looks_after_queries(process, monkeypatch, caplog):
+    shell = process("shell")
+    shell.query.start()
+    monkeypatch.setattr(Run, "progress", property(lambda run: {}["numbers"]))
+    with caplog.at_level(logging.ERROR, "cepsql.standing"):
+        until(lambda: "cepsql failed: 'numbers'" in caplog.text)
+    assert shell.reconciler._thread.is_alive()
+
+
+def test_one_that_was_started_again_meanwhile_runs_once(process):
+    shell = process("shell")
+    shell.query.start()
+    assert shell.reconciler.take("fraud")
+    assert [run.status for run in shell.runs] == ["stopped", "running"]
+
+
 def test_a_query_that_cannot_start_is_an_error_where_it_is_started(process):
     shell = process("shell")
     shell.broken = OperationalError("no such folder")
