@@ -21,6 +21,10 @@ _UNITS = {
 
 
 _LONGEST = 2**63 - 1
+_PART = r"([+-]?[\d.]+)\s*([A-Za-z]+)\s*"
+_PARTS = re.compile(rf"\s*(?:interval\s)?\s*(?:{_PART})+", re.I)
+"""Lengths with their units, and nothing else: '1,5 hours' are not 5 hours."""
+
 _ORDER = ["day", "hour", "minute", "second"]
 _TYPED = {"week": "day", "millisecond": "second", "microsecond": "second"}
 
@@ -28,8 +32,8 @@ _TYPED = {"week": "day", "millisecond": "second", "microsecond": "second"}
 def is_duration(text: str) -> bool:
     """Tell whether a text is a constant length of time from zero on.
 
-    >>> is_duration("5 seconds"), is_duration("5 sec")
-    (True, False)
+    >>> is_duration("5 seconds"), is_duration("1 hour 30 minutes"), is_duration("5 sec"), is_duration("1,5 hours")
+    (True, True, False, False)
     """
     try:
         return duration_micros(text) >= 0
@@ -58,15 +62,13 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
         case exp.Paren():
             return interval_micros(expression.this, span)
         case exp.Add():
-            return interval_micros(expression.this, span) + interval_micros(expression.expression, span)
+            return _checked(interval_micros(expression.this, span) + interval_micros(expression.expression, span), span)
         case exp.Neg():
             return -interval_micros(expression.this, span)
         case exp.Interval():
             micros = _literal(expression)
-            if micros is not None and abs(micros) > _LONGEST:
-                raise ProgrammingError("the interval is too long", span, "an interval is shorter than 292,000 years")
             if micros is not None:
-                return micros
+                return _checked(micros, span)
             with guarded(span):
                 spoken = str(expression.args.get("unit") or expression.this)
             if re.search(r"MONTH|YEAR|QUARTER", spoken, re.I):
@@ -78,6 +80,12 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
         span,
         "for example INTERVAL '15' MINUTES; units from microseconds to weeks",
     )
+
+
+def _checked(micros: int, span: Span | None) -> int:
+    if abs(micros) > _LONGEST:
+        raise ProgrammingError("the interval is too long", span, "an interval is shorter than 292,000 years")
+    return micros
 
 
 def interval_of_seconds(expression: exp.Expr | None, default: Span, wrong: str, hint: str) -> int | None:
@@ -122,8 +130,9 @@ def _literal(interval: exp.Interval) -> int | None:
         return _span(str(value.this), unit.this.name.upper(), unit.expression.name.upper())
     if unit is not None:
         return _amount(str(value.this), unit.name)
-    parts = re.findall(r"([+-]?[\d.]+)\s*([A-Za-z]+)", str(value.this))
-    amounts = [_amount(number, name) for number, name in parts]
+    if not _PARTS.fullmatch(str(value.this)):
+        return None
+    amounts = [_amount(number, name) for number, name in re.findall(_PART, str(value.this))]
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if amounts and len(known) == len(amounts) else None
 

@@ -9,7 +9,7 @@ from sqlglot.tokens import Token, TokenType
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign import refuse_foreign, spread_symmetric
 from cepsql.language.guard import guarded
-from cepsql.language.misread import mark_misread, refuse_misread
+from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
 from cepsql.language.syntax_errors import dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
 from cepsql.language.variant_path import fold_paths, unfold_paths
@@ -37,6 +37,7 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     """
     parser = DIALECT.parser()
     span = Span(tokens[0].start, tokens[-1].end + 1)
+    refuse_intervals(text, tokens)
     around = zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=True)
     tokens = [_function_name(*found) for found in around]
     tokens, paths = fold_paths(tokens)

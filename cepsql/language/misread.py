@@ -1,14 +1,20 @@
 """Constants that sqlglot reads otherwise than Spark; where their text is kept, that does no harm."""
 
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from cepsql.errors import NotSupportedError, Span
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.tokens import DIALECT, Text
 
 _MARK = "misread"
 _TYPED = {"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"}
 """Types whose name may stand before a quoted text, and is understood."""
+
+_LENGTHS = re.compile(r"\s*(?:interval\s)?\s*(?:[+-]?\d+(?:\.\d+)?\s*[a-z]+\s*)+", re.I)
 
 
 def mark_misread(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
@@ -23,6 +29,17 @@ def mark_misread(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
     for constant in tree.find_all(exp.Literal, exp.HexString) if found else ():
         if constant.meta.get("start") in found:
             constant.meta[_MARK] = found[constant.meta["start"]]
+
+
+def refuse_intervals(text: Text, tokens: Iterable[Token]) -> None:
+    """Raise ProgrammingError for an interval of which sqlglot would read a part: of '1,5 hours' 5 hours."""
+    for before, token in pairwise(tokens):
+        if (before.token_type, token.token_type) != (TokenType.INTERVAL, TokenType.STRING):
+            continue
+        if re.search("[A-Za-z]", token.text) and not _LENGTHS.fullmatch(token.text):
+            place = Span(token.start, token.end + 1)
+            hint = "numbers with units, such as INTERVAL '1 hour 30 minutes'"
+            raise ProgrammingError(f"'{token.text}' is no interval", place, hint, text.sql)
 
 
 def _is_untyped(token: Token) -> bool:
