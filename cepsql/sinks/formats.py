@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from cepsql.sinks.fitted import FittedSink
 
 EXACTLY_ONCE = "exactly once"
-EFFECTIVELY_ONCE = "effectively once"
 AT_LEAST_ONCE = "at least once"
 
 FILE_FORMATS = ("parquet", "json", "csv", "orc", "text", "avro", "xml")

@@ -21,6 +21,7 @@ from cepsql.errors import OperationalError
 from cepsql.spark.settings import setting
 
 _GREETING = struct.Struct("<32sI")
+_ARRIVED = b"."
 _WAITING_BATCHES = 4
 _SPILLED_BYTES = 256 * 2**20
 """What later partitions may put aside before they must wait; more only while the next one has not begun to send."""
@@ -136,7 +137,7 @@ class Receiver:
                 with self._changed:
                     lane.ended = True
                     self._changed.notify_all()
-            stream.write(b".")
+            stream.write(_ARRIVED)
             stream.flush()
 
     def _put(self, number: int, lane: "_Lane", batch: pa.RecordBatch) -> None:
@@ -148,10 +149,21 @@ class Receiver:
                         self._changed.notify_all()
                         return
                 elif self._spilled < _SPILLED_BYTES or self._turn not in self._lanes:
-                    lane.spill(batch)
-                    self._spilled += batch.nbytes
+                    self._spill(lane, batch)
                     return
                 self._changed.wait()
+
+    def _spill(self, lane: "_Lane", batch: pa.RecordBatch) -> None:
+        try:
+            lane.spill(batch)
+        except OSError as error:
+            place, reason = tempfile.gettempdir(), error.strerror or error
+            self._failure = OperationalError(
+                f"rows that wait for others cannot be put aside in {place}: {reason}",
+                hint="make room there, or set TMPDIR to another folder",
+            )
+            raise
+        self._spilled += batch.nbytes
 
 
 class _Lane:
@@ -208,7 +220,8 @@ def _send(address: tuple[str, int], token: bytes, batches: Iterable[pa.RecordBat
             stream.flush()
         connection.shutdown(socket.SHUT_WR)
         # The task must not end before its rows have arrived.
-        stream.read(1)
+        if stream.read(1) != _ARRIVED:
+            raise OperationalError("the rows of a task have not all arrived")
     return iter(())
 
 

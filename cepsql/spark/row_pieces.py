@@ -53,7 +53,8 @@ class RowPieces:
         finally:
             if not receiver.done:
                 self._run.cancel()
-                receiver.close()
+            # Tasks whose rows nobody takes any more would wait for ever.
+            receiver.close()
             job.join()
         if empty:
             yield to_arrow(self._frame.limit(0))

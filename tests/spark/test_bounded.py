@@ -1,10 +1,12 @@
 """Bounded queries in Spark: rows piece by piece, and cancelling what runs."""
 
+import errno
 import itertools
 import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -34,6 +36,22 @@ def test_pieces_are_the_rows_in_order(engine, sql, monkeypatch):
     monkeypatch.setattr(receiver, "_SPILLED_BYTES", 10_000)
     query = engine.query(sql)
     assert pa.concat_tables(query.pieces()).equals(query.arrow())
+
+
+def test_rows_that_cannot_be_put_aside_are_no_end_of_the_result(monkeypatch):
+    def spill(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    second = SimpleNamespace(partitionId=lambda: 1)
+    monkeypatch.setattr(receiver, "TaskContext", SimpleNamespace(get=lambda: second))
+    monkeypatch.setattr("cepsql.spark.receiver._Lane.spill", spill)
+    with receiver.Receiver("127.0.0.1", "127.0.0.1") as found:
+        with pytest.raises((OperationalError, OSError)):
+            receiver.sender(found)([pa.record_batch({"id": [1]})])
+        found.end()
+        said = "rows that wait for others cannot be put aside in .*: No space left"
+        with pytest.raises(OperationalError, match=said):
+            list(found.batches())
 
 
 @pytest.mark.parametrize(
