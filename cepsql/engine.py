@@ -265,10 +265,7 @@ class Engine:
             return
         LOGGER.warning("Java has ended; Spark starts again, and all definitions are kept")
         self._spark = None
-        lost = [relation.name for relation in self.catalog if isinstance(relation, Registered)]
-        for name in lost:
-            self.catalog.drop(self.catalog.get(name), cascade=True)
-        if lost:
+        if lost := self.catalog.forget_frames():
             LOGGER.warning("these DataFrames are gone with Java and must be registered again: %s", ", ".join(lost))
 
     def query(self, text: str, args: Args = None, **frames: object) -> Query:

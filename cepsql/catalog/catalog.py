@@ -150,6 +150,16 @@ class Catalog:
                 names.remove(definition, span)
         return [dropped, *along]
 
+    def forget_frames(self) -> list[str]:
+        """Remove all DataFrames, which are gone, and return their names; what reads them waits for others of them."""
+        frames = [relation for relation in self if isinstance(relation, Registered)]
+        self._frames = {}
+        if self.store is None and frames:
+            with self._changed() as names:
+                for frame in frames:
+                    names.remove(frame)
+        return [frame.name for frame in frames]
+
     @contextmanager
     def _changed(self) -> Iterator[Names]:
         """Lend the names; what was changed holds, for every process, once the block has ended without an error."""

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import cepsql.catalog.database
-from cepsql.catalog import ColumnDefinition, RegisteredQuery, Sink, Source, View
+from cepsql.catalog import ColumnDefinition, Registered, RegisteredQuery, Sink, Source, View
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
@@ -137,6 +137,16 @@ def test_a_dataframe_is_of_its_process(location):
         engine.sql("CREATE VIEW v AS SELECT a FROM frame")
     engine.sql("DROP TABLE frame")
     assert list(engine.catalog) == []
+
+
+def test_dataframes_that_are_gone_take_no_view_with_them():
+    catalog, columns = Catalog(), (ColumnDefinition("a", "INT"),)
+    catalog.add(Registered("T", columns, object()))
+    catalog.add(View("v", "SELECT a FROM t", columns, False, reads=("t",)))
+    assert catalog.forget_frames() == ["T"]
+    assert [relation.name for relation in catalog] == ["v"]
+    with pytest.raises(ProgrammingError, match="there is no stream, table or view t"):
+        catalog.get("t")
 
 
 def test_many_processes_change_at_once(location):
