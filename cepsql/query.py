@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cepsql.spark.host_files import HostFiles
     from cepsql.spark.late_rows import LateFiles
     from cepsql.spark.neighbours import Sharing
-    from cepsql.spark.query import StandingQuery
+    from cepsql.spark.query import StandingQuery, StartOptions
     from cepsql.spark.reading_start import ReadingStart
     from cepsql.spark.runs import Run
     from cepsql.spark.sink import BatchSink
@@ -302,18 +302,9 @@ class Query:
         """
         if not self.streaming:
             raise InterfaceError("a bounded query cannot be started", hint="collect() gives its rows, df its DataFrame")
-        if on_rows is not None and not callable(on_rows):
-            raise InterfaceError(f"on_rows is a function, not {on_rows!r}")
-        if checkpoint is not None and not isinstance(checkpoint, str | Path):
-            raise InterfaceError(f"a checkpoint is a folder, not {checkpoint!r}")
-        if trigger is not None and not (isinstance(trigger, str) and is_duration(trigger)):
-            raise InterfaceError(f"trigger is a time such as '5 seconds', not {trigger!r}")
-        if on_rows is not None and sink is not None:
-            raise InterfaceError("rows go either to on_rows or to a sink", hint="leave one of them out")
+        _check_arguments(on_rows, sink, checkpoint, trigger)
         if isinstance(sink, str):
             sink = self._engine.sink(sink)
-        elif not isinstance(sink, Sink | None):
-            raise InterfaceError(f"a sink is given by its name or as a Sink, not as {type(sink).__name__}")
         if not hasattr(self._engine.spark, "_jsparkSession"):
             raise NotSupportedError(
                 "a standing query over Spark Connect is not supported: each batch, its counts and its checkpoint are "
@@ -324,8 +315,6 @@ class Query:
         from cepsql.spark.checkpoint_path import used
         from cepsql.spark.column_types import column_types
         from cepsql.spark.control import check_ended
-        from cepsql.spark.explain_match import explain_held
-        from cepsql.spark.full_disk import written_places
         from cepsql.spark.host_files import check_on_host, host_files
         from cepsql.spark.late_rows import remove_uncommitted
         from cepsql.spark.neighbours import Sharing
@@ -367,23 +356,38 @@ class Query:
                 check_ended(frame, len(self.plan.stages))
             target = self._target(on_rows, sink, name, folder, column_types(frame))
             target.task_writer = writer
-            late = _late_files(origins)
+            options = replace(
+                self._start_options(folder, sink),
+                drain=drain,
+                trigger=trigger or StartOptions.trigger,
+                # One that somebody could go on with must not be ended before its rows are read.
+                in_one_batch=checkpoint is None and _in_one_batch(origins),
+                refresh=refresh,
+            )
             with used(folder.folder, "read"):
-                remove_uncommitted([files.folder for files in late], folder.spark_folder)
+                remove_uncommitted([files.folder for files in options.late_files], folder.spark_folder)
         except BaseException:
             discard(folder)
             raise
+        standing = start(frame, target, folder, options)
+        self._engine.keep(standing)
+        return standing
+
+    def _start_options(self, folder: "Checkpoint", sink: Sink | None) -> "StartOptions":
+        """Return what follows from the query for how it is run over its checkpoint."""
+        from cepsql.spark.explain_match import explain_held
+        from cepsql.spark.full_disk import written_places
+        from cepsql.spark.neighbours import Sharing
+        from cepsql.spark.query import StartOptions
 
         def explain(key: Key) -> "MatchExplanation":
             return explain_held(
                 self._engine.spark, self._valued, self._asked(key), folder.spark, Sharing(folder.shared)
             )
 
-        options = StartOptions(
-            drain=drain,
-            trigger=trigger or StartOptions.trigger,
-            # One that somebody could go on with must not be ended before its rows are read.
-            in_one_batch=checkpoint is None and _in_one_batch(origins),
+        origins = self._valued.origins
+        late = _late_files(origins)
+        return StartOptions(
             secrets=tuple(value for origin in self.origins for value in _secrets(origin)),
             sql=self.plan.query.sql,
             patterns=self.patterns,
@@ -392,9 +396,8 @@ class Query:
                 filter(None, (every for m in _watermarks(origins) for every in (m.heartbeat, m.idle))), default=None
             ),
             late_files=late,
-            file_age=age,
+            file_age=_file_age(origins),
             folders=_listed_folders(origins),
-            refresh=refresh,
             written=written_places(self._engine.spark, sink, (files.folder for files in late)),
             late_shares={
                 origin.name: mark.late_alert
@@ -402,9 +405,6 @@ class Query:
                 if (mark := origin.watermark) and mark.late_alert is not None
             },
         )
-        standing = start(frame, target, folder, options)
-        self._engine.keep(standing)
-        return standing
 
     def _target(
         self,
@@ -594,6 +594,20 @@ class Query:
         except BaseException:
             self._frame = None
             raise
+
+
+def _check_arguments(on_rows: object, sink: object, checkpoint: object, trigger: object) -> None:
+    """Raise InterfaceError for arguments of `Query.start` that are of another kind, or exclude each other."""
+    if on_rows is not None and not callable(on_rows):
+        raise InterfaceError(f"on_rows is a function, not {on_rows!r}")
+    if checkpoint is not None and not isinstance(checkpoint, str | Path):
+        raise InterfaceError(f"a checkpoint is a folder, not {checkpoint!r}")
+    if trigger is not None and not (isinstance(trigger, str) and is_duration(trigger)):
+        raise InterfaceError(f"trigger is a time such as '5 seconds', not {trigger!r}")
+    if on_rows is not None and sink is not None:
+        raise InterfaceError("rows go either to on_rows or to a sink", hint="leave one of them out")
+    if not isinstance(sink, str | Sink | None):
+        raise InterfaceError(f"a sink is given by its name or as a Sink, not as {type(sink).__name__}")
 
 
 def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:
