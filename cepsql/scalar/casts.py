@@ -28,7 +28,7 @@ from cepsql.scalar.types import (
     is_decimal,
     is_number,
 )
-from cepsql.scalar.values import LIMITS, to_decimal, to_float, to_integer, wrap
+from cepsql.scalar.values import LIMITS, to_decimal, to_float, to_integer, whole_number, wrap
 from cepsql.scalar.zone import Zone
 
 _SPACE = "".join(map(chr, range(33))) + "\x7f"
@@ -188,8 +188,8 @@ def _parse_integer(limit: int, text: str, whole: bool = False) -> int | None:
     found = _WHOLE.fullmatch(text.strip(_SPACE))
     if found is None or not (found[2] or found[3]) or (whole and found[3]):
         return None
-    value = int(f"{found[1]}{found[2] or '0'}")
-    return value if -limit <= value < limit else None
+    value = whole_number(f"{found[1]}{found[2] or '0'}")
+    return value if value is not None and -limit <= value < limit else None
 
 
 def _parse_real(text: str) -> float | None:

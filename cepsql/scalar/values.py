@@ -42,6 +42,7 @@ NAN, BEYOND = math.nan, math.inf
 # Wide enough for the exact product of two decimals of 38 digits.
 _CONTEXT = Context(prec=80, rounding=ROUND_HALF_UP)
 _NEGATION = Context(prec=34, rounding=ROUND_HALF_EVEN)
+_MANY_DIGITS = 100
 _UNITS = [Decimal((0, (1,), -scale)) for scale in range(39)]
 
 
@@ -130,6 +131,18 @@ def to_integer(value: Decimal | float) -> int | None:
     if isinstance(value, Decimal):
         return int(value.to_integral_value(ROUND_DOWN))
     return int(value) if math.isfinite(value) else None
+
+
+def whole_number(digits: str) -> int | None:
+    """Return the integer that digits, perhaps behind a sign, mean; None for more of them than any type holds, of which
+    Python reads only some thousand.
+
+    >>> whole_number("-007"), whole_number("0" * 5000 + "7"), whole_number("7" * 5000)
+    (-7, 7, None)
+    """
+    if len(digits) > _MANY_DIGITS:
+        digits = digits[0] + digits[1:].lstrip("0")
+    return int(digits) if len(digits) <= _MANY_DIGITS else None
 
 
 def wrap(value: int, limit: int) -> int:

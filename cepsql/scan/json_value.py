@@ -3,14 +3,13 @@
 import datetime
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from cepsql.scalar.columns import arrow_type
-from cepsql.scalar.decimals import exponent
 from cepsql.scalar.times import parse_date, parse_timestamp
 from cepsql.scalar.types import BOOLEAN, DATE, FRACTIONS, INTEGERS, STRING, TIMESTAMP, Type, is_decimal
+from cepsql.scalar.values import whole_number
 from cepsql.scalar.zone import Zone
 from cepsql.scan.json_line import WRONG
 from cepsql.scan.texts import parse_text
@@ -20,9 +19,6 @@ _SPECIAL = {
 }  # fmt: skip
 _DAYS = re.compile(r"[+-]?\d+")
 _NUMBER = ("integer", "float")
-_LEAST_SCALE = 646_456_993
-"""From so many places on, Java cannot round a number that is not 0."""
-
 _CYCLE = 146_097
 """The days of 400 Gregorian years."""
 
@@ -66,8 +62,8 @@ def date_in_text(text: str) -> int | None:
     if day is None and "GMT" in text:
         day = parse_date(text.replace("GMT", ""))
     if day is None and _DAYS.fullmatch(text):
-        day = int(text)
-        day = _from_julian(day) if -(2**31) <= day < 2**31 else None
+        day = whole_number(text)
+        day = _from_julian(day) if day is not None and -(2**31) <= day < 2**31 else None
     return day
 
 
@@ -102,12 +98,7 @@ def _timestamp(zone: Zone, kind: str, text: str) -> Any:
 def _decimal(type: Type, zone: Zone, kind: str, text: str) -> Any:
     if kind not in (*_NUMBER, "text"):
         return WRONG
-    value = parse_text(text, type, zone)
-    if value is not None and ("e" in text or "E" in text):
-        given = Decimal(text.replace(",", ""))
-        if -exponent(given) > (_LEAST_SCALE if given else 2**31 - 1) or exponent(given) >= 2**31:
-            return WRONG
-    return _known(value)
+    return _known(parse_text(text, type, zone))
 
 
 def _from_julian(day: int) -> int:

@@ -1,7 +1,8 @@
 """Columns of texts become columns of values by the rules of Spark's CSV reader, value by value where it must be."""
 
+import math
 import re
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepsql.scalar.columns import arrow_type
+from cepsql.scalar.decimals import exponent
 from cepsql.scalar.times import parse_date, parse_timestamp
 from cepsql.scalar.types import (
     BIGINT,
@@ -26,6 +28,7 @@ from cepsql.scalar.types import (
     Type,
     is_decimal,
 )
+from cepsql.scalar.values import whole_number
 from cepsql.scalar.zone import Zone
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -40,6 +43,9 @@ _JAVA_SPECIAL = {
     for sign in ("", "+", "-")
     for name, value in (("NaN", "nan"), ("Infinity", "inf"))
 }
+_LEAST_SCALE = 646_456_993
+"""From so many places on, Java cannot round a number that is not 0."""
+
 _BLANK = "".join(map(chr, range(33)))
 
 _PLAIN = {
@@ -172,8 +178,8 @@ def _read_odd(texts: pa.Array, type: Type, zone: Zone) -> tuple[pa.Array, np.nda
 
 
 def _integer(text: str, bits: int) -> int | None:
-    value = int(text)
-    return value if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
+    value = whole_number(text)
+    return value if value is not None and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
 
 
 def _floating(text: str, type: Type) -> float | None:
@@ -185,12 +191,19 @@ def _floating(text: str, type: Type) -> float | None:
     if not _DOUBLE.fullmatch(text):
         return None
     if "x" in text or "X" in text:
-        return float.fromhex(text.rstrip("fFdD") if "p" in text.lower() else text)
+        return _hexadecimal(text.rstrip("fFdD") if "p" in text.lower() else text)
     text = text.rstrip("fFdD")
     if type == DOUBLE:
         return float(text)
     # By way of a double some numbers would be rounded twice.
     return float(np.float32(text)) if abs(float(text)) < 1e-37 else _single(text)
+
+
+def _hexadecimal(text: str) -> float:
+    try:
+        return float.fromhex(text)
+    except OverflowError:
+        return -math.inf if text[0] == "-" else math.inf
 
 
 def _single(text: str) -> float:
@@ -205,7 +218,13 @@ def _decimal(text: str, type: pa.Decimal128Type) -> Decimal | None:
         return None
     with localcontext() as context:
         context.prec = 400
-        value = Decimal(text)
+        try:
+            value = Decimal(text)
+        except InvalidOperation:
+            # Java reads no exponent of so many digits either.
+            return None
+        if -exponent(value) > (_LEAST_SCALE if value else 2**31 - 1) or exponent(value) >= 2**31:
+            return None
         if value and value.adjusted() > 40:
             return None
         value = (value or Decimal(0)).quantize(Decimal(1).scaleb(-type.scale), ROUND_HALF_UP)

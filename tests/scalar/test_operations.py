@@ -140,6 +140,7 @@ CASTS = [
     ("date", 2_932_897, "string", "+10000-01-01"),
     ("timestamp_ntz", 1_500_000, "string", "1970-01-01 00:00:01.5"),
     ("string", " 1.9 ", "int", 1),
+    ("string", "9" * 5000, "bigint", N),
     ("string", "2024-02-30", "date", N),
     ("string", "1970-01-01 01:00:01 Europe/Berlin", "timestamp", 1_000_000),
     ("string", "1970-01-01 01:00:01 Europe/Berlin", "timestamp_ntz", 3_601_000_000),

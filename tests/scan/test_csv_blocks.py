@@ -25,3 +25,8 @@ def test_quotes_and_line_feeds_anywhere():
             assert found(csv._read_block(block, layout, Zone())) == found(expected), block
             fast += csv._splits_alike(block, layout) and csv._split_by_arrow(block, layout) is not None
     assert fast > 100
+
+
+def test_a_number_of_thousands_of_digits_is_malformed():
+    block = b"a," + b"9" * 5000 + b"\nb,1\n"
+    assert found(csv._read_block(block, LAYOUTS[1], Zone())) == ({"a": ["b"], "b": [1]}, 1, 1)
