@@ -14,6 +14,7 @@ from cepsql.ordered.columns import one_chunk
 from cepsql.ordered.rejected import WHOLE
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.render.sound_text import sound_text
+from cepsql.render.times import are_near, far_texts
 
 LATE_COLUMNS = (
     ("reason", "STRING"),
@@ -91,9 +92,19 @@ def write_file(rows: pa.Table, path: Path, format: str) -> None:
 
 def _json_lines(rows: pa.Table) -> str:
     rows = sound_text(rows)
-    texts = rows.cast(pa.schema([pa.field(field.name, _json_type(field.type)) for field in rows.schema]))
+    texts = pa.table([_texts(column) for column in rows.columns], rows.column_names)
     whole = pa.struct(texts.schema)
     return "".join(json.dumps(_json_value(row, whole), ensure_ascii=False) + "\n" for row in texts.to_pylist())
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with text in place of what Python cannot hold or JSON cannot tell."""
+    kind = column.type
+    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)) or are_near(column):
+        return column.cast(_json_type(kind))
+    offset = "" if getattr(kind, "tz", None) is None else "Z"
+    texts = [None if text is None else text + offset for text in far_texts(column, "UTC")]
+    return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _json_type(type_: pa.DataType) -> pa.DataType:

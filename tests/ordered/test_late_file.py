@@ -82,3 +82,13 @@ def test_a_file_is_replaced_as_a_whole(rows, tmp_path, format, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     if format == "parquet":
         assert pq.read_table(path).num_rows == 3
+
+
+def test_json_has_times_of_any_year(tmp_path):
+    # Milliseconds that were taken for seconds are what AHEAD AT MOST sets aside.
+    whole = pa.struct({"record": pa.string(), "at": pa.timestamp("us", "UTC"), "day": pa.date32()})
+    far = pa.array([{"record": None, "at": 1_772_442_000_000_000_000, "day": 20_513_674}], whole)
+    rejected = pa.table({"reason": ["ahead"], "watermark": pa.array([7]), "whole": far})
+    write_file(late_rows(rejected, "q", 3), tmp_path / "a.json", "json")
+    found = json.loads((tmp_path / "a.json").read_text())
+    assert (found["at"], found["day"]) == ("+58136-06-14 00:00:00Z", "+58134-07-14")
