@@ -103,7 +103,7 @@ def kafka_options(source: str, options: Iterable[tuple[str, str]], streaming: bo
     topics, assigned = given.get("subscribe"), given.get("assign")
     return KafkaOptions(
         topics=tuple(name.strip() for name in topics.split(",")) if topics is not None else None,
-        pattern=given.get("subscribepattern"),
+        pattern=_pattern(given.get("subscribepattern")),
         assigned=None if assigned is None else {t: tuple(p) for t, p in _json("assign", assigned).items()},
         start=_start(given, LATEST if streaming else EARLIEST),
         end=_position("endingoffsets", given.get("endingoffsets", "latest")),
@@ -111,6 +111,15 @@ def kafka_options(source: str, options: Iterable[tuple[str, str]], streaming: bo
         fail_on_loss=given.get("failondataloss", "true").lower() != "false",
         client=client_settings({n.removeprefix("kafka."): v for n, v in given.items() if n.startswith("kafka.")}),
     )
+
+
+def _pattern(text: str | None) -> str | None:
+    try:
+        re.compile(text or "")
+    except re.error as error:
+        hint = "all names that end with .orders: '.*[.]orders'"
+        raise ProgrammingError(f"subscribePattern '{text}' is no regular expression: {error}", hint=hint) from error
+    return text
 
 
 def check_options(source: str, options: Mapping[str, str]) -> None:
