@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from cepsql.errors import OperationalError
 from cepsql.kafka.cluster import PATIENCE_SECONDS, kafka_failure, may_pass, silent_logger
@@ -206,11 +206,21 @@ class _Group:
                 return False
             place.position = part.end
             return True
-        first, _ = self._consumer.get_watermark_offsets(place.topic_partition, PATIENCE_SECONDS)
+        first = self._first_there(place)
         if self._fail_on_loss:
             raise _lost(part, position, min(first, part.end) if first > position else part.end)
         place.position = first if first > position else part.end
         return False
+
+    def _first_there(self, place: _Place) -> int:
+        """Return the offset of the first record that a partition still has."""
+        try:
+            found = self._consumer.get_watermark_offsets(place.topic_partition, PATIENCE_SECONDS)
+        except KafkaException as failure:
+            raise kafka_failure(failure.args[0], self._servers) from failure
+        if found is None:
+            raise self._said
+        return found[0]
 
 
 def _dense(records: Sequence[Message], position: int) -> int:

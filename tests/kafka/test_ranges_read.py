@@ -4,7 +4,7 @@ import itertools
 import random
 
 import pytest
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,3 +116,17 @@ def test_a_partition_that_ends_before_its_range_has_lost_records(monkeypatch):
         read(monkeypatch, Consumer("short", {0: ([0, 1, 2], 3)}), (0, 0, 5))
     found = read(monkeypatch, Consumer("short", {0: ([0, 1, 2], 3)}), (0, 0, 5), fail_on_loss=False)
     assert found == [(0, 0), (0, 1), (0, 2)]
+
+
+@pytest.mark.parametrize("failure", [None, KafkaException(KafkaError(KafkaError._TIMED_OUT))])
+def test_a_broker_that_does_not_say_what_is_left_is_told(failure, monkeypatch):
+    class Silent(Consumer):
+        def consume(self, number, _seconds):
+            return [self._message(0, 0, KafkaError(KafkaError.OFFSET_OUT_OF_RANGE))]
+
+        def get_watermark_offsets(self, partition, timeout):
+            if failure is not None:
+                raise failure
+
+    with pytest.raises(OperationalError, match="no Kafka broker answers at h:1"):
+        read(monkeypatch, Silent("silent", {}), (0, 0, 5))
