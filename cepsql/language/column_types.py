@@ -35,6 +35,12 @@ _COMMON = "STRING, INT, BIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIMESTAMP, BINAR
 _MAX_PRECISION = 38
 _FIELD = re.compile(r"\w+|`(?:[^`]|``)+`", re.ASCII)
 _WRITTEN = "a column is written: name type [AS expression]"
+_OTHERWISE = {
+    "PRIMARY KEY": "a key is an entry of its own among the columns: PRIMARY KEY (column, ...) [DELETE WHEN condition]",
+    "WHEN": "DELETE WHEN condition follows PRIMARY KEY (column, ...) without a comma",
+    "ROWS": "LATE ROWS INTO name follows the OPTIONS of the stream",
+}
+"""What stands where a type, or its end, was looked for, and how it is written."""
 
 
 def check_type(text: Text, begin: int, end: int, lengths: bool) -> None:
@@ -49,7 +55,8 @@ def check_type(text: Text, begin: int, end: int, lengths: bool) -> None:
         raise too_deep(text.span(begin, end))
     after = reader.type_at(0)
     if after < len(reader.pieces):
-        raise reader.error(f"syntax error: unexpected {reader.piece(after)} after the type", after, _WRITTEN)
+        hint = _OTHERWISE.get(reader.word(after), _WRITTEN)
+        raise reader.error(f"syntax error: unexpected {reader.piece(after)} after the type", after, hint)
 
 
 class _Reader:
@@ -182,6 +189,8 @@ class _Reader:
 
 
 def _hint(word: str) -> str:
+    if word in _OTHERWISE:
+        return _OTHERWISE[word]
     if known := _ELSEWHERE.get(word):
         return f"Spark's is {known}"
     near = difflib.get_close_matches(word, TYPES, 1)

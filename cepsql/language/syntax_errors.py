@@ -30,6 +30,13 @@ _CREATED = {
 }
 """What other engines create, and what says the same."""
 
+_AMONG_COLUMNS = {
+    "WATERMARK": "WATERMARK FOR column AS column - INTERVAL '...' stands among the columns, behind a comma",
+    "PRIMARY KEY": "PRIMARY KEY (column, ...) [DELETE WHEN condition] stands among the columns, behind a comma",
+    "DELETE": "DELETE WHEN condition follows PRIMARY KEY (column, ...) among the columns",
+}
+"""What of a stream is written before USING."""
+
 _SHELL = "commands that begin with \\ are those of the shell; they stand there in a line of their own"
 
 _COMMANDS = {
@@ -75,6 +82,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = _match_hint(text, begin, at, accepted, hint)
     if accepted == {"USING"} and word == "WITH":
         hint = "the source is written: USING format OPTIONS (key 'value', ...)"
+    if word in _AMONG_COLUMNS and (accepted == {"USING"} or "BACKFILL" in accepted):
+        hint = _AMONG_COLUMNS[word]
     if word == "AS" and accepted <= {"USING", "LPAR", "DOT"}:
         hint = _AS_SELECT
     if ended:
