@@ -49,9 +49,11 @@ def decoded(source: Source, records: DataFrame, malformed: str, text: str) -> Da
         records = records.where("value IS NOT NULL")
     whole = F.col("value").cast("string")
     frame = records.withColumn(_TEXT, whole).withColumn(_PARSED, _parsed(value, source, whole))
-    if value.name == "debezium" and source.key and "key" in records.columns:
+    if value.name == "debezium" and _key_columns(source) and "key" in records.columns:
         frame = frame.withColumn(_KEY, _parsed_key(source, dict(value.options)))
-    wrong = ~_readable(value, F.col(_TEXT)) | _misfit(value, source, _KEY in frame.columns)
+    # Where the whole key is around the value, it says which row is deleted: a NULL in it is malformed anyway.
+    named = F.col(_KEY).isNotNull() if _KEY in frame.columns else F.lit(_key_is_carried(source))
+    wrong = ~_readable(value, F.col(_TEXT)) | _misfit(value, source, named)
     carried = [column for column in source.columns if column.metadata is not None]
     texts = [c for c in carried if RECORD_COLUMNS.get(_metadata(c)) == "key" and c.type.strip().upper() == "STRING"]
     if texts:
@@ -112,6 +114,18 @@ def _value_columns(source: Source) -> list[ColumnDefinition]:
     return [column for column in source.columns if column.expression is None and column.metadata is None]
 
 
+def _key_columns(source: Source) -> list[ColumnDefinition]:
+    """Return the columns of the PRIMARY KEY that are in the value."""
+    key = {name.lower() for name in source.key}
+    return [column for column in _value_columns(source) if column.name.lower() in key]
+
+
+def _key_is_carried(source: Source) -> bool:
+    """Tell whether all columns of the PRIMARY KEY are metadata of the record."""
+    carried = {column.name.lower() for column in source.columns if column.metadata is not None}
+    return bool(source.key) and carried >= {name.lower() for name in source.key}
+
+
 def _parsed(value: ValueFormat, source: Source, text: Column) -> Column:
     """Return a struct of what is in the value, NULL where nothing is."""
     ddl = _ddl(_value_columns(source))
@@ -162,8 +176,8 @@ def _line(text: Column) -> Column:
     return F.regexp_replace(text, r"\r?\n\z", "")
 
 
-def _misfit(value: ValueFormat, source: Source, keyed: bool) -> Column:
-    """Tell whether what was parsed is not what is declared; `keyed`: the record's key is parsed, too."""
+def _misfit(value: ValueFormat, source: Source, named: Column) -> Column:
+    """Tell whether what was parsed is not what is declared; `named`: a deletion needs no row that tells its key."""
     parsed = F.col(_PARSED)
     if value.name == "avro":
         wrong = parsed.getField(_READ).isNull()
@@ -174,8 +188,7 @@ def _misfit(value: ValueFormat, source: Source, keyed: bool) -> Column:
     wrong = parsed.isNull() | parsed.getField(_CORRUPT).isNotNull()
     if value.name == "debezium":
         known = _change("op").isin("c", "u", "d", "r")
-        named = (_change("op") == "d") & F.col(_KEY).isNotNull() if keyed else F.lit(False)
-        wrong = wrong | ~F.coalesce(known, F.lit(False)) | (_row().isNull() & ~named)
+        wrong = wrong | ~F.coalesce(known, F.lit(False)) | (_row().isNull() & ~((_change("op") == "d") & named))
     return wrong
 
 
@@ -203,7 +216,7 @@ def _change(name: str) -> Column:
 
 def _parsed_key(source: Source, options: dict[str, str]) -> Column:
     """Return a struct of what is in the key of a record: a deletion may say no more of its row."""
-    ddl = _ddl([column for column in _value_columns(source) if column.name.lower() in map(str.lower, source.key)])
+    ddl = _ddl(_key_columns(source))
     return F.from_json(F.col("key").cast("string"), f"{ddl}, payload STRUCT<{ddl}>", options)
 
 
@@ -214,7 +227,9 @@ def _of_key(column: ColumnDefinition) -> Column:
 
 def _former(source: Source, read: Mapping[str, Column]) -> Column:
     """Return the key before a change that gave the row another one; NULL where it gave none, or nobody knows."""
-    before = {name: _change("before").getField(name) for name in source.key}
+    in_value = {column.name for column in _key_columns(source)}
+    # What is around the value is that of the record, before the change as after it.
+    before = {name: _change("before").getField(name) if name in in_value else read[name] for name in source.key}
     known = reduce(and_, (column.isNotNull() for column in before.values()))
     moved = reduce(or_, (column != read[name] for name, column in before.items()))
     former = F.struct(*(column.alias(name) for name, column in before.items()))

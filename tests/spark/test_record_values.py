@@ -6,9 +6,11 @@ import pytest
 from json_samples import TYPES, drawn_lines, fixed_lines
 from values import plain, plain_sql, plain_values
 
+from cepsql.analysis.properties import DELETED
 from cepsql.catalog import ColumnDefinition, Source, ValueFormat
 from cepsql.scalar.types import parse_type
 from cepsql.scan.layout import FileLayout
+from cepsql.spark.names import FORMER
 from cepsql.spark.record_values import decoded
 from cepsql.spark.zone import session_zone
 
@@ -59,3 +61,31 @@ def _same(line: bytes, actual: list | None, expected: list | None) -> bool:
         return actual == expected
     written = [name in TEXT and not re.search(rb'"%s" *: *["\']' % name.encode(), line) for name in TYPES]
     return all(a == e or free for a, e, free in zip(actual, expected, written, strict=True))
+
+
+CHANGES = [
+    ("1", '{"op": "u", "before": {"id": 1}, "after": {"id": 2}}'),
+    ("1", '{"op": "d", "before": null}'),
+    (None, '{"op": "d", "before": null}'),
+]
+
+
+@pytest.mark.parametrize(
+    ("keys", "deleted", "former"),
+    [(["key"], ["1"], []), (["topic", "id"], [], [("t", 1)]), (["half"], [], [])],
+    ids=["around the value", "in both", "computed"],
+)
+def test_keys_of_changes_may_stand_around_the_value(spark, keys, deleted, former):
+    columns = (
+        ColumnDefinition("id", "BIGINT"),
+        ColumnDefinition("key", "STRING", metadata="key"),
+        ColumnDefinition("topic", "STRING", metadata="topic"),
+        ColumnDefinition("half", "DOUBLE", expression="id / 2"),
+    )
+    source = Source("s", columns, "kafka", value=ValueFormat("debezium"), key=tuple(keys))
+    records = spark.createDataFrame(CHANGES, "key STRING, value STRING").selectExpr(
+        "CAST(key AS BINARY) AS key", "CAST(value AS BINARY) AS value", "'t' AS topic"
+    )
+    rows = decoded(source, records, "malformed", "text").collect()
+    assert [row.key for row in rows if row[DELETED] and not row.malformed] == deleted
+    assert [tuple(row[FORMER]) for row in rows if row.asDict().get(FORMER)] == former
