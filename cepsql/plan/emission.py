@@ -19,7 +19,8 @@ from cepsql.plan.nodes import Sql, WindowAggregate, walk
 from cepsql.plan.ranked_rows import rank_that_changes
 from cepsql.plan.reader import Checked
 from cepsql.plan.stream_join import joins_streams
-from cepsql.plan.table_changes import over_table_changes
+from cepsql.plan.table_changes import is_union_all, over_table_changes
+from cepsql.plan.top_rows import asks_first_rows
 from cepsql.plan.window_groups import hoist_emitted_groups, window_call
 
 _SPOKEN = {"close": "EMIT ON WINDOW CLOSE", "changes": "EMIT CHANGES", "every": "EMIT EVERY"}
@@ -71,6 +72,10 @@ def _changing(root: Sql) -> bool:
     """Tell whether a query over streams is one over tables that change."""
     if changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root) is not None:
         return True
+    if isinstance(root.query, exp.SetOperation) and not is_union_all(root.query):
+        return True
+    if any(asks_first_rows(query) and _reads_stream(query, root) for query in root.query.find_all(exp.Query)):
+        return True
     return _needs_values(root) and not _has_window(root)
 
 
@@ -82,14 +87,18 @@ def _groups_below(root: Sql) -> bool:
         if not isinstance(node, Sql):
             continue
         query = inline_ctes(node.query)
-        for part in query.find_all(exp.Group, exp.AggFunc, exp.Distinct):
+        for part in query.find_all(exp.Group, exp.AggFunc, exp.Distinct, exp.SetOperation):
             select = part.find_ancestor(exp.Select)
-            outermost = node is root and select is query
-            if select is None or outermost or part.find_ancestor(exp.Window):
+            outermost = node is root and select is query and not isinstance(part, exp.SetOperation)
+            if select is None or outermost or part.find_ancestor(exp.Window) or is_union_all(part):
                 continue
-            if any(node.inputs[table_name(table)].properties.streaming for table in catalog_tables(select)):
+            if _reads_stream(select, node):
                 return True
     return False
+
+
+def _reads_stream(query: exp.Expr, root: Sql) -> bool:
+    return any(root.inputs[table_name(table)].properties.streaming for table in catalog_tables(query))
 
 
 def _needs_values(root: Sql) -> bool:

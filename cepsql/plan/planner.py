@@ -29,6 +29,7 @@ from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct, hoist_outer_distinct
 from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.group_by_all import with_group_by_all
+from cepsql.plan.grouping_sets import with_grouping_sets
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
@@ -153,7 +154,8 @@ class _Planner:
         self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
         self._refuse_aggregate_keys(query)
         query = _rewritten(query, with_window_column)
-        grouped = _rewritten(query, with_group_by_all)
+        emitted = query.emit is not None
+        grouped = _rewritten(_rewritten(query, with_group_by_all), partial(with_grouping_sets, emitted=emitted))
         if grouped is not query and self._over_stream(query):
             query = grouped
         matches: dict[str, Node] = {}
@@ -179,7 +181,7 @@ class _Planner:
         if ranked:
             return replace(root, view=view), None
         if root.resolved.streaming and changelog_read(root) is None:
-            refuse_order(root)
+            refuse_order(root, changing=query.emit is not None and query.emit.kind == "changes")
         if query.emit is not None:
             root = with_emission(root, query.emit, self._checked)
         if view is None:

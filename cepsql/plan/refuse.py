@@ -15,6 +15,7 @@ from cepsql.plan.nodes import Match, Node, Sql, StreamJoin, walk
 from cepsql.plan.reader import Reader
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
+from cepsql.plan.top_rows import asks_first_rows
 
 _KEPT = {
     "LEFT": ("left",), "RIGHT": ("right",), "FULL": ("left", "right"),
@@ -55,20 +56,24 @@ def refuse_unmarked(clause: Reader, below: Sql) -> None:
             refuse_unmarked(clause, side)
 
 
-def refuse_order(root: Sql) -> None:
+def refuse_order(root: Sql, changing: bool) -> None:
     """Raise NotSupportedError for an ORDER BY over a stream.
 
+    changing: rows come out as changes, so that the first rows of an order can be asked for.
     Told before operators are taken out of the query, for it may name what only the query as it is written has.
     """
     streams = {name for name, node in root.inputs.items() if node.properties.streaming}
     for query in root.query.find_all(exp.Query):
-        if not _reads(query, streams):
+        if not _reads(query, streams) or (changing and asks_first_rows(query)):
             continue
         for clause, spoken in (("order", "ORDER BY"), ("sort", "SORT BY"), ("cluster", "CLUSTER BY")):
             if query.args.get(clause) is not None:
                 place = span_of(query.args[clause], span_of(query))
                 raise NotSupportedError(
-                    f"{spoken} over a stream is not supported", place, "the rows of a stream come as they are found"
+                    f"{spoken} over a stream is not supported",
+                    place,
+                    "the rows of a stream come as they are found; ORDER BY ... LIMIT 3 EMIT CHANGES gives "
+                    "the first ones",
                 )
 
 
@@ -142,7 +147,8 @@ def _refuse_set_operation(query: exp.Query) -> None:
         raise NotSupportedError(
             f"{query.key.upper()} over a stream is not supported",
             span_of(query.right, span_of(query)),
-            "LEFT SEMI JOIN and LEFT ANTI JOIN are: with a table, or with a bound on the time between two streams",
+            "LEFT SEMI JOIN and LEFT ANTI JOIN are: with a table, or with a bound on the time between two streams; "
+            "of streams, EMIT CHANGES at the end of the query gives the rows so far",
         )
 
 

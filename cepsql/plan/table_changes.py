@@ -15,7 +15,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.errors import Error, NotSupportedError, Span
+from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
@@ -36,6 +36,7 @@ from cepsql.plan.rows_below import RowsBelow, read_nodes
 from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
 from cepsql.plan.stream_join import hoist_joins
+from cepsql.plan.top_rows import with_first_rows_ranked
 from cepsql.plan.window_groups import over_groups, window_call
 
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
@@ -66,8 +67,9 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
     flat = inline_views(root)
     assert isinstance(flat, Sql)
     planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked)
-    query = _outermost(with_rank_limits(flat.inlined.qualified.copy(), is_ranking))
-    names = [named_item(item).alias_or_name for item in query.selects]
+    whole = _outermost(flat.inlined.qualified)
+    names = [named_item(item).alias_or_name for item in whole.selects]
+    query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
     limit = query.args.pop("limit", None)
     return labelled_query(planner.rows(_numbered(query)), names, {"limit": limit}, root.view)
 
@@ -86,17 +88,17 @@ class _TableChanges:
 
     def rows(self, query: exp.Query) -> Sql:
         """Return plain SQL that gives the changes of a query's result, with IDENTITY and CHANGE."""
-        query = _outermost(query)
-        if isinstance(query, exp.Union) and not query.args.get("distinct"):
-            return self._union(query)
-        if not isinstance(query, exp.Select):
-            raise self._refused(query, "UNION, INTERSECT and EXCEPT")
+        query = with_first_rows_ranked(_outermost(query), self.place)
+        if isinstance(query, exp.SetOperation):
+            self._check_columns(query)
+            return self._union(query) if is_union_all(query) else self.rows(self._as_groups(query))
+        assert isinstance(query, exp.Select)
         refuse_inner_stars(query, self.place)
         query = self._of_events(with_semi_joins(query, self._streams()))
         self._check(query)
         if not any(map(self._reads_stream, relations(query))):
             raise NotSupportedError(
-                "UNION ALL of tables that change and tables at rest is not supported",
+                "UNION, INTERSECT or EXCEPT of tables that change and tables at rest is not supported",
                 span_of(query, self.place),
                 "a stream over the same source gives its rows as ones that are added",
             )
@@ -149,7 +151,42 @@ class _TableChanges:
             "filters, computed columns, UNION ALL, joins by equal keys, GROUP BY and DISTINCT are",
         )
 
-    def _union(self, union: exp.Union) -> Sql:
+    def _as_groups(self, query: exp.SetOperation) -> exp.Select:
+        """Return UNION, INTERSECT and EXCEPT, which count equal rows once, as groups of the rows of both sides."""
+        spoken = query.key.upper()
+        if not query.args.get("distinct"):
+            raise self._refused(query, f"{spoken} ALL")
+        name, side = self._name("__both"), "__side"
+        names = [item.alias_or_name for item in query.selects]
+        branches = []
+        for number, part in enumerate((query.left, query.right)):
+            inner = _outermost(part).copy()
+            given = [item.alias_or_name for item in inner.selects]
+            columns = [exp.alias_(exp.column(one, table=name, quoted=True), other, quoted=True)
+                       for one, other in zip(given, names, strict=True)]  # fmt: skip
+            marked = exp.alias_(exp.Literal.number(number), side)
+            branches.append(exp.select(*columns, marked).from_(inner.subquery(name)))
+        both = exp.union(*branches, distinct=False).subquery(name)
+        keys = [exp.column(one, table=name, quoted=True) for one in names]
+        found = exp.select(*keys).from_(both).group_by(*keys)
+        marked = exp.column(side, table=name)
+        match query:
+            case exp.Intersect():
+                return found.having(
+                    exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(1)),
+                    exp.EQ(this=exp.Min(this=marked.copy()), expression=exp.Literal.number(0)),
+                )
+            case exp.Except():
+                return found.having(exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(0)))
+        return found
+
+    def _check_columns(self, query: exp.SetOperation) -> None:
+        counts = [len(side.selects) for side in (query.left, query.right)]
+        if counts[0] != counts[1]:
+            spoken = f"the sides of {query.key.upper()} have {counts[0]} and {counts[1]} columns"
+            raise ProgrammingError(spoken, span_of(query, self.place))
+
+    def _union(self, union: exp.SetOperation) -> Sql:
         branches = [self.rows(part) for part in (union.left, union.right)]
         names = [column.name for column in branches[0].properties.columns if column.name not in _HIDDEN]
         parts = []
@@ -412,6 +449,11 @@ class _TableChanges:
         return name
 
 
+def is_union_all(query: exp.Expr) -> bool:
+    """Tell whether a query is the rows of two others, none of which is left out."""
+    return isinstance(query, exp.Union) and not query.args.get("distinct")
+
+
 def _asks_events(node: exp.Expr) -> bool:
     """Tell whether a part of a query computes with rows that stay as they are: a window, or the nearest row."""
     return isinstance(node, exp.Window) or window_call(node) is not None or temporal_call(node) is not None
@@ -441,7 +483,7 @@ def _numbered(query: exp.Query) -> exp.Query:
 
 
 def _named_branch(query: exp.Query) -> exp.Query:
-    if isinstance(query, exp.Union):
+    if isinstance(query, exp.SetOperation):
         query.set("this", _named_branch(_outermost(query.left)))
         return query
     assert isinstance(query, exp.Select)
