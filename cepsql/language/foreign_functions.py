@@ -31,3 +31,14 @@ INSTEAD = {
     "NUMTODSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
     "TO_DSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
 }
+
+_GROUP_WINDOWS, _PARTS = ("TUMBLE", "HOP", "SESSION"), ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
+GROUP_WINDOWS = frozenset(name + part for name in _GROUP_WINDOWS for part in _PARTS)
+"""Flink's older functions of windows, which stand in GROUP BY and beside it."""
+
+NO_GROUP_WINDOWS = "windows of event time are a relation, or written with Spark's function window"
+GROUP_WINDOWS_INSTEAD = (
+    "FROM TABLE(TUMBLE(TABLE stream, DESCRIPTOR(ts), INTERVAL '10' MINUTES)), or FROM stream WINDOW TUMBLING "
+    "(SIZE 10 MINUTES), and GROUP BY window_start, window_end; or GROUP BY window(ts, '10 minutes')"
+)
+"""What is said of them."""

@@ -86,6 +86,10 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = _AMONG_COLUMNS[word]
     if word == "AS" and accepted <= {"USING", "LPAR", "DOT"}:
         hint = _AS_SELECT
+    if word == "AS" and accepted == {"TYPE"}:
+        hint = f"a computed column has a type: {text.raw(at - 1)} INT AS ..."
+    if word == "NOT" and text.word(at + 1) == "ENFORCED":
+        hint = "leave NOT ENFORCED out: of rows with the same PRIMARY KEY the last one counts"
     if ended:
         return text.error("the statement ends too early", at, hint=hint)
     if text.raw(at) == "\\":
@@ -150,6 +154,10 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
             return "did you mean MATCH_RECOGNIZE?"
         if word == "MATCH" and words[i + 1 : i + 2] in (["RECOGNIZE"], ["_RECOGNIZE"], ["RECOGNISE"]):
             return "MATCH_RECOGNIZE is one word"
+    if "EMIT" in words and words[words.index("EMIT") + 1 :][:1] == ["FINAL"]:
+        return "EMIT ON WINDOW CLOSE, as without EMIT, gives each window once, when it is over"
+    if "EMIT" in words and "LIMIT" in words[words.index("EMIT") :]:
+        return "LIMIT stands before EMIT"
     if words[index] == "EMIT" or (words[index] in ("CHANGES", "FINAL") and "EMIT" in words):
         return "at the end of a query: EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY INTERVAL '1' MINUTE"
     if words[index] == "WITHIN" and "JOIN" in words[:index]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import aggregates_of
-from cepsql.analysis.emission import CHANGES, INSERT, OPERATION, plan_emission
+from cepsql.analysis.emission import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
@@ -51,6 +51,8 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
         return changing if changing is root else with_whole_updates(changing)
     if not _has_window(root):
         hint = "GROUP BY k, window(ts, '1 minute'), or WINDOW TUMBLING (SIZE 1 MINUTE)"
+        if grouped is None and root.query.find(exp.Window) and emission.kind == CLOSE:
+            hint = "leave it out: rows of window functions come out once the watermark has passed them"
         raise ProgrammingError(
             f"{spoken} needs a window in GROUP BY", span_of(grouped, clause.span) if grouped else clause.span, hint
         )

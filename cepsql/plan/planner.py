@@ -34,7 +34,14 @@ from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inpu
 from cepsql.plan.over import hoist_over
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
 from cepsql.plan.reader import Reader, RowsAsTheyCome, RowsInOrder
-from cepsql.plan.refuse import refuse_on_streams, refuse_operator_input, refuse_order, refuse_unmarked, refuse_views
+from cepsql.plan.refuse import (
+    refuse_group_windows,
+    refuse_on_streams,
+    refuse_operator_input,
+    refuse_order,
+    refuse_unmarked,
+    refuse_views,
+)
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
 from cepsql.plan.stream_join import hoist_joins
@@ -153,6 +160,9 @@ class _Planner:
         """Return the node of a query and its LIMIT over a stream."""
         self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
         self._refuse_aggregate_keys(query)
+        if self._over_stream(query):
+            for part in (query.expression, *(clause.input for clause in query.operators)):
+                refuse_group_windows(part)
         query = _rewritten(query, with_window_column)
         emitted = query.emit is not None
         grouped = _rewritten(_rewritten(query, with_group_by_all), partial(with_grouping_sets, emitted=emitted))

@@ -8,7 +8,8 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
 from cepsql.analysis.window_calls import is_window_call
-from cepsql.errors import NotSupportedError, Span, in_text
+from cepsql.errors import NotSupportedError, ProgrammingError, Span, in_text
+from cepsql.language.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
 from cepsql.plan.join_order import relations
 from cepsql.plan.markers import inline_ctes, join_kind
 from cepsql.plan.nodes import Match, Node, Sql, StreamJoin, walk
@@ -54,6 +55,13 @@ def refuse_unmarked(clause: Reader, below: Sql) -> None:
         with_markers(branch, clause.span)
         for side in _joined(branch):
             refuse_unmarked(clause, side)
+
+
+def refuse_group_windows(query: exp.Query) -> None:
+    """Raise ProgrammingError for Flink's older functions of windows, such as GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)."""
+    for call in query.find_all(exp.Anonymous):
+        if call.name.upper() in GROUP_WINDOWS and call.find_ancestor(exp.Select) is not None:
+            raise ProgrammingError(NO_GROUP_WINDOWS, span_of(call), GROUP_WINDOWS_INSTEAD)
 
 
 def refuse_order(root: Sql, changing: bool) -> None:

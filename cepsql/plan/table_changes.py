@@ -132,7 +132,12 @@ class _TableChanges:
         inside, names = {id(table) for table in item.find_all(exp.Table)}, self._streams()
         for table in catalog_tables(select):
             if id(table) not in inside and table_name(table) in names:
-                raise self._refused(table, "a stream in a subquery of a condition")
+                raise NotSupportedError(
+                    "a stream in a subquery of a condition over a table that changes is not supported",
+                    span_of(table, self.place),
+                    "join its value: FROM t JOIN (SELECT MAX(x) AS most FROM s) AS m ON t.x > m.most; "
+                    "EXISTS, NOT EXISTS and IN ask for rows",
+                )
 
     def _own_parts(self, select: exp.Select) -> Iterable[exp.Expr]:
         """Yield the parts of a SELECT that stand in none of its relations."""

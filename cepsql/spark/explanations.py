@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cepsql.analysis.scope import MATCH_FUNCTIONS
 from cepsql.errors import DatabaseError, NotSupportedError, OperationalError, ProgrammingError
+from cepsql.language.foreign_functions import GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
 
 _WINDOW = "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK"
 _BOUND = "ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
@@ -105,9 +106,8 @@ _EXPLANATIONS = (
         "UNRESOLVED_ROUTINE",
         r"routine `(?:TUMBLE|HOP|SESSION)(?:_START|_END|_ROWTIME)?`",
         ProgrammingError,
-        "windows of event time are a relation, or written with Spark's function window",
-        "FROM TABLE(TUMBLE(TABLE stream, DESCRIPTOR(ts), INTERVAL '10' MINUTES)), or FROM stream WINDOW TUMBLING "
-        "(SIZE 10 MINUTES), and GROUP BY window_start, window_end; or GROUP BY window(ts, '10 minutes')",
+        NO_GROUP_WINDOWS,
+        GROUP_WINDOWS_INSTEAD,
         r"\b(?:TUMBLE|HOP|SESSION)\w*(?=\s*\()",
     ),
     Explanation(
