@@ -1,7 +1,7 @@
 """A plan becomes a DataFrame: relations are read, matches found, and Spark runs the SQL around them."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -76,7 +76,7 @@ from cepsql.spark.plain_scan import scan_plain
 from cepsql.spark.progress import BELOW_MATCH
 from cepsql.spark.ranked_rows import ranked_rows_stage
 from cepsql.spark.rows import column_type
-from cepsql.spark.settings import is_chain
+from cepsql.spark.settings import is_chain, setting
 from cepsql.spark.snapshots import snapshot_rows
 from cepsql.spark.source import (
     MALFORMED,
@@ -200,9 +200,19 @@ def _scanned_plain(builder: "_Builder", plan: Plan, frame: DataFrame, writer: st
 def _named(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """Return a frame whose columns are called as in the query: on the way some names came to be in lower case."""
     known = frame.columns
+    if _alike_names(known) is not None:
+        # Where Spark tells them apart, it has kept them as they are.
+        return frame
     spoken = [name if name.lower() == own.lower() else own for name, own in zip(names, known, strict=False)]
     spoken += known[len(spoken) :]
     return frame if spoken == known else frame.toDF(*spoken)
+
+
+def _alike_names(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return two names that differ only in upper and lower case, None if there are none."""
+    seen: dict[str, str] = {}
+    pairs = ((seen.setdefault(name.lower(), name), name) for name in names)
+    return next((pair for pair in pairs if pair[0] != pair[1]), None)
 
 
 def match_feeds(
@@ -390,6 +400,7 @@ class _Builder:
         """Return the rows of each input; straight from a source they keep the mark of malformed rows for counting."""
         frames = []
         for number, below in enumerate(node.inputs):
+            self._refuse_capitals(column.name for relation in reads(below) for column in relation.columns)
             if node.properties.streaming and self._arrow_scan(node, number) is not None:
                 frames.append(self.frame(below, ARROW))
             elif isinstance(below, Read):
@@ -397,7 +408,15 @@ class _Builder:
             else:
                 label = self._label(node, number) if node.properties.streaming else None
                 frames.append(self.frame(below, label, timed=not isinstance(node, _UNTIMED)))
+            self._refuse_capitals(frames[-1].columns)
         return frames
+
+    def _refuse_capitals(self, names: Iterable[str]) -> None:
+        """Raise NotSupportedError for names that an operator would not find in a session that tells capitals apart."""
+        capital = next((name for name in names if name != name.lower()), None)
+        if capital is not None and setting(self.spark, "spark.sql.caseSensitive") == "true":
+            said = f"this session tells capital from small letters, operators do not: they would not find {capital}"
+            raise NotSupportedError(said, hint="SET spark.sql.caseSensitive = false")
 
     def _label(self, node: Ordered, number: int) -> str:
         """Return the name under which progress has the counts of an input: that of its stream, with a number where the

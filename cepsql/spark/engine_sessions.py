@@ -21,7 +21,7 @@ from cepsql.secrets import is_secret
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.gateway import end_java, is_lost
 from cepsql.spark.packages import with_packages
-from cepsql.spark.session import active_session, session, session_settings
+from cepsql.spark.session import active_session, hush, session, session_settings
 
 _SQL, _MASTER, _LISTED = "spark.sql.", "spark.master", ("spark.jars", "spark.jars.packages")
 
@@ -84,6 +84,7 @@ def open_session(
 
 def join_session(engine: object, spark: SparkSession) -> None:
     """Note that an engine was given a session: if it is one of a Spark that another has started, that must go on."""
+    hush()
     with _LOCK:
         if _STARTED and _STARTED[0].runs(spark):
             _STARTED[0].users.add(engine)

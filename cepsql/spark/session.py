@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from cepsql.errors import SessionError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LONGEST_SOCKET_FOLDER = 60
+_ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Those to which pyspark writes every error, as JSON with its Java trace."""
 
 
 def session(
@@ -47,16 +50,33 @@ def session(
     """
     found = spark or active_session()
     if found is not None:
+        hush()
         return found
     ensure_java()
     master = master or os.environ.get("CEPSQL_MASTER") or "local[*]"
     _name_python(master)
     folder = temporary_folder("cepsql-spark-")
     # pyspark prints every error as JSON with its Java trace, and py4j a Python trace when Java ends; ours are raised.
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j.clientserver", "py4j.java_gateway"):
+    for name in (*_ERROR_LOGGERS, "py4j.clientserver", "py4j.java_gateway"):
         logging.getLogger(name).disabled = True
     logging.getLogger().addFilter(_is_not_of_py4j)
     return _start(_with_archive(_settings(master, folder) | (conf or {})), folder / "spark.log", fetched)
+
+
+def hush() -> None:
+    """Let pyspark write no errors of what cepsql asks of a session that is not its own; they are raised as cepsql's."""
+    for name in _ERROR_LOGGERS:
+        PySparkLogger.getLogger(name).addFilter(_is_not_of_cepsql)
+
+
+def _is_not_of_cepsql(record: logging.LogRecord) -> bool:
+    """Tell whether what fails was asked for by the user, not by cepsql, which raises an error of its own for it."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__", "").startswith("cepsql."):
+            return False
+    return True
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
