@@ -14,6 +14,7 @@ from cepsql.analysis.match import MatchPlan, plan_match
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
+from cepsql.analysis.quoted_columns import quoted_column_notices
 from cepsql.analysis.resolve import CTES, catalog_tables, flat_name, recursive_ctes, table_name, used_ctes, visible_ctes
 from cepsql.analysis.subqueries import with_hidden_columns
 from cepsql.analysis.written import Written, without_limit, written_input, written_query
@@ -122,7 +123,9 @@ class Plan:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the query."""
-        return tuple(notice for match in self.matches for notice in match.notices)
+        columns = (column.name for relation in self.origins for column in relation.columns)
+        of_matches = (notice for match in self.matches for notice in match.notices)
+        return (*quoted_column_notices(self.query, columns), *of_matches)
 
 
 def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
