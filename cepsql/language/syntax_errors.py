@@ -14,6 +14,10 @@ _ORDER = (
     "order of the clauses: PARTITION BY, ORDER BY, MEASURES, ONE ROW PER MATCH, AFTER MATCH SKIP, PATTERN, WITHIN, "
     "SUBSET, DEFINE"
 )
+_SOURCE_CLAUSES = {
+    "STREAM": ("USING", "OPTIONS", "FORMAT", "FROM", "BACKFILL", "LATE ROWS INTO"),
+    "TABLE": ("USING", "OPTIONS", "FORMAT", "FROM", "REFRESH EVERY"),
+}
 _SPOKEN = {"ONE": "ONE ROW PER MATCH", "ALL": "ALL ROWS PER MATCH", "AFTER": "AFTER MATCH SKIP"}
 _BEGINNINGS = (
     "SELECT", "WITH", "VALUES", "CREATE", "DROP", "INSERT", "START", "PAUSE", "RESUME", "RESTART", "STOP", "ALTER",
@@ -80,6 +84,9 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         if word in CLAUSES and not ended:
             return _misplaced(text, begin, at, hint)
         hint = _match_hint(text, begin, at, accepted, hint)
+    clauses = _SOURCE_CLAUSES.get(_defined(text, at) or "", ())
+    if "$END" in accepted and word in (clause.split()[0] for clause in clauses):
+        hint = f"order of the clauses: {', '.join(clauses)}"
     if accepted == {"USING"} and word == "WITH":
         hint = "the source is written: USING format OPTIONS (key 'value', ...)"
     if word in _AMONG_COLUMNS and (accepted == {"USING"} or "BACKFILL" in accepted):
@@ -216,9 +223,22 @@ def _match_hint(text: Text, begin: int, at: int, accepted: set[str], hint: str |
     last = next((text.word(i) for i in reversed(_same_level(text, begin, at)) if text.word(i) in CLAUSES), None)
     if text.raw(at) == ")" and "PATTERN" in accepted:
         return "PATTERN ( ... ) is missing"
+    for i in reversed(_same_level(text, begin, at)):
+        if text.word(i) in CLAUSES:
+            break
+        follows_operand = text.word(i - 1) not in CLAUSES and text.raw(i - 1) not in (",", ".", "(")
+        if follows_operand and (near := _nearest(text.word(i), accepted & set(CLAUSES))):
+            return f"did you mean {near}?"
     if text.word(at) == "AS" and accepted <= {"RPAR", "COMMA"}:
         return f"is a comma missing before {text.raw(at - 1)}?"
     return _as_hint(last) if hint == "expected AS" else hint
+
+
+def _defined(text: Text, at: int) -> str | None:
+    """Return what the statement in which token `at` stands creates, None for another statement."""
+    begin = next((i + 1 for i in reversed(range(at)) if text.raw(i) == ";"), 0)
+    words = [text.word(i) for i in range(begin, min(begin + 4, at)) if text.word(i) not in ("OR", "REPLACE")]
+    return words[1] if words[:1] == ["CREATE"] and len(words) > 1 else None
 
 
 def _as_hint(clause: str | None) -> str:
