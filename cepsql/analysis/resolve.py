@@ -15,6 +15,7 @@ from cepsql.analysis.made_columns import name_made_columns
 from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
+from cepsql.analysis.unions import check_branches
 from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import ProgrammingError, suggestion
@@ -164,6 +165,7 @@ def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) 
     except OptimizeError as error:
         raise _qualify_error(query, str(error).split("\n")[0], relations) from None
     _check_columns(known, relations)
+    check_branches(known)
     annotate(known, schema)
     typed = _with_typed_windows(known, schema)
     columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in typed.selects)

@@ -1,0 +1,40 @@
+"""The branches of UNION, INTERSECT and EXCEPT: they must have as many columns as each other."""
+
+from sqlglot import exp
+
+from cepsql.analysis.positions import span_of
+from cepsql.errors import ProgrammingError
+
+_SEVERAL = (exp.Aliases, exp.Explode, exp.Inline, exp.Stack, exp.UDTF, exp.Anonymous)
+"""What may give several columns as an item of a SELECT: table functions, some of which sqlglot does not know."""
+
+
+def check_branches(query: exp.Expr) -> None:
+    """Refuse branches of a qualified query that have not as many columns as each other, as far as these are known."""
+    for operation in query.find_all(exp.SetOperation):
+        left, right = _width(operation.left), _width(operation.right)
+        if operation.args.get("by_name") or left is None or right is None or left == right:
+            continue
+        raise ProgrammingError(
+            f"{operation.key.upper()} has {_columns(left)} on the left and {_columns(right)} on the right",
+            span_of(operation.right, span_of(operation)),
+            "both sides need as many columns as each other",
+        )
+
+
+def _width(branch: exp.Expr) -> int | None:
+    """Return the number of columns of a branch, None if it is not known."""
+    whole = branch.unnest()
+    while isinstance(whole, exp.SetOperation):
+        if whole.args.get("by_name"):
+            return None
+        whole = whole.left.unnest()
+    if not isinstance(whole, exp.Select):
+        return None
+    if any(item.is_star or isinstance(item.unalias(), _SEVERAL) for item in whole.selects):
+        return None
+    return len(whole.selects)
+
+
+def _columns(number: int) -> str:
+    return "1 column" if number == 1 else f"{number} columns"
