@@ -67,9 +67,8 @@ _KINDS = _DESCRIBED.keys() - {"PARTITION_BY", "ORDER_BY"}
 
 _UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
-_DANGLING = {
-    ",", "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE", "SELECT", "GROUP BY", "ORDER BY", "PARTITION BY",
-}  # fmt: skip
+_LISTS = {",", "SELECT", "GROUP BY", "ORDER BY", "PARTITION BY"}
+_DANGLING = {*_LISTS, "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE"}
 _ENDS = {"", ")", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", ";"}
 
 
@@ -109,12 +108,15 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
 
 
 def dangling(text: Text, tokens: list[Token]) -> ProgrammingError | None:
-    """Make the error for a word like AND or ON that nothing follows, None if there is none."""
+    """Make the error for a word like AND that nothing follows, or a comma that nothing precedes; None without any."""
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         written = _written(text, token)
         following = "" if after is None else _written(text, after)
-        dotted = before is not None and _written(text, before) == "."
-        if written in _DANGLING and following in _ENDS and not dotted and token.token_type != TokenType.VAR:
+        if token.token_type == TokenType.VAR or (before is not None and _written(text, before) == "."):
+            continue
+        if after is not None and following == "," and written in {"(", *_LISTS}:
+            return _error(text, after, "an expression is missing before ,")
+        if written in _DANGLING and following in _ENDS:
             return _error(text, token, f"an expression is missing after {text.sql[token.start : token.end + 1]}")
     return None
 
