@@ -5,8 +5,11 @@ from sqlglot import exp
 from cepsql.analysis.positions import span_of
 from cepsql.errors import ProgrammingError
 
-_SEVERAL = (exp.Aliases, exp.Explode, exp.Inline, exp.Stack, exp.UDTF, exp.Anonymous)
-"""What may give several columns as an item of a SELECT: table functions, some of which sqlglot does not know."""
+_SEVERAL = (exp.Aliases, exp.Explode, exp.Inline, exp.Stack, exp.UDTF)
+"""What may give several columns as an item of a SELECT."""
+
+_SEVERAL_UNKNOWN = {"INLINE_OUTER", "JSON_TUPLE", "VARIANT_EXPLODE", "VARIANT_EXPLODE_OUTER"}
+"""Functions that do, too, and that sqlglot does not know."""
 
 
 def check_branches(query: exp.Expr) -> None:
@@ -31,9 +34,13 @@ def _width(branch: exp.Expr) -> int | None:
         whole = whole.left.unnest()
     if not isinstance(whole, exp.Select):
         return None
-    if any(item.is_star or isinstance(item.unalias(), _SEVERAL) for item in whole.selects):
-        return None
-    return len(whole.selects)
+    return None if any(map(_may_be_several, whole.selects)) else len(whole.selects)
+
+
+def _may_be_several(item: exp.Expr) -> bool:
+    value = item.unalias()
+    unknown = isinstance(value, exp.Anonymous) and value.name.upper() in _SEVERAL_UNKNOWN
+    return item.is_star or unknown or isinstance(value, _SEVERAL)
 
 
 def _columns(number: int) -> str:

@@ -364,6 +364,8 @@ class _TableChanges:
         alias = item.alias_or_name
         if not isinstance(item, exp.Table):
             found: Node = self._rows_below(_outermost(item), needed)
+        elif not isinstance(item.this, exp.Identifier):
+            raise self._refused(item, "a table function")
         else:
             node = self.nodes[item.name.lower()]
             if node.properties.changes:
