@@ -18,7 +18,7 @@ from cepsql.analysis.properties import Properties
 from cepsql.analysis.unions import check_branches
 from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition, Watermark
-from cepsql.errors import ProgrammingError, suggestion
+from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 
 Lookup = Callable[[exp.Table], Properties]
 """Tells what is known of the rows that a table name means, or raises ProgrammingError."""
@@ -166,6 +166,7 @@ def _resolved(tree: _Tree, known_relations: tuple[tuple[str, Properties], ...]) 
         raise _qualify_error(query, str(error).split("\n")[0], relations) from None
     _check_columns(known, relations)
     check_branches(known)
+    _refuse_time_travel(known)
     annotate(known, schema)
     typed = _with_typed_windows(known, schema)
     columns = tuple(ColumnDefinition(e.alias_or_name, _type_name(e)) for e in typed.selects)
@@ -281,6 +282,17 @@ def _type_name(expression: exp.Expr) -> str:
     kind = expression.type
     name = sql_of(kind).lower() if kind is not None else "unknown"
     return "unknown" if name in ("null", "") else name
+
+
+def _refuse_time_travel(qualified: exp.Query) -> None:
+    """Refuse VERSION AS OF and TIMESTAMP AS OF: Spark's are for tables of its own catalog."""
+    for table in qualified.find_all(exp.Table):
+        if (version := table.args.get("version")) is not None:
+            raise NotSupportedError(
+                f"{version.this} AS OF is not supported",
+                span_of(table),
+                "the option versionAsOf or timestampAsOf of a table USING delta reads an earlier version of it",
+            )
 
 
 def _check_columns(qualified: exp.Query, relations: dict[str, Properties]) -> None:

@@ -1,9 +1,9 @@
-"""The branches of UNION, INTERSECT and EXCEPT: they must have as many columns as each other."""
+"""The branches of UNION, INTERSECT and EXCEPT: they have as many columns as each other, which meet by their place."""
 
 from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
-from cepsql.errors import ProgrammingError
+from cepsql.errors import NotSupportedError, ProgrammingError
 
 _SEVERAL = (exp.Aliases, exp.Explode, exp.Inline, exp.Stack, exp.UDTF)
 """What may give several columns as an item of a SELECT."""
@@ -13,10 +13,19 @@ _SEVERAL_UNKNOWN = {"INLINE_OUTER", "JSON_TUPLE", "VARIANT_EXPLODE", "VARIANT_EX
 
 
 def check_branches(query: exp.Expr) -> None:
-    """Refuse branches of a qualified query that have not as many columns as each other, as far as these are known."""
+    """Refuse branches of a qualified query that have not as many columns as each other, as far as these are known.
+
+    Raises ProgrammingError for them, NotSupportedError for columns that are to meet by name.
+    """
     for operation in query.find_all(exp.SetOperation):
+        if operation.args.get("by_name"):
+            raise NotSupportedError(
+                f"{operation.key.upper()} BY NAME is not supported",
+                span_of(operation.right, span_of(operation)),
+                "columns meet by their place: name those of both sides in the same order",
+            )
         left, right = _width(operation.left), _width(operation.right)
-        if operation.args.get("by_name") or left is None or right is None or left == right:
+        if left is None or right is None or left == right:
             continue
         raise ProgrammingError(
             f"{operation.key.upper()} has {_columns(left)} on the left and {_columns(right)} on the right",
@@ -29,8 +38,6 @@ def _width(branch: exp.Expr) -> int | None:
     """Return the number of columns of a branch, None if it is not known."""
     whole = branch.unnest()
     while isinstance(whole, exp.SetOperation):
-        if whole.args.get("by_name"):
-            return None
         whole = whole.left.unnest()
     if not isinstance(whole, exp.Select):
         return None

@@ -28,11 +28,19 @@ def spread_symmetric(tree: exp.Expr) -> exp.Expr:
 
 
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Raise NotSupportedError for FETCH, EXCLUDE in a frame, and ORDER BY, LIMIT and HAVING within an aggregate."""
+    """Raise NotSupportedError for what is left out: FETCH, LIMIT n PERCENT, LIMIT n BY, EXCLUDE in a frame, and
+    ORDER BY, LIMIT and HAVING within an aggregate."""
     if tree.find(exp.Fetch):
         raise NotSupportedError("FETCH is not supported", _place(tokens, "FETCH"), "LIMIT n takes the first rows", sql)
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
         raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
+    for limit in tree.find_all(exp.Limit):
+        if limit.args.get("limit_options") is not None:
+            hint = "LIMIT n takes the first rows"
+            raise NotSupportedError("LIMIT n PERCENT is not supported", _place(tokens, "PERCENT"), hint, sql)
+        if limit.expressions:
+            hint = "QUALIFY ROW_NUMBER() OVER (PARTITION BY key ORDER BY x) <= n gives the first rows of each key"
+            raise NotSupportedError("LIMIT n BY is not supported", _place(tokens, "BY"), hint, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         if isinstance(call, exp.AggFunc):

@@ -15,7 +15,7 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import CHANGE, IDENTITY
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.catalog import ColumnDefinition, Source
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
+from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
@@ -46,7 +46,7 @@ _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
 _HIDDEN = (IDENTITY, CHANGE)
 _CLAUSES = {
     "order": "ORDER BY", "sort": "SORT BY", "cluster": "CLUSTER BY", "limit": "LIMIT", "offset": "OFFSET",
-    "qualify": "QUALIFY", "pivots": "PIVOT", "sample": "TABLESAMPLE",
+    "qualify": "QUALIFY", "pivots": "PIVOT or UNPIVOT", "sample": "TABLESAMPLE",
 }  # fmt: skip
 
 
@@ -90,7 +90,6 @@ class _TableChanges:
         """Return plain SQL that gives the changes of a query's result, with IDENTITY and CHANGE."""
         query = with_first_rows_ranked(_outermost(query), self.place)
         if isinstance(query, exp.SetOperation):
-            self._check_columns(query)
             return self._union(query) if is_union_all(query) else self.rows(self._as_groups(query))
         assert isinstance(query, exp.Select)
         refuse_inner_stars(query, self.place)
@@ -123,8 +122,11 @@ class _TableChanges:
                 raise self._refused(part, "a window of event time")
             if is_fleeting(part):
                 raise self._refused(part, sql_of(without_tables(part)))
-        for item in relations(select)[1:]:
-            if any(map(temporal_call, _asked_in_on(item))):
+        for number, item in enumerate(relations(select)):
+            for clause in ("pivots", "sample"):
+                if item.args.get(clause):
+                    raise self._refused(item, _CLAUSES[clause])
+            if number and any(map(temporal_call, _asked_in_on(item))):
                 raise self._refused(item, "a join with the nearest row, or with a version,")
 
     def _check_uses(self, select: exp.Select, item: exp.Expr) -> None:
@@ -184,12 +186,6 @@ class _TableChanges:
             case exp.Except():
                 return found.having(exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(0)))
         return found
-
-    def _check_columns(self, query: exp.SetOperation) -> None:
-        counts = [len(side.selects) for side in (query.left, query.right)]
-        if counts[0] != counts[1]:
-            spoken = f"the sides of {query.key.upper()} have {counts[0]} and {counts[1]} columns"
-            raise ProgrammingError(spoken, span_of(query, self.place))
 
     def _union(self, union: exp.SetOperation) -> Sql:
         branches = [self.rows(part) for part in (union.left, union.right)]
