@@ -28,8 +28,8 @@ def spread_symmetric(tree: exp.Expr) -> exp.Expr:
 
 
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Raise NotSupportedError for what is left out: FETCH, LIMIT n PERCENT, LIMIT n BY, EXCLUDE in a frame, and
-    ORDER BY, LIMIT and HAVING within an aggregate."""
+    """Raise NotSupportedError for what is left out: FETCH, LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE
+    in a frame, and ORDER BY, LIMIT and HAVING within an aggregate."""
     if tree.find(exp.Fetch):
         raise NotSupportedError("FETCH is not supported", _place(tokens, "FETCH"), "LIMIT n takes the first rows", sql)
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
@@ -41,6 +41,9 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         if limit.expressions:
             hint = "QUALIFY ROW_NUMBER() OVER (PARTITION BY key ORDER BY x) <= n gives the first rows of each key"
             raise NotSupportedError("LIMIT n BY is not supported", _place(tokens, "BY"), hint, sql)
+    if any(group.args.get("totals") for group in tree.find_all(exp.Group)):
+        hint = "GROUP BY GROUPING SETS ((key), ()) gives a total beside the groups"
+        raise NotSupportedError("GROUP BY ... WITH TOTALS is not supported", _place(tokens, "TOTALS"), hint, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         if isinstance(call, exp.AggFunc):
