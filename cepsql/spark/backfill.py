@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
 
 from cepsql.analysis.properties import DELETED
 from cepsql.catalog import Backfill, Source
@@ -45,7 +46,7 @@ def with_history(spark: SparkSession, live: DataFrame, stream: Source, files: Ho
     if not begun and not sign.exists():
         write_whole(sign, "begin\n")
     signs = spark.readStream.text(str(sign.parent))
-    history = signs.mapInArrow(partial(_read, kept), live.schema)
+    history = signs.mapInArrow(partial(_read, kept), _with_nulls(live.schema))
     return live.where(_on_side(time, ">=", given)).unionByName(history)
 
 
@@ -71,7 +72,12 @@ def _history(spark: SparkSession, stream: Source, given: Backfill, live: DataFra
     # What else a changelog's rows carry: the rows of a table are there, and came before all others.
     further = {f.name: f.dataType.simpleString() for f in live.schema.fields if f.name not in frame.columns}
     carried = [f"CAST({'false' if name == DELETED else 'NULL'} AS {kind}) AS {name}" for name, kind in further.items()]
-    return frame.selectExpr("*", *carried).to(live.schema)
+    return frame.selectExpr("*", *carried).to(_with_nulls(live.schema))
+
+
+def _with_nulls(schema: StructType) -> StructType:
+    """Return a schema whose columns may all be NULL, as some of the history are that are there in every live row."""
+    return StructType([StructField(field.name, field.dataType) for field in schema.fields])
 
 
 def _read(kept: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

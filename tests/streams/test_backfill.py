@@ -123,3 +123,21 @@ def test_streams_whose_names_are_alike(tmp_path, spark):
         "r-1 2": 3,
         "r-1 3": 3,
     }
+
+
+def test_a_table_that_changes_begins_with_its_history(tmp_path, spark):
+    put(tmp_path / "history", "1.csv", [row(1, 1), row(2, 2, "b"), row(3, 9, "")])
+    put(tmp_path / "readings", "1.csv", [row(30, 3), row(31, 4, "c")])
+    engine = cepsql.connect(spark, catalog="")
+    engine.sql(definitions(tmp_path, row(30, 0)[1]).replace("SECONDS)", "SECONDS, PRIMARY KEY (device))"))
+    table: set[tuple] = set()
+
+    def keep(rows, _):
+        changes = [tuple(change.values()) for change in rows.to_pylist()]
+        table.difference_update(tuple(values) for *values, op in changes if op.startswith("-"))
+        table.update(tuple(values) for *values, op in changes if op.startswith("+"))
+
+    with engine.query("SELECT device, heat FROM readings EMIT CHANGES").start(keep, drain=True) as standing:
+        standing.await_(60)
+    assert table == {("a", 3), ("b", 2), ("c", 4)}
+    assert (standing.progress.rows_read, standing.progress.rows_malformed) == (5, 1)
