@@ -37,6 +37,7 @@ from cepsql.plan.rules.inline_views import inline_views
 from cepsql.plan.semi_joins import with_semi_joins
 from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.top_rows import with_first_rows_ranked
+from cepsql.plan.value_joins import with_value_joins
 from cepsql.plan.window_groups import over_groups, window_call
 
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
@@ -93,7 +94,8 @@ class _TableChanges:
             return self._union(query) if is_union_all(query) else self.rows(self._as_groups(query))
         assert isinstance(query, exp.Select)
         refuse_inner_stars(query, self.place)
-        query = self._of_events(with_semi_joins(query, self._streams()))
+        query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
+        query = self._of_events(query)
         self._check(query)
         if not any(map(self._reads_stream, relations(query))):
             raise NotSupportedError(
