@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import enum
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -139,7 +140,8 @@ def render(error: Error, width: int | None = None) -> str:
     """
     lines = [error.message]
     if error.line is not None and error.column is not None and error.span is not None and error.text is not None:
-        source = without_secret_options(error.text).split("\n")[error.line - 1]
+        # What moves the cursor would put the caret elsewhere.
+        source = _CONTROLS.sub(" ", without_secret_options(error.text).split("\n")[error.line - 1].rstrip("\r"))
         begin = error.column - 1
         marked = max(1, min(error.span.end - error.span.start, len(source) - begin))
         label = f"  line {error.line}: "
@@ -147,14 +149,29 @@ def render(error: Error, width: int | None = None) -> str:
             source, begin = _cropped(source, begin, max(_LEAST, width - len(label)))
             marked = max(1, min(marked, len(source) - begin))
         # Tabs are copied so that the caret stays under the token.
-        pad = "".join("\t" if c == "\t" else " " for c in source[:begin])
-        lines += [f"{label}{source}", " " * len(label) + pad + "^" * marked]
+        pad = "\t".join(" " * _cells(part) for part in source[:begin].split("\t"))
+        lines += [f"{label}{source}", " " * len(label) + pad + "^" * max(1, _cells(source[begin : begin + marked]))]
     if error.hint:
         lines.append(f"  hint: {error.hint}")
     return "\n".join(lines)
 
 
 _LEAST, _MORE = 20, "..."
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def _cells(text: str) -> int:
+    """Return how many cells of a terminal a text without control characters takes, a tab as one.
+
+    >>> _cells("a b"), _cells("日本")
+    (3, 4)
+    """
+    if text.isascii():
+        return len(text)
+    from wcwidth import wcswidth
+
+    found = wcswidth(text.replace("\t", " "))
+    return len(text) if found < 0 else found
 
 
 def _cropped(line: str, place: int, room: int) -> tuple[str, int]:
@@ -163,8 +180,9 @@ def _cropped(line: str, place: int, room: int) -> tuple[str, int]:
     >>> _cropped("SELECT a, b, c, d, e, f FROM t WHERE x > 1", 37, 20)
     ('...ROM t WHERE x > 1', 15)
     """
-    if len(line) <= room:
+    if _cells(line) <= room:
         return line, place
+    room = room * len(line) // max(len(line), _cells(line))
     begin = max(0, min(place - room // 2, len(line) - room)) if place > room // 2 else 0
     before, after = (_MORE if begin else ""), (_MORE if begin + room < len(line) else "")
     shown = line[begin + len(before) : begin + room - len(after)]

@@ -123,6 +123,11 @@ def test_text_that_is_no_utf_8(tmp_path, capsys):
         parse(Text(script.read_text("utf-8", "surrogateescape")))
 
 
+def test_what_moves_the_cursor_is_not_written_in_an_error():
+    error = ProgrammingError("there is no column b", Span(9, 10), None, "SELECT\ra,\x1bb\r\nFROM t")
+    assert str(error).splitlines()[1:] == ["  line 1: SELECT a, b", "                   ^"]
+
+
 def test_options_reach_the_engine(fake):
     argv = ["-c", "good", "--master", "local[3]", "--conf", "a.b=c=d", "-v", "n=5", "-v", "x=-1.50", "-v", "s=a b=c"]
     assert main([*argv, "-v", "t=TRUE", "-v", "z=null", "-v", "e="]) == 0
