@@ -30,9 +30,17 @@ _PLACE = re.compile(r"\s*https?://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
 _RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{10,}")
 _PLAIN_HEADER = re.compile(r"header\.(?:accept|content|user-agent)", re.IGNORECASE)
 _DOOR = re.compile(r"header\..*(?:\bapi|auth(?!or)|key|token|session|\bsign)", re.IGNORECASE)
-_ADDRESS = re.compile(r"""(\burl[`'"]?\s+')((?:[^']|'')*)(?=')""", re.IGNORECASE)
-_LITERAL = re.compile(r"'((?:[^']|'')*)'")
-_OPTION = re.compile(rf"(\b(?:SET\s+{_QUOTED_NAME}\s*=\s*|{_QUOTED_NAME}\s+)')((?:[^']|'')*)(?=')", re.IGNORECASE)
+_QUOTED = r"""(?:'(?:[^'\\]|\\[\s\S]|'')*(?:'|\\?\Z)|"(?:[^"\\]|\\[\s\S]|"")*(?:"|\\?\Z))"""
+_TEXT = re.compile(_QUOTED)
+_ADDRESS = re.compile(rf"""(\burl[`'"]?(?:\s*=\s*|\s+))({_QUOTED})""", re.IGNORECASE)
+# With = between, the name must be a certain one: a column `key` is compared with all kinds of texts.
+_CERTAIN_NAME = rf"[`'\"]?[\w.-]*(?:\bheader\.|{_CERTAIN.pattern.replace('$', '')})[\w.-]*[`'\"]?"
+_OPTION = re.compile(
+    rf"(?<![\w.-])(?P<name>(?:SET\s+{_QUOTED_NAME}\s*=|{_CERTAIN_NAME}\s*=|{_QUOTED_NAME}(?=\s))\s*)(?P<value>{_QUOTED})",
+    re.IGNORECASE,
+)
+_SETTING = re.compile(rf"(?P<name>\bSET\s+{_QUOTED_NAME}\s*=\s*)(?P<value>[^\s'\";][^;\n]*)", re.IGNORECASE)
+"""A setting whose value stands in no quotes."""
 
 
 def is_secret(option: str) -> bool:
@@ -116,8 +124,16 @@ def without_secret_options(statement: str) -> str:
     def starred(text: str) -> str:
         return re.sub(r"[^\n]", "*", text)
 
-    def address(found: re.Match) -> str:
-        return found[1] + (starred(found[2]) if lets_in("url", found[2]) else found[2])
+    def hidden(text: str) -> str:
+        end = text[-1] if len(text) > 1 and text[-1] == text[0] else ""
+        return text[0] + starred(text[1 : len(text) - len(end)]) + end
 
-    named = _ADDRESS.sub(address, _OPTION.sub(lambda found: found[1] + starred(found[2]), statement))
-    return _LITERAL.sub(lambda found: f"'{starred(found[1])}'" if spells_secret(found[1]) else found[0], named)
+    def address(found: re.Match) -> str:
+        return found[1] + (hidden(found[2]) if lets_in("url", found[2][1:-1]) else found[2])
+
+    def literal(found: re.Match) -> str:
+        return hidden(found[0]) if spells_secret(found[0][1:-1]) else found[0]
+
+    named = _OPTION.sub(lambda found: found["name"] + hidden(found["value"]), statement)
+    named = _SETTING.sub(lambda found: found["name"] + starred(found["value"]), named)
+    return _TEXT.sub(literal, _ADDRESS.sub(address, named))
