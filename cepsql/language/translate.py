@@ -1,6 +1,7 @@
 """Lark trees to statements: clauses become dataclasses, islands of plain SQL become sqlglot expressions."""
 
 import ast
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -749,11 +750,25 @@ def _option_name(key: str) -> str:
 
 
 def _unquote(token: str) -> str:
+    """Return the name or text that a token stands for; one without quotes stands for itself."""
     if token[:1] == "`":
         return token[1:-1].replace("``", "`")
-    if token[:1] in ("'", '"'):
-        try:
-            return ast.literal_eval(token[0] + token[1:-1].replace(token[0] * 2, f"\\{token[0]}") + token[0])
-        except (SyntaxError, ValueError):
-            return token[1:-1]
+    if (quote := token[:1]) in ("'", '"'):
+        return re.sub(f"{quote}{quote}|{_ESCAPE}", lambda part: _character(part.group()), token[1:-1])
     return str(token)
+
+
+_ESCAPE = r"""\\(?:[abfnrtv\\'"\n]|[0-3]?[0-7]{1,2}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"""
+"""A backslash and what follows it, which together stand for a character; before anything else it stands for itself."""
+
+
+def _character(written: str) -> str:
+    """Return the character that two quotes or an escape stand for; an escape of no character stays as it is written."""
+    if written[0] != "\\":
+        return written[0]
+    try:
+        found = ast.literal_eval(f"'{written}'")
+    except (SyntaxError, ValueError):
+        return written
+    # Half of a pair of UTF-16 is no character.
+    return written if "\ud800" <= found <= "\udfff" else found

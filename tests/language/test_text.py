@@ -115,3 +115,23 @@ def test_positions_are_those_of_the_text():
 def test_what_is_no_text_is_refused():
     with pytest.raises(InterfaceError, match="statements are text, not NoneType"):
         statements(None)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("'it''s'", "it's"),
+        ("'it''s\nso'", "it's\nso"),
+        ('"a ""b""\n"', 'a "b"\n'),
+        (r"'a\''''", "a''"),
+        (r"'\\'''", "\\'"),
+        (r"'\x3e\101\u00e9\t'", ">Aé\t"),
+        (r"'orders\.\d+'", r"orders\.\d+"),
+        (r"'\ud800'", r"\ud800"),
+        (r"'\U99999999'", r"\U99999999"),
+    ],
+)
+def test_quoted_options(written, meant, recwarn):
+    [table] = statements(f"CREATE TABLE t USING csv OPTIONS (nullValue {written})")
+    assert table.options == (("nullvalue", meant),)
+    assert not recwarn.list
