@@ -267,7 +267,7 @@ def _check_alias(table: exp.Table, relation: Properties) -> None:
     named = alias.columns
     if len(named) != len(relation.columns):
         raise ProgrammingError(
-            f"{table.alias} names {len(named)} columns of {len(relation.columns)}",
+            f"{table.alias_or_name} names {len(named)} columns of {len(relation.columns)}",
             span_of(alias),
             f"columns: {', '.join(column.name for column in relation.columns)}",
         )

@@ -529,8 +529,9 @@ class _Translator:
         """Let names that a placeholder table has from within its operator's text have no place in the text."""
         for table in query.find_all(exp.Table):
             place, alias = self.places.get(table.name), table.args.get("alias")
-            if place is not None and alias is not None and place.start <= alias.this.meta.get("start", -1) < place.end:
-                del alias.this.meta["start"], alias.this.meta["end"]
+            name = alias.this if alias is not None else None
+            if place is not None and name is not None and place.start <= name.meta.get("start", -1) < place.end:
+                del name.meta["start"], name.meta["end"]
 
     def _deduplicate(self, tree: Tree, name: str, source: exp.Query) -> DeduplicateClause:
         within = _subtree(tree, "within")
