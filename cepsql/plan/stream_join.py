@@ -299,6 +299,9 @@ class _Joining:
             choices = [replace(node, time=time) for time in (LEFT, RIGHT, LATER)]
             rows = [replace(side, inputs={name: choice}) for choice in choices]
             timely = {_time(one): one for one in rows if one.properties.watermark is not None}
+            if not timely:
+                hint = "bound the times of both by days, hours or less: b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
+                raise NotSupportedError("a join with joined rows that have no event time is not supported", place, hint)
             return _Side(item, timely)
         found: dict[str, Sql] = {}
         for name in self._compared(item):
