@@ -109,10 +109,10 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
 
 def dangling(text: Text, tokens: list[Token]) -> ProgrammingError | None:
     """Make the error for a word like AND that nothing follows, or a comma that nothing precedes; None without any."""
-    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
-        written = _written(text, token)
-        following = "" if after is None else _written(text, after)
-        if token.token_type == TokenType.VAR or (before is not None and _written(text, before) == "."):
+    words = [_word(text, token) for token in tokens]
+    around = zip([None, *words], tokens, words, [*tokens[1:], None], [*words[1:], ""], strict=False)
+    for before, token, written, after, following in around:
+        if token.token_type == TokenType.VAR or before == ".":
             continue
         if after is not None and following == "," and written in {"(", *_LISTS}:
             return _error(text, after, "an expression is missing before ,")
@@ -284,6 +284,12 @@ def _expected(accepted: set[str]) -> str | None:
     if not listed:
         return None
     return f"expected {', '.join(listed[:-1]) + ' or ' if len(listed) > 1 else ''}{listed[-1]}"
+
+
+def _word(text: Text, token: Token) -> str:
+    """Return a token as it is written, one that was made, which has the place of another, as it is."""
+    written, own = _written(text, token), " ".join(token.text.upper().split())
+    return written if own in written else own
 
 
 def _written(text: Text, token: Token) -> str:
