@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from cepsql.catalog.catalog import Catalog
 from cepsql.engine import Answer
-from cepsql.ordered.row_layout import BEGINNING
 
 
 @dataclass
@@ -25,7 +24,7 @@ class Progress:
     rows_punctuation: int = 0
     matches: int = 0
     watermark: object = None
-    bound: int = BEGINNING
+    bound: int | None = None
     waiting: str | None = None
     rows_waiting: int = 0
     open: int = 0
