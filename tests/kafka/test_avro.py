@@ -4,6 +4,7 @@ import json
 import struct
 
 import pytest
+from chance import everyday
 from maven import fetched
 from skipping import skipping
 
@@ -43,7 +44,7 @@ def record(id: int, symbol: str | None, price: float) -> bytes:
     return number(id) + text + number((SECOND + id) * 1_000_000) + struct.pack("<d", price)
 
 
-@pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize("marked", everyday([True, False]))
 def test_values_are_read_and_what_does_not_fit_is_counted(engine, topics, tmp_path, marked):
     mark, topic = b"\0\0\0\0\7" if marked else b"", topics.new(1)
     prices = [3.5, 2.0, 1.5, 2.5, 4.0]

@@ -13,7 +13,6 @@ READING = (
     "language/test_plain_sql.py",
     "language/test_variant_path.py",
     "analysis/test_plans.py",
-    "plan/test_plan_rules.py",
     "plan/test_join_plans.py",
     "plan/test_identity.py",
 )
