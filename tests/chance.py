@@ -1,7 +1,7 @@
 """How random tests draw: from which seed, and how many examples.
 
 Every day each test draws the same. Another seed, be it a new one of `pytest --nightly` or that of `--hypothesis-seed`,
-gives all of them other draws. `--nightly` tries twenty times as many examples of each property, CEPSQL_EXAMPLES says
+gives all of them other draws. `--nightly` tries thirty times as many examples of each property, CEPSQL_EXAMPLES says
 how many; and of the queries that are compared with tables it runs all, not every other one.
 """
 
@@ -13,7 +13,7 @@ from typing import TypeVar
 from hypothesis import settings
 
 EVERYDAY_SEED = 1
-_MORE_BY_NIGHT = 20
+_MORE_BY_NIGHT = 30
 _Case = TypeVar("_Case")
 
 _seed, _nightly = EVERYDAY_SEED, False

@@ -53,7 +53,7 @@ def nearest(row, others, forward, strict, deletions):
     return None if deletions and first["o0"] else first["v0"]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(60))
 @given(batches(), st.tuples(st.integers(0, 3), st.integers(0, 3)), st.booleans(), st.booleans(), st.booleans())
 def test_a_plain_loop_gives_the_same(given, delays, forward, strict, outer):
     deletions = not forward

@@ -57,7 +57,7 @@ def contents(rows) -> dict:
     return {key: row for key, row in table.items() if not row[GONE]}
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30))
 @given(upserts(st.integers(0, 8)))
 def test_any_order_within_the_delay_makes_the_same_table(batches):
     running, seen, table, names = Running(Upserts(UPSERTS, True), ROW, delay=8), [], Counter(), ("k0", "v0", "v1")
@@ -71,7 +71,7 @@ def test_any_order_within_the_delay_makes_the_same_table(batches):
         assert not changes or before != table
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(20))
 @given(upserts(st.just(0)))
 def test_without_event_time_the_later_batch_counts(batches):
     running, seen, table = Running(Upserts(UPSERTS, False), ROW), [], Counter()
@@ -82,7 +82,7 @@ def test_without_event_time_the_later_batch_counts(batches):
     assert running.counts["outdated"] == 0
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30))
 @given(upserts(st.integers(0, 30)), st.integers(0, 6))
 def test_what_is_older_than_the_watermark_never_brings_a_deleted_row_back(batches, delay):
     running, table, outdated = Running(Upserts(UPSERTS, True), ROW, delay=delay), Counter(), 0
@@ -135,7 +135,7 @@ def group_values(rows) -> tuple:
     )  # fmt: skip
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30))
 @given(
     changes(
         {
@@ -189,7 +189,7 @@ def test_statistics_of_values_that_come_and_go(function):
         assert group == (None if wanted is None else pytest.approx(wanted))
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(15))
 @given(
     st.lists(
         st.lists(
@@ -258,7 +258,7 @@ def joined(left, right, kind) -> list[tuple]:
     return found
 
 
-@settings(max_examples=examples(75))
+@settings(max_examples=examples(45))
 @given(changes(SIDE_ROWS), changes(SIDE_ROWS), st.sampled_from(list(JoinKind)))
 def test_joins_are_those_of_the_rows_that_are_there(lefts, rights, kind):
     running = Running(TableJoin(SIDE_LAYOUT, SIDE_LAYOUT, kind, (COLUMN, COLUMN)), SIDE, SIDE)

@@ -31,7 +31,7 @@ def by_hand(rows: list[dict]) -> dict[tuple, tuple]:
     return found
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(20))
 @given(inputs(), st.integers(0, 6))
 def test_changes_add_up_to_the_groups(batches, delay):
     number = pa.int64()

@@ -55,7 +55,7 @@ def partitions(rows: list[dict]) -> list[list[dict]]:
     return list(found.values())
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30))
 @given(inputs(), st.integers(0, 6), FRAMES)
 def test_every_row_comes_once_with_its_frame(batches, delay, frames):
     used = sorted(used_rows(batches, delay), key=place)

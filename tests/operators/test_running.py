@@ -118,7 +118,7 @@ def packed(rows: list[dict]) -> dict[int, list[bytes]]:
     return found
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30))
 @given(inputs(), st.integers(0, 6), calls(), st.data())
 def test_running_values_are_those_of_a_loop(batches, delay, asked, data):
     for row in (row for tasks in batches for task in tasks for row in task):

@@ -42,7 +42,7 @@ OPERATORS = st.one_of(
 )
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30))
 @given(inputs(), st.integers(0, 6), OPERATORS)
 def test_every_window_comes_once_and_whole(batches, delay, operator):
     used = sorted(with_bounds(batches, delay), key=place)

@@ -16,7 +16,7 @@ def sides(draw):
     return [c.slice(0, sizes[0]) for c in both], [c.slice(sizes[0]) for c in both], sizes
 
 
-@settings(max_examples=examples(75))
+@settings(max_examples=examples(45))
 @given(sides())
 def test_find_keys(case):
     left, right, (left_rows, right_rows) = case

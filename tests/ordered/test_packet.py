@@ -31,7 +31,7 @@ ROWS = st.builds(
 )
 
 
-@settings(max_examples=examples(75))
+@settings(max_examples=examples(45))
 @given(st.lists(ROWS, max_size=12), st.integers(1, 4))
 def test_packets_hold_every_row_once(rows, piece_rows):
     packed = packets(rows, 3, piece_rows=piece_rows)

@@ -65,7 +65,7 @@ def test_heartbeats_go_on_from_where_the_producers_are():
     assert greatest(given, [Told({"a": 9})], *beats, *later) == [9] * 4 + [9 + 20] * 3 + [9 + 50]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(st.dictionaries(st.sampled_from("abc"), st.integers(0, 9)), st.none() | st.integers(0, 40)),

@@ -31,7 +31,7 @@ def packets(rows: list[dict], whole: bool = True) -> dict[int, list[bytes]]:
     return packed
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30))
 @given(inputs(), st.integers(0, 6))
 def test_rejected_rows_are_those_not_used(batches, delay):
     stage = replace(STAGE, inputs=(Input(delay),))

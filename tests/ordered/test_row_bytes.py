@@ -13,7 +13,7 @@ LONGS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3) | st.sampled_from(
 INTS = st.integers(-(2**31), 2**31 - 1) | st.integers(250, 260)
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.none() | LONGS, st.none() | INTS, st.none() | st.text(max_size=2)), max_size=6))
 def test_every_row_comes_back(rows):
     types = {"long": pa.int64(), "int": pa.int32(), "text": pa.string()}

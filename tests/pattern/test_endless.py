@@ -39,7 +39,7 @@ def test_examples(text: str) -> None:
     assert endless_variables(program(parsed, [None, Bit(1), Bit(2)], NAMES, within=5)) == ()
 
 
-@settings(max_examples=examples(75))
+@settings(max_examples=examples(45))
 @given(patterns(anchors=False), st.tuples(*[st.sampled_from((None, Bit(v))) for v in range(3)]))
 def test_nothing_is_decided_exactly_where_it_is_endless(parsed, conditions) -> None:
     asked = program(parsed, conditions, NAMES)
