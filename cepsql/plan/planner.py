@@ -162,7 +162,7 @@ class _Planner:
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
-        self._refuse_aggregate_keys(query)
+        self._refuse_aggregates(query)
         if self._over_stream(query):
             for part in (query.expression, *(clause.input for clause in query.operators)):
                 refuse_group_windows(part)
@@ -218,17 +218,26 @@ class _Planner:
                 root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
 
-    def _refuse_aggregate_keys(self, query: Query) -> None:
-        """Refuse groups by an aggregate or a window function; over tables Spark does."""
+    def _refuse_aggregates(self, query: Query) -> None:
+        """Refuse groups by an aggregate or a window function, and aggregates in WHERE; over tables Spark does."""
         for text in (query.expression, *(clause.input for clause in query.operators)):
-            for group in text.find_all(exp.Group):
-                found = next((node for node in group.walk() if _is_of_rows(node, group)), None)
-                if found is not None and self._over_stream(query):
-                    kind = "window function" if isinstance(found, exp.Window) else "aggregate"
+            for clause in text.find_all(exp.Group, exp.Where):
+                found = next((node for node in clause.walk() if _is_of_rows(node, clause)), None)
+                if found is None or not self._over_stream(query):
+                    continue
+                window, place = isinstance(found, exp.Window), span_of(found, query.span)
+                if isinstance(clause, exp.Group):
+                    kind = "window function" if window else "aggregate"
                     raise ProgrammingError(
                         f"GROUP BY takes no {kind}: it is computed from several rows",
-                        span_of(found, query.span),
+                        place,
                         "compute it in a subquery, and group its rows",
+                    )
+                if not window:
+                    raise ProgrammingError(
+                        "WHERE chooses rows before they are grouped, and has no aggregates",
+                        place,
+                        "HAVING chooses groups: GROUP BY k HAVING COUNT(*) > 1",
                     )
 
     def _over_stream(self, query: Query) -> bool:
@@ -404,10 +413,10 @@ def _refuse_recursion(root: Sql, query: Query) -> None:
         raise NotSupportedError("WITH RECURSIVE in a query over a stream is not supported", place, hint)
 
 
-def _is_of_rows(node: exp.Expr, group: exp.Group) -> bool:
-    """Tell whether a part of GROUP BY, and of none of its subqueries, is an aggregate or a window function."""
+def _is_of_rows(node: exp.Expr, clause: exp.Expr) -> bool:
+    """Tell whether a part of GROUP BY or WHERE, and of none of its subqueries, is an aggregate or a window function."""
     called = isinstance(node, exp.Window | exp.First | exp.Last) or aggregate_call(node) is not None
-    return called and node.parent_select is group.parent
+    return called and node.parent_select is clause.parent
 
 
 def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:
