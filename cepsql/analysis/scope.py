@@ -16,6 +16,7 @@ from cepsql.language.tokens import DIALECT
 FIRST, LAST, RUNNING, FINAL = (NAVIGATION[word] for word in ("FIRST", "LAST", "RUNNING", "FINAL"))
 
 
+_GENERATORS = {"EXPLODE", "POSEXPLODE", "INLINE", "STACK", "JSON_TUPLE", "VARIANT_EXPLODE"}
 _SIGNS: dict[type[exp.Expr], str] = {exp.DPipe: "||", exp.RegexpLike: "RLIKE", exp.ILike: "ILIKE"}
 
 
@@ -186,6 +187,11 @@ def spoken_function(node: exp.Expr) -> str:
     if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
         return sql_of(node).split("(")[0].strip("`").upper()
     return _SIGNS.get(type(node), node.key.upper())
+
+
+def gives_rows(call: exp.Expr) -> bool:
+    """Tell whether a call gives several rows for one, and perhaps several columns."""
+    return spoken_function(call).removesuffix("_OUTER") in _GENERATORS
 
 
 def row_of(expression: exp.Expr, scope: MatchScope) -> RowRef | None:

@@ -3,13 +3,8 @@
 from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.scope import gives_rows
 from cepsql.errors import NotSupportedError, ProgrammingError
-
-_SEVERAL = (exp.Aliases, exp.Explode, exp.Inline, exp.Stack, exp.UDTF)
-"""What may give several columns as an item of a SELECT."""
-
-_SEVERAL_UNKNOWN = {"INLINE_OUTER", "JSON_TUPLE", "VARIANT_EXPLODE", "VARIANT_EXPLODE_OUTER"}
-"""Functions that do, too, and that sqlglot does not know."""
 
 
 def check_branches(query: exp.Expr) -> None:
@@ -46,8 +41,7 @@ def _width(branch: exp.Expr) -> int | None:
 
 def _may_be_several(item: exp.Expr) -> bool:
     value = item.unalias()
-    unknown = isinstance(value, exp.Anonymous) and value.name.upper() in _SEVERAL_UNKNOWN
-    return item.is_star or unknown or isinstance(value, _SEVERAL)
+    return item.is_star or isinstance(value, exp.Aliases | exp.UDTF) or gives_rows(value)
 
 
 def _columns(number: int) -> str:

@@ -167,8 +167,7 @@ def _lengths(arguments: Sequence[exp.Expr], place: Span | None, most: int) -> li
 def _length(argument: exp.Expr, place: Span | None) -> int:
     place = span_of(argument, place)
     if isinstance(argument, exp.Literal) and argument.is_string:
-        text = argument.name.strip().removeprefix("interval ").removeprefix("INTERVAL ")
-        return duration_micros(text, place)
+        return duration_micros(argument.name, place)
     if not isinstance(argument, exp.Interval):
         raise NotSupportedError("the length of a window must be constant here", place, "for example '5 minutes'")
     return interval_micros(argument, place)

@@ -14,7 +14,7 @@ from cepsql.ordered.columns import one_chunk
 from cepsql.ordered.rejected import WHOLE
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.render.sound_text import sound_text
-from cepsql.render.times import are_near, far_texts
+from cepsql.render.times import far_texts, has_far_times
 
 LATE_COLUMNS = (
     ("reason", "STRING"),
@@ -100,7 +100,7 @@ def _json_lines(rows: pa.Table) -> str:
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column with text in place of what Python cannot hold or JSON cannot tell."""
     kind = column.type
-    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)) or are_near(column):
+    if not has_far_times(column):
         return column.cast(_json_type(kind))
     offset = "" if getattr(kind, "tz", None) is None else "Z"
     texts = [None if text is None else text + offset for text in far_texts(column, "UTC")]

@@ -150,14 +150,15 @@ class _Task:
                 kept = dropped & read
                 rejected = set_aside(piece.filter(pa.array(kept))[WHOLE], malformed[kept], ahead[kept])
                 aside = self._sections(rejected, bucket[kept])
-            piece, bucket, punctuation = piece.filter(pa.array(~dropped)), bucket[~dropped], punctuation[~dropped]
+            piece, bucket = piece.filter(pa.array(~dropped)), bucket[~dropped]
+            punctuation, read = punctuation[~dropped], read[~dropped]
         producers = _producers(piece)
         if len(bucket) and not has_markers:
             self.greatest = max(self.greatest, pc.max(_reached(piece)).as_py())
-        tallies.append(self._tally(bucket[punctuation & ~marked(piece, REPEATED)]))
+        tallies.append(self._tally(bucket[punctuation & read]))
         if punctuation.any():
-            piece, bucket = piece.filter(pa.array(~punctuation)), bucket[~punctuation]
-        tallies.append(self._tally(bucket[_null_key(piece) & ~marked(piece, REPEATED)]))
+            piece, bucket, read = piece.filter(pa.array(~punctuation)), bucket[~punctuation], read[~punctuation]
+        tallies.append(self._tally(bucket[_null_key(piece) & read]))
         dead = np.zeros(0, np.int64)
         if self.reduction is not None and len(bucket):
             piece, dead = self.reduction(piece)

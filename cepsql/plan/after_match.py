@@ -8,7 +8,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
-from cepsql.analysis.resolve import event_time, flat_name
+from cepsql.analysis.resolve import event_time
 from cepsql.analysis.window_calls import is_window_call
 from cepsql.catalog import Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
@@ -75,7 +75,9 @@ class _Query:
         if isinstance(source, Scope) and isinstance(source.expression, exp.SetOperation):
             raise _of_union(follower, place)
         if relation.ordered:
-            raise self.missing_time(flat_name(relation.name), follower, place)
+            # What is known of an operator's rows has no name, or that of a view.
+            name = next(name for name, found in self.relations.items() if found is relation)
+            raise self.missing_time(name, follower, place)
         raise ProgrammingError(
             f"{follower} needs the event time of {relation.name}",
             place,

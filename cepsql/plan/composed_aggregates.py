@@ -65,11 +65,10 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall:
     """
     place, taken = span_of(call, place) or place, aggregate_call(call)
     if taken is not None and taken.name in _OF_VALUES and taken.order is None and not taken.nulls and taken.arguments:
-        function, argument = _OF_VALUES[taken.name], taken.arguments[0]
-        fraction = _constant(taken.arguments[1]) if function == "percentile" and len(taken.arguments) == 2 else None
-        if len(taken.arguments) == (1 if function != "percentile" else 2) and (fraction is None) != (
-            function == "percentile"
-        ):
+        function, (argument, *further) = _OF_VALUES[taken.name], taken.arguments
+        fraction = _constant(further[0]) if function == "percentile" and len(further) == 1 else None
+        complete = fraction is not None if function == "percentile" else not further
+        if complete:
             column = take(_where(taken.filter, argument)).name
             return GroupCall(name, function, column, taken.distinct, fraction)
     distinct = taken is not None and taken.distinct and len(taken.arguments) == 1

@@ -6,13 +6,11 @@ from sqlglot import exp
 
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, recursive_ctes, table_name
-from cepsql.analysis.scope import spoken_function
+from cepsql.analysis.scope import gives_rows, spoken_function
 from cepsql.errors import NotSupportedError
 
 BOUND = "__bound"
 """BIGINT column that only markers have: every row to come has an event time, in microseconds, above it."""
-
-_GENERATORS = {"EXPLODE", "POSEXPLODE", "INLINE", "STACK", "JSON_TUPLE"}
 
 
 BETWEEN = "between two operators over a stream"
@@ -121,7 +119,7 @@ def _refuse_lossy(query: exp.Query, whole: exp.Query) -> None:
         reason = "TABLESAMPLE"
     else:
         calls = [call for selected in query.expressions for call in selected.find_all(exp.Func, exp.Dot)]
-        generator = next((c for c in calls if spoken_function(c).removesuffix("_OUTER") in _GENERATORS), None)
+        generator = next(filter(gives_rows, calls), None)
         reason = spoken_function(generator) if generator is not None else None
     if reason is not None:
         raise NotSupportedError(

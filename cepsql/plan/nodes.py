@@ -633,8 +633,8 @@ def missing_time(node: Node, follower: str, place: Span | None) -> Error:
         return ProgrammingError(f"{follower} over windows of a stream needs their event time", place, hint)
     if isinstance(node, Over):
         return _missing_time_of_frames(node, follower, place)
-    name = node.properties.name
-    return NotSupportedError(f"{follower} over the view {name} is not supported: it gives no event time", place)
+    rows = _spoken_rows(node)
+    return NotSupportedError(f"{follower} over {rows} is not supported: it gives no event time", place)
 
 
 def _spoken_rows(node: Node) -> str:

@@ -7,7 +7,6 @@ from functools import partial
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.deduplicate import plan_deduplicate
 from cepsql.analysis.emission import plan_emission
 from cepsql.analysis.match import MatchPlan, plan_match
@@ -36,6 +35,7 @@ from cepsql.plan.over import hoist_over
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
 from cepsql.plan.reader import Reader, RowsAsTheyCome, RowsInOrder
 from cepsql.plan.refuse import (
+    refuse_aggregates,
     refuse_group_windows,
     refuse_on_streams,
     refuse_operator_input,
@@ -162,15 +162,15 @@ class _Planner:
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
-        self._refuse_aggregates(query)
-        if self._over_stream(query):
+        streaming = self._over_stream(query)
+        if streaming:
             for part in (query.expression, *(clause.input for clause in query.operators)):
+                refuse_aggregates(part, query.span)
                 refuse_group_windows(part)
         query = _rewritten(query, with_window_column)
         emitted = query.emit is not None
-        grouped = _rewritten(_rewritten(query, with_group_by_all), partial(with_grouping_sets, emitted=emitted))
-        if grouped is not query and self._over_stream(query):
-            query = grouped
+        if streaming:
+            query = _rewritten(_rewritten(query, with_group_by_all), partial(with_grouping_sets, emitted=emitted))
         matches: dict[str, Node] = {}
         for clause in query.operators:
             as_read = clause.input
@@ -217,28 +217,6 @@ class _Planner:
             if limit is not None:
                 root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return replace(root, view=view), limit
-
-    def _refuse_aggregates(self, query: Query) -> None:
-        """Refuse groups by an aggregate or a window function, and aggregates in WHERE; over tables Spark does."""
-        for text in (query.expression, *(clause.input for clause in query.operators)):
-            for clause in text.find_all(exp.Group, exp.Where):
-                found = next((node for node in clause.walk() if _is_of_rows(node, clause)), None)
-                if found is None or not self._over_stream(query):
-                    continue
-                window, place = isinstance(found, exp.Window), span_of(found, query.span)
-                if isinstance(clause, exp.Group):
-                    kind = "window function" if window else "aggregate"
-                    raise ProgrammingError(
-                        f"GROUP BY takes no {kind}: it is computed from several rows",
-                        place,
-                        "compute it in a subquery, and group its rows",
-                    )
-                if not window:
-                    raise ProgrammingError(
-                        "WHERE chooses rows before they are grouped, and has no aggregates",
-                        place,
-                        "HAVING chooses groups: GROUP BY k HAVING COUNT(*) > 1",
-                    )
 
     def _over_stream(self, query: Query) -> bool:
         """Tell whether a query reads a stream."""
@@ -411,12 +389,6 @@ def _refuse_recursion(root: Sql, query: Query) -> None:
         place = span_of(cte.args["alias"], query.span)
         hint = "a view of it may be joined"
         raise NotSupportedError("WITH RECURSIVE in a query over a stream is not supported", place, hint)
-
-
-def _is_of_rows(node: exp.Expr, clause: exp.Expr) -> bool:
-    """Tell whether a part of GROUP BY or WHERE, and of none of its subqueries, is an aggregate or a window function."""
-    called = isinstance(node, exp.Window | exp.First | exp.Last) or aggregate_call(node) is not None
-    return called and node.parent_select is clause.parent
 
 
 def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:

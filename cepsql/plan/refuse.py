@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import is_aggregate
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
@@ -55,6 +56,35 @@ def refuse_unmarked(clause: Reader, below: Sql) -> None:
         with_markers(branch, clause.span)
         for side in _joined(branch):
             refuse_unmarked(clause, side)
+
+
+NO_AGGREGATES = "WHERE chooses rows before they are grouped, and has no aggregates"
+HAVING_INSTEAD = "HAVING chooses groups: GROUP BY k HAVING COUNT(*) > 1"
+"""What is said of an aggregate in WHERE."""
+
+
+def refuse_aggregates(query: exp.Expr, place: Span) -> None:
+    """Raise ProgrammingError for groups by an aggregate or a window function, and for aggregates in WHERE."""
+    for clause in query.find_all(exp.Group, exp.Where):
+        found = next((node for node in clause.walk() if _is_of_rows(node, clause)), None)
+        if found is None:
+            continue
+        window = isinstance(found, exp.Window)
+        if isinstance(clause, exp.Group):
+            kind = "window function" if window else "aggregate"
+            raise ProgrammingError(
+                f"GROUP BY takes no {kind}: it is computed from several rows",
+                span_of(found, place),
+                "compute it in a subquery, and group its rows",
+            )
+        if not window:
+            raise ProgrammingError(NO_AGGREGATES, span_of(found, place), HAVING_INSTEAD)
+
+
+def _is_of_rows(node: exp.Expr, clause: exp.Expr) -> bool:
+    """Tell whether a part of GROUP BY or WHERE, and of none of its subqueries, is an aggregate or a window function."""
+    called = isinstance(node, exp.Window | exp.First | exp.Last) or is_aggregate(node)
+    return called and node.parent_select is clause.parent
 
 
 def refuse_group_windows(query: exp.Query) -> None:

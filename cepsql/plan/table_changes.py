@@ -124,11 +124,11 @@ class _TableChanges:
                 raise self._refused(part, "a window of event time")
             if is_fleeting(part):
                 raise self._refused(part, sql_of(without_tables(part)))
-        for number, item in enumerate(relations(select)):
+        for item in relations(select):
             for clause in ("pivots", "sample"):
                 if item.args.get(clause):
                     raise self._refused(item, _CLAUSES[clause])
-            if number and any(map(temporal_call, _asked_in_on(item))):
+            if any(map(temporal_call, _asked_in_on(item))):
                 raise self._refused(item, "a join with the nearest row, or with a version,")
 
     def _check_uses(self, select: exp.Select, item: exp.Expr) -> None:

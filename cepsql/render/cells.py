@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from cepsql.render.jsonlines import json_text
 from cepsql.render.scalars import duration_text, float_text
-from cepsql.render.times import are_near, far_texts, python_values
+from cepsql.render.times import far_texts, has_far_times, python_values
 
 Texts = list[str | None]
 
@@ -21,7 +21,7 @@ def cells(values: pa.ChunkedArray, zone: str) -> Texts:
     and hexadecimal digits; arrays, maps and structs are JSON.
     """
     kind = values.type
-    if (pa.types.is_timestamp(kind) or pa.types.is_date(kind)) and not are_near(values):
+    if has_far_times(values):
         return far_texts(values, zone)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_date(kind):
         return values.cast(pa.string()).to_pylist()

@@ -27,12 +27,15 @@ def python_values(column: pa.ChunkedArray | pa.Array) -> list:
         return column.cast(_numbered(column.type)).to_pylist()
 
 
-def are_near(column: pa.ChunkedArray) -> bool:
-    """Tell whether clocks of every zone show a year from 1 to 9999 for all of a column's dates, or times."""
+def has_far_times(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column is one of dates, or times, for one of which clocks of some zone show no year from 1 to
+    9999."""
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+        return False
     unit = DAY if pa.types.is_date(column.type) else 1
     ends = pc.min_max(column.cast(_numbered(column.type)))
     low, high = ends["min"].as_py(), ends["max"].as_py()
-    return low is None or (low * unit >= _FIRST and high * unit < _END)
+    return low is not None and (low * unit < _FIRST or high * unit >= _END)
 
 
 def far_texts(column: pa.ChunkedArray, zone: str) -> list[str | None]:

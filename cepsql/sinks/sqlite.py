@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from cepsql.catalog import Sink
 from cepsql.errors import DataError, OperationalError, ProgrammingError
 from cepsql.render.scalars import duration_text
-from cepsql.render.times import are_near, far_texts
+from cepsql.render.times import far_texts, has_far_times
 from cepsql.scalar.types import FRACTIONS, INTEGERS, Type, is_decimal
 from cepsql.sinks.columns import Columns
 from cepsql.sinks.database import Database, first_line, null_keys, update_clause
@@ -153,7 +153,7 @@ def _values(column: pa.ChunkedArray) -> list:
     kind = column.type
     if is_nested(kind):
         return json_texts(column, "UTC")
-    if (pa.types.is_timestamp(kind) or pa.types.is_date(kind)) and not are_near(column):
+    if has_far_times(column):
         offset = "" if getattr(kind, "tz", None) is None else "+00:00"
         return _mapped(far_texts(column, "UTC"), lambda text: text + offset)
     if pa.types.is_timestamp(kind) and kind.tz is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cepsql.analysis.scope import MATCH_FUNCTIONS
 from cepsql.errors import DatabaseError, NotSupportedError, OperationalError, ProgrammingError
 from cepsql.language.foreign_functions import GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
+from cepsql.plan.refuse import HAVING_INSTEAD, NO_AGGREGATES
 
 _WINDOW = "GROUP BY window(ts, '5 minutes'), ... with the event time of a stream that has a WATERMARK"
 _BOUND = "ON a.key = b.key AND b.ts BETWEEN a.ts - INTERVAL '5' MINUTES AND a.ts + INTERVAL '5' MINUTES"
@@ -90,8 +91,8 @@ _EXPLANATIONS = (
         "INVALID_WHERE_CONDITION",
         r"invalid expressions: (?!(?:pos)?explode|inline|stack)",
         ProgrammingError,
-        "WHERE chooses rows before they are grouped, and has no aggregates",
-        "HAVING chooses groups: GROUP BY k HAVING COUNT(*) > 1",
+        NO_AGGREGATES,
+        HAVING_INSTEAD,
         r"\bWHERE\b",
     ),
     Explanation(
