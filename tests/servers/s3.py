@@ -26,10 +26,11 @@ _OF_SPARK = ("slf4j-", "netty-b", "netty-c", "netty-h", "netty-r", "netty-t", "c
 _SECONDS_TO_START = 30
 _SERVER = """
 import sys, threading
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.server import create_backend_app
 from werkzeug.serving import run_simple
 
-application, one_at_a_time = DomainDispatcherApplication(create_backend_app), threading.Lock()
+# What dispatches among all services looks for each of them on disk with each request.
+application, one_at_a_time = create_backend_app("s3"), threading.Lock()
 
 def serve(environment, respond):
     # moto looks whether a condition holds, and writes after that.
