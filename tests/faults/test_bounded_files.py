@@ -37,10 +37,12 @@ def test_old_files_are_forgotten_and_not_read_again(spark, tmp_path, monkeypatch
     monkeypatch.setattr(source_log, "_KEPT_BATCHES", 3)
     monkeypatch.setattr(standing_query, "_TIDY_SECONDS", 0)
     now, seen = time.time(), []
-    # Spark compacts its log with every tenth batch.
-    for number in range(11):
-        put(tmp_path, number, now - (20 - number) * DAY)
-    engine = cepsql.connect(spark)
+    # Spark compacts its log with every tenth batch if it is not told otherwise.
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.fileSource.log.compactInterval", "5")
+    for number in range(6):
+        put(tmp_path, number, now - (20 - 2 * number) * DAY)
+    engine = cepsql.connect(session)
     engine.sql(STREAM.format(folder=tmp_path, more=""))
 
     def run():
@@ -50,15 +52,15 @@ def test_old_files_are_forgotten_and_not_read_again(spark, tmp_path, monkeypatch
 
     checkpoint = str(tmp_path / "checkpoint")
     run()
-    # Of 0 to 9, those are left that are at most seven days older than 10, or of the last three batches.
-    assert logged(tmp_path) == [f"{number:02}.csv" for number in range(2, 10)]
+    # Of 0 to 4, those are left that are at most seven days older than 4, or of the last three batches.
+    assert logged(tmp_path) == [f"{number:02}.csv" for number in range(1, 5)]
     late = sorted((tmp_path / "late").glob("*.parquet"))
     os.utime(late[0], (now - 2 * 3600,) * 2)
-    put(tmp_path, 11, now)
-    put(tmp_path, 12, now + 1)
+    put(tmp_path, 6, now)
+    put(tmp_path, 7, now + 1)
     run()
-    assert logged(tmp_path)[0] == "02.csv"
-    assert sorted(x for x in seen if x >= 0) == list(range(13))
+    assert logged(tmp_path)[0] == "01.csv"
+    assert sorted(x for x in seen if x >= 0) == list(range(8))
     assert "has forgotten which files it read that are 604800 s older" in str(rebuilding_obstacle(Path(checkpoint)))
     # With a longer age those that were forgotten would be read again.
     for more in (", maxFileAge '30d'", ", maxFileAge '1 week'"):
@@ -68,7 +70,7 @@ def test_old_files_are_forgotten_and_not_read_again(spark, tmp_path, monkeypatch
         assert "maxFileAge '604800s'" in str(caught.value.hint)
     engine.sql(STREAM.format(folder=tmp_path, more=", maxFileAge '3d'").replace("CREATE", "CREATE OR REPLACE"))
     run()
-    assert sorted(x for x in seen if x >= 0) == list(range(13))
+    assert sorted(x for x in seen if x >= 0) == list(range(8))
     assert late[0] not in (tmp_path / "late").glob("*.parquet")
     assert set(late[1:]) < set((tmp_path / "late").glob("*.parquet"))
 
