@@ -88,10 +88,21 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def aggregates_of(select: exp.Select) -> list[exp.Expr]:
-    """Return the aggregates of a SELECT's own, each once."""
+    """Return the aggregates of a SELECT and of subqueries in its expressions, each once."""
+    return _aggregates(select, ())
+
+
+def own_aggregates(select: exp.Select) -> list[exp.Expr]:
+    """Return the aggregates of a SELECT, each once, without those of subqueries in it."""
+    return _aggregates(select, (exp.Query,))
+
+
+def _aggregates(select: exp.Select, around: tuple[type[exp.Expr], ...]) -> list[exp.Expr]:
     found: dict[exp.Expr, None] = {}
 
     def gather(node: exp.Expr) -> None:
+        if isinstance(node, around):
+            return
         if aggregate_call(node) is not None or isinstance(called_function(node.unnest()), exp.First | exp.Last):
             found[node] = None
             return
@@ -102,11 +113,6 @@ def aggregates_of(select: exp.Select) -> list[exp.Expr]:
         if part is not None:
             gather(part)
     return list(found)
-
-
-def own_aggregates(select: exp.Select) -> list[exp.Expr]:
-    """Return the aggregates of a SELECT, without those of subqueries in it."""
-    return [call for call in aggregates_of(select) if call.find_ancestor(exp.Select) is select]
 
 
 def of_result_type(node: exp.Expr) -> exp.Expr | None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregates_of
+from cepsql.analysis.aggregate_calls import aggregates_of, own_aggregates
 from cepsql.analysis.emission import CHANGES, CLOSE, INSERT, OPERATION, plan_emission
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
@@ -48,7 +48,8 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
             hint = "rows of groups without a window may come at any time"
             raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
         changing = hoist_changing_groups(root, clause.span, checked)
-        return changing if changing is root else with_whole_updates(changing)
+        # Groups that are not those of the outermost SELECT are groups of tables.
+        return _inserting(root) if changing is root else with_whole_updates(changing)
     if not _has_window(root):
         hint = "GROUP BY k, window(ts, '1 minute'), or WINDOW TUMBLING (SIZE 1 MINUTE)"
         if grouped is None and root.query.find(exp.Window) and emission.kind == CLOSE:
@@ -107,7 +108,7 @@ def _needs_values(root: Sql) -> bool:
     """Tell whether an aggregate of the outermost SELECT needs more than a few values of a group to go on."""
     if not isinstance(root.query, exp.Select):
         return False
-    return not all(map(is_total, aggregates_of(root.query)))
+    return not all(map(is_total, own_aggregates(root.query)))
 
 
 def groups_joined_streams(root: Sql) -> bool:

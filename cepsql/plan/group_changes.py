@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregates_of
+from cepsql.analysis.aggregate_calls import own_aggregates
 from cepsql.analysis.emission import OPERATION
 from cepsql.analysis.group_changes import plan_group_changes
 from cepsql.analysis.plain_sql import spoken_type, sql_of
@@ -25,7 +25,7 @@ def hoist_changing_groups(below: Sql, place: Span, checked: Checked) -> Sql:
 
     def wanted(select: exp.Select, nodes: object) -> bool:
         grouped = select.args.get("group") is not None or select.args.get("distinct") is not None
-        return select.parent is None and (grouped or bool(aggregates_of(select)))
+        return select.parent is None and (grouped or bool(own_aggregates(select)))
 
     def hoist(select: exp.Select, nodes: dict[str, Node], place: Span, whole: bool) -> exp.Select:
         return _hoisted(select, nodes, place, checked)
@@ -35,7 +35,7 @@ def hoist_changing_groups(below: Sql, place: Span, checked: Checked) -> Sql:
 
 def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: Checked) -> exp.Select:
     refuse_grouping_sets(select, place)
-    calls, columns = aggregates_of(select), RowsBelow(frozenset({OPERATION}))
+    calls, columns = own_aggregates(select), RowsBelow(frozenset({OPERATION}))
     distinct = select.args.get("distinct") is not None
     if distinct and (calls or select.args.get("group") is not None or select.args["distinct"].args.get("on")):
         raise NotSupportedError("DISTINCT beside GROUP BY with EMIT CHANGES is not supported", place)

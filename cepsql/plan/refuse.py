@@ -153,13 +153,21 @@ def _refuse_input(clause: Reader, query: exp.Query, streams: set[str], spoken: s
     _refuse_whole_tables(query, streams, clause.span)
     if len(uses) > 1:
         raise NotSupportedError(f"a join of streams of this form before {spoken} is not supported", clause.span)
-    found = _without_subqueries(query).find(*_STATEFUL)
+    known = _without_subqueries(query).find_all(*_STATEFUL)
+    found = next((node for node in known if _reads(_query_of(node), streams)), None)
     if found is not None:
         raise NotSupportedError(
             f"{_spoken(found)} on a stream before {spoken} is not supported",
             span_of(found, clause.span),
             "filters, computed columns, joins with tables and UNION ALL of streams are",
         )
+
+
+def _query_of(node: exp.Expr) -> exp.Expr:
+    """Return the query whose rows a part of it computes with."""
+    found = node if isinstance(node, exp.Query) else node.find_ancestor(exp.Query)
+    assert found is not None
+    return found
 
 
 def _refuse_sets_without_window(query: exp.Query) -> None:

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregates_of
+from cepsql.analysis.aggregate_calls import own_aggregates
 from cepsql.analysis.plain_sql import sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, Span
@@ -30,7 +30,7 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
     copy.args.pop("offset", None)
     assert limit is not None
     plain = isinstance(copy, exp.Select) and not (
-        copy.args.get("group") or copy.args.get("distinct") or aggregates_of(copy) or window_calls(copy)
+        copy.args.get("group") or copy.args.get("distinct") or own_aggregates(copy) or window_calls(copy)
     )
     if not plain:
         copy = _around(copy, order, place)

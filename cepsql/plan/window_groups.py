@@ -30,6 +30,7 @@ from cepsql.plan.assigned_windows import (
 )
 from cepsql.plan.calendar_windows import calendar_windows
 from cepsql.plan.distinct import time_after_distinct
+from cepsql.plan.join_order import relations
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import named_item
@@ -433,8 +434,14 @@ def over_groups(
     whole: it is the outermost one, whose columns all have names.
     """
     bounds = {"start": START, "end": END, **{name: name for name in _BOUNDS}}
+    asked = exp.select(*(_named_subquery(named_item(item) if whole else item) for item in select.expressions))
+    if select.args.get("having") is not None:
+        asked.set("where", exp.Where(this=select.args["having"].this.copy()))
+    within = _within_subqueries(asked)
 
     def taken(node: exp.Expr) -> exp.Expr:
+        if id(node) in within:
+            return node
         if node in names:
             return stand_in(exp.column(names[node], table=table), sql_of(without_tables(node)))
         if (
@@ -453,11 +460,41 @@ def over_groups(
             raise ungrouped(node, select, names)
         return node
 
-    items = [named_item(item) if whole else item for item in select.expressions]
-    outer = exp.select(*(item.copy().transform(taken) for item in items)).from_(exp.to_table(table))
-    if select.args.get("having") is not None:
-        outer.set("where", exp.Where(this=select.args["having"].this.copy().transform(taken)))
+    outer = asked.transform(taken, copy=False)
+    outer.set("from_", exp.From(this=exp.to_table(table)))
     for part in AROUND:
         if select.args.get(part) is not None:
             outer.set(part, select.args[part].copy())
     return outer
+
+
+def _named_subquery(item: exp.Expr) -> exp.Expr:
+    """Return a copy of an item of a SELECT in which the name of a subquery is not a part of it."""
+    copy = item.copy()
+    if not isinstance(copy, exp.Subquery) or not copy.alias:
+        return copy
+    name = copy.args.pop("alias").this
+    return exp.Alias(this=copy, alias=name)
+
+
+def _within_subqueries(select: exp.Select) -> set[int]:
+    """Return the ids of the parts of subqueries in a SELECT's expressions that are not of its rows."""
+    found: set[int] = set()
+    for query in select.find_all(exp.Query):
+        if query is select:
+            continue
+        for node in query.walk():
+            columns = list(node.find_all(exp.Column))
+            if not columns or any(_is_bound_within(column, select) for column in columns):
+                found.add(id(node))
+    return found
+
+
+def _is_bound_within(column: exp.Column, select: exp.Select) -> bool:
+    """Tell whether a subquery in a SELECT has the relation that a column is of."""
+    around = column.parent_select
+    while around is not None and around is not select:
+        if column.table.lower() in {item.alias_or_name.lower() for item in relations(around)}:
+            return True
+        around = around.parent_select
+    return False
