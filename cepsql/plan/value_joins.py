@@ -4,15 +4,21 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import own_aggregates
+from cepsql.analysis.aggregate_calls import aggregate_call
 from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.plan.join_order import relations
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _FURTHER = ("group", "having", "limit", "offset", "laterals", "distinct", "qualify", "with_", "order")
-_OF_NOTHING = (exp.Count, exp.CountIf, exp.Coalesce, exp.Case, exp.If, exp.Is, exp.Anonymous, exp.ArrayAgg)
-"""What may have another value than NULL where no row is."""
+_NEVER_NULL = ("COUNT", "COUNT_IF", "ARRAYAGG", "ARRAY_AGG", "COLLECT_LIST", "ARRAYUNIQUEAGG", "COLLECT_SET")
+"""Aggregates, as `aggregate_call` names them, that have a value where no row is."""
+
+_STRICT = (
+    exp.Paren, exp.Alias, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe, exp.Cast,
+    exp.TryCast, exp.Round, exp.Abs, exp.Ceil, exp.Floor, exp.Sqrt, exp.Upper, exp.Lower, exp.Trim, exp.Dot,
+)  # fmt: skip
+"""Expressions that are NULL where one of their parts is."""
 
 _VALUE = "__value"
 
@@ -56,7 +62,7 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
     """Return the join with the value of a subquery, None for one whose value is not that of one row or group."""
     if not isinstance(query, exp.Select) or len(query.selects) != 1 or any(query.args.get(part) for part in _FURTHER):
         return None
-    if not own_aggregates(query) or query.selects[0].find(*_OF_NOTHING):
+    if not _is_null_of_nothing(query.selects[0]):
         return None
     inside = {item.alias_or_name.lower() for item in relations(query)}
     rest, keys = [], []
@@ -80,3 +86,11 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
     equal = [exp.EQ(this=outer.copy(), expression=exp.column(f"__key_{i}", table=name, quoted=True))
              for i, (_, outer) in enumerate(keys)]  # fmt: skip
     return exp.Join(this=inner.subquery(name), kind="INNER", on=exp.and_(*equal) if equal else exp.true())
+
+
+def _is_null_of_nothing(value: exp.Expr) -> bool:
+    """Tell whether a value that is computed with aggregates is sure to be NULL where no row is."""
+    call = aggregate_call(value)
+    if call is not None or isinstance(value, exp.First | exp.Last):
+        return call is None or call.name not in _NEVER_NULL
+    return isinstance(value, _STRICT) and any(map(_is_null_of_nothing, value.iter_expressions()))
