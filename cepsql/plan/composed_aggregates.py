@@ -68,7 +68,7 @@ def group_call(name: str, call: exp.Expr, take: Take, place: Span) -> GroupCall:
         function, (argument, *further) = _OF_VALUES[taken.name], taken.arguments
         fraction = _constant(further[0]) if function == "percentile" and len(further) == 1 else None
         complete = fraction is not None if function == "percentile" else not further
-        if complete:
+        if complete and not (function == "mode" and taken.distinct):
             column = take(_where(taken.filter, argument)).name
             return GroupCall(name, function, column, taken.distinct, fraction)
     distinct = taken is not None and taken.distinct and len(taken.arguments) == 1
@@ -175,14 +175,15 @@ def _percentile(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None
     if call.name == "PERCENTILE_CONT" and call.order is not None and len(call.order.expressions) == 1:
         item = call.order.expressions[0]
         given, descending = [item.this, *given], bool(item.args.get("desc"))
-    if len(given) != 2 or call.distinct or call.nulls or (call.order is None) == (call.name == "PERCENTILE_CONT"):
+    if len(given) != 2 or call.nulls or (call.order is None) == (call.name == "PERCENTILE_CONT"):
         return None
     fraction = _constant(given[1])
     if fraction is None:
         return None
     number = exp.cast(given[0].copy(), "double", dialect="spark")
+    argument = exp.Distinct(expressions=[number]) if call.distinct else number
     told = exp.Literal.number(repr(1 - fraction if descending else fraction))
-    return _filtered(exp.Anonymous(this="percentile", expressions=[number, told]), call.filter)
+    return _filtered(exp.Anonymous(this="percentile", expressions=[argument, told]), call.filter)
 
 
 def _mode(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
@@ -217,7 +218,6 @@ def _joined(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
     if not 1 <= len(call.arguments) <= 2 or call.nulls:
         return None
     value, separator = call.arguments[0], (call.arguments[1:] or [exp.Literal.string("")])[0]
-    text = exp.cast(value.copy(), "string", dialect="spark")
     by: exp.Expr | None = time
     descending = False
     if call.order is not None:
@@ -230,7 +230,8 @@ def _joined(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
             return None
         (descending,) = ways
         by = None if call.distinct else exp.func("struct", *(item.copy() for item in asked))
-    found = _values(call, text, by)
+    text = exp.Lambda(this=exp.cast(exp.to_identifier(_ELEMENT), "string"), expressions=[exp.to_identifier(_ELEMENT)])
+    found: exp.Expr = exp.Anonymous(this="transform", expressions=[_values(call, value, by), text])
     if descending:
         found = exp.func("reverse", found)
     joined = exp.func("array_join", found, separator.copy())
