@@ -72,7 +72,7 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
     names = [named_item(item).alias_or_name for item in whole.selects]
     query = _outermost(with_rank_limits(with_first_rows_ranked(whole, place), is_ranking))
     limit = query.args.pop("limit", None)
-    return labelled_query(planner.rows(_numbered(query)), names, {"limit": limit}, root.view)
+    return labelled_query(planner.rows(_numbered(query, place)), names, {"limit": limit}, root.view)
 
 
 @dataclass
@@ -166,18 +166,17 @@ class _TableChanges:
         if not query.args.get("distinct"):
             raise self._refused(query, f"{spoken} ALL")
         name, side = self._name("__both"), "__side"
-        names = [item.alias_or_name for item in query.selects]
         branches = []
         for number, part in enumerate((query.left, query.right)):
-            inner = _outermost(part).copy()
-            given = [item.alias_or_name for item in inner.selects]
-            columns = [exp.alias_(exp.column(one, table=name, quoted=True), other, quoted=True)
-                       for one, other in zip(given, names, strict=True)]  # fmt: skip
             marked = exp.alias_(exp.Literal.number(number), side)
+            inner = _numbered(part, self.place)
+            columns = [exp.column(f"__{i}", table=name) for i in range(len(inner.selects))]
             branches.append(exp.select(*columns, marked).from_(inner.subquery(name)))
         both = exp.union(*branches, distinct=False).subquery(name)
-        keys = [exp.column(one, table=name, quoted=True) for one in names]
-        found = exp.select(*keys).from_(both).group_by(*keys)
+        keys = [exp.column(f"__{i}", table=name) for i in range(len(query.selects))]
+        named = [exp.alias_(key.copy(), item.alias_or_name, quoted=True)
+                 for key, item in zip(keys, query.selects, strict=True)]  # fmt: skip
+        found = exp.select(*named).from_(both).group_by(*keys)
         marked = exp.column(side, table=name)
         match query:
             case exp.Intersect():
@@ -277,7 +276,11 @@ class _TableChanges:
         keys, own, further = self._split(asked, aliases)
         if KINDS[kind] == JoinKind.INNER:
             rest += further
-        elif further:
+        else:
+            # Of a constant each row of either side can be asked.
+            own[0] += [part for part in further if _is_constant(part)]
+            further = [part for part in further if not _is_constant(part)]
+        if further and KINDS[kind] != JoinKind.INNER:
             raise NotSupportedError(
                 f"a {kind} JOIN of tables that change asks for equal keys, and conditions on one of them",
                 span_of(further[0], self.place),
@@ -469,6 +472,10 @@ def _asked_in_on(item: exp.Expr) -> list[exp.Expr]:
     return conjuncts(item.parent.args.get("on") if isinstance(item.parent, exp.Join) else None)
 
 
+def _is_constant(part: exp.Expr) -> bool:
+    return part.find(exp.Column, exp.Query) is None and not any(map(is_fleeting, part.walk()))
+
+
 def _own_columns(select: exp.Select) -> list[exp.Column]:
     """Return the columns of a SELECT that stand in none of its relations."""
     inside = {id(column) for item in relations(select) for column in item.find_all(exp.Column)}
@@ -482,15 +489,12 @@ def _outermost(query: exp.Expr) -> exp.Query:
     return query
 
 
-def _numbered(query: exp.Query) -> exp.Query:
-    """Return a query whose columns are called __0, __1, ..."""
-    return _named_branch(query.copy())
-
-
-def _named_branch(query: exp.Query) -> exp.Query:
-    if isinstance(query, exp.SetOperation):
-        query.set("this", _named_branch(_outermost(query.left)))
-        return query
-    assert isinstance(query, exp.Select)
-    query.set("expressions", numbered(query.expressions))
-    return query
+def _numbered(query: exp.Expr, place: Span) -> exp.Query:
+    """Return a copy of a query whose columns are called __0, __1, ...; it may go by their names before."""
+    copy = with_first_rows_ranked(_outermost(query), place).copy()
+    if isinstance(copy, exp.SetOperation):
+        copy.set("this", _numbered(copy.left, place))
+        return copy
+    assert isinstance(copy, exp.Select)
+    copy.set("expressions", numbered(copy.expressions))
+    return copy
