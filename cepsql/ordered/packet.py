@@ -24,13 +24,14 @@ PACKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("packet", pa.binary())])
 PIECE_ROWS, PIECE_BYTES = 131_072, 64 * 2**20
 """How much a task gathers before it gives out packets: the columns of so many rows fit the processor's cache."""
 
-_MAGIC, _VERSION = b"CEPP", 6
-_HEADER = struct.Struct("<4sHB?qqqqqqqqqqq")
+_MAGIC, _VERSION = b"CEPP", 7
+# Its size is a multiple of eight, so that the times behind it lie where numpy reads them.
+_HEADER = struct.Struct("<4sBH?qqqqqqqqqqq")
 
 _LAST_CLOCK = 2**53
 """Later than any clock, in microseconds."""
 
-MAX_INPUTS = 256
+MAX_INPUTS = 2**16
 """How many inputs packets can tell apart."""
 
 

@@ -12,7 +12,7 @@ from ordered_samples import INPUT_SCHEMA, SCHEMA, packets
 from cepsql.errors import OperationalError
 from cepsql.ordered.columns import plain_batch
 from cepsql.ordered.counts import Counts
-from cepsql.ordered.packet import PACKET_SCHEMA, open_packet, pack
+from cepsql.ordered.packet import MAX_INPUTS, PACKET_SCHEMA, open_packet, pack
 from cepsql.ordered.rejected import WHOLE
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, REPEATED
 
@@ -91,6 +91,15 @@ def test_types_are_made_plain():
     assert plain.schema.types == types
     assert plain["large"].to_pylist() == plain["view"].to_pylist() == plain["dictionary"].to_pylist() == strings
     assert plain["struct"].to_pylist() == [{"x": "a"}, None, {"x": None}]
+
+
+@pytest.mark.parametrize("input", [0, 255, 256, MAX_INPUTS - 1])
+def test_inputs_are_told_apart(input):
+    dead = [row(t) for t in (3, 5)]
+    batch = pa.RecordBatch.from_pylist(dead, schema=INPUT_SCHEMA)
+    (packed,) = pack([batch], 1, input, lambda piece: (piece.slice(0, 0), piece["t"].to_numpy()))
+    packet = open_packet(packed["packet"][0].as_py())
+    assert (packet.input, packet.dead.tolist(), max(packet.dead)) == (input, [3, 5], 5)
 
 
 def test_a_packet_of_another_version_is_refused():
