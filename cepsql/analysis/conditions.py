@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import AggregateCall, aggregate_call, is_aggregate
 from cepsql.analysis.condition_aggregates import lower_condition_aggregate
+from cepsql.analysis.fleeting import is_fleeting
 from cepsql.analysis.guards import Guard, guards, may_fail
 from cepsql.analysis.intervals import interval_micros, interval_type
 from cepsql.analysis.plain_sql import sql_of
@@ -67,8 +68,6 @@ _OF_LISTS: dict[str, tuple[str, tuple]] = {
 """What an aggregate over the list of its values is called in the registry, and further arguments."""
 
 _ORDERLESS = (exp.ArraySize, exp.ArrayContains, exp.ArrayMax, exp.ArrayMin, exp.ArraySort)
-_NONDETERMINISTIC = (exp.Rand, exp.Randn, exp.CurrentTimestamp, exp.CurrentDate, exp.Uuid)
-_NONDETERMINISTIC_NAMES = {"UUID", "NOW", "RANDOM", "MONOTONICALLY_INCREASING_ID", "SHUFFLE"}
 
 
 def lower_condition(condition: exp.Expr, variable: int, scope: MatchScope, traveling: Traveling) -> Scalar:
@@ -132,7 +131,7 @@ def _refuse(condition: exp.Expr, scope: MatchScope) -> None:
             )
         if isinstance(node, exp.Query | exp.Exists | exp.Subquery) and not _has_no_query(node):
             raise NotSupportedError("a subquery in DEFINE is not supported", span_of(node, scope.place))
-        if isinstance(node, _NONDETERMINISTIC) or name in _NONDETERMINISTIC_NAMES:
+        if is_fleeting(node):
             raise ProgrammingError(
                 f"{spoken_function(node)} gives another value on every run, so it may not stand in DEFINE",
                 span_of(node, scope.place),

@@ -2,10 +2,8 @@
 
 from sqlglot import exp
 
-_RANDOM = (exp.Rand, exp.Randn, exp.Uuid)
-_RANDOM_CALLS = (
-    "SHUFFLE", "RANDOM", "RANDSTR", "UNIFORM", "MONOTONICALLY_INCREASING_ID", "SPARK_PARTITION_ID", "INPUT_FILE_NAME",
-)  # fmt: skip
+_RANDOM = (exp.Rand, exp.Randn, exp.Randstr, exp.Shuffle, exp.Uniform, exp.Uuid)
+_RANDOM_CALLS = ("RANDOM", "MONOTONICALLY_INCREASING_ID", "SPARK_PARTITION_ID", "INPUT_FILE_NAME")
 _CLOCKS = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtimestamp)
 _CLOCK_CALLS = ("NOW", "CURDATE")
 

@@ -1,6 +1,7 @@
 """Constant day-time intervals in microseconds."""
 
 import re
+from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
@@ -19,8 +20,9 @@ _UNITS = {
     "WEEK": 604_800_000_000,
 }
 
+_LONGEST = 2**61
+"""Event times lie within 2**62 microseconds of 1970: with this added they are numbers of 64 bits."""
 
-_LONGEST = 2**63 - 1
 _PART = r"([+-]?[\d.]+)\s*([A-Za-z]+)\s*"
 _PARTS = re.compile(rf"\s*(?:interval\s)?\s*(?:{_PART})+", re.I)
 """Lengths with their units, and nothing else: '1,5 hours' are not 5 hours."""
@@ -57,6 +59,8 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
     >>> from sqlglot import parse_one
     >>> interval_micros(parse_one("INTERVAL '1' HOUR + INTERVAL '30' SECONDS", dialect="spark"))
     3630000000
+    >>> interval_micros(parse_one("INTERVAL '9007199254740993' MICROSECONDS", dialect="spark"))
+    9007199254740993
     """
     match expression:
         case exp.Paren():
@@ -84,7 +88,7 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
 
 def _checked(micros: int, span: Span | None) -> int:
     if abs(micros) > _LONGEST:
-        raise ProgrammingError("the interval is too long", span, "an interval is shorter than 292,000 years")
+        raise ProgrammingError("the interval is too long", span, "an interval is at most 73,000 years")
     return micros
 
 
@@ -140,9 +144,11 @@ def _literal(interval: exp.Interval) -> int | None:
 def _amount(number: str, unit: str) -> int | None:
     size = _UNITS.get(unit.upper().removesuffix("S") if unit.upper() != "S" else unit)
     try:
-        return None if size is None else round(float(number) * size)
-    except (ValueError, OverflowError):
+        amount = Decimal(number)
+    except InvalidOperation:
         return None
+    # What has more digits is no length that anyone would wait for, and slow to write out.
+    return None if size is None or not amount.is_finite() or amount.adjusted() > 20 else round(amount * size)
 
 
 def _span(text: str, first: str, last: str) -> int | None:

@@ -5,15 +5,27 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cepsql.analysis.aggregate_calls import called_function, is_aggregate
 from cepsql.analysis.canonical import describe_clause, describe_pattern, digest
 from cepsql.analysis.conditions import compares_with_itself, lower_condition
+from cepsql.analysis.fleeting import is_fleeting
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.list_aggregates import ListAggregate
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
 from cepsql.analysis.modifiers import check_modifiers
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import MatchScope, variable_hint
+from cepsql.analysis.scope import (
+    FIRST,
+    LAST,
+    MATCH_FUNCTIONS,
+    MatchScope,
+    gives_rows,
+    navigation_name,
+    spoken_function,
+    spoken_name,
+    variable_hint,
+)
 from cepsql.analysis.subqueries import HIDDEN
 from cepsql.analysis.traveling import Traveling
 from cepsql.catalog import ColumnDefinition, Watermark
@@ -268,12 +280,47 @@ def check_stream_order(
         raise ProgrammingError(
             "over a stream the event time must be in ascending order", span_of(first, clause.span), hint
         )
+    for item in clause.order_by[1:]:
+        fleeting = next(filter(is_fleeting, item.walk()), None)
+        if fleeting is not None:
+            raise ProgrammingError(
+                f"{spoken_function(fleeting)} gives another value on every run, so it may not stand in ORDER BY",
+                span_of(fleeting, clause.span),
+                "a query must find the same rows when it is replayed",
+            )
 
 
 def order_sql(item: exp.Ordered, scope: MatchScope) -> str:
-    """Return an item of ORDER BY as Spark SQL over the columns of the input, with the place of NULL."""
+    """Return an item of ORDER BY as Spark SQL over the columns of the input, with the place of NULL.
+
+    Raises ProgrammingError for what is not computed from one row.
+    """
+    for node in item.walk(prune=lambda node: isinstance(node, exp.Query)):
+        asked = _beyond_a_row(node, scope)
+        if asked is not None:
+            raise ProgrammingError(
+                f"ORDER BY takes what is computed from one row, not {asked}",
+                span_of(node, span_of(item, scope.place)),
+                "compute it in a subquery before, and order by its column",
+            )
     direction = "DESC" if item.args.get("desc") else "ASC"
     return f"{scope.row_sql(item.this)} {direction} NULLS {'FIRST' if _nulls_first(item) else 'LAST'}"
+
+
+def _beyond_a_row(node: exp.Expr, scope: MatchScope) -> str | None:
+    """Return what a part of an expression asks of other rows or of the match, None if it asks nothing of them."""
+    name = navigation_name(node)
+    if isinstance(node, exp.Window):
+        return "a window function"
+    if is_aggregate(node):
+        return f"the aggregate {spoken_function(called_function(node))}"
+    if gives_rows(node):
+        return f"{spoken_function(node)}, which gives several rows"
+    if name in (FIRST, LAST, "PREV", "NEXT", *MATCH_FUNCTIONS):
+        return spoken_name(node)
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star) and scope.resolve(node)[0] is not None:
+        return f"rows of the pattern variable {node.parts[0].name}"
+    return None
 
 
 def _nulls_first(item: exp.Ordered) -> bool:

@@ -538,7 +538,7 @@ class _Translator:
         return DeduplicateClause(
             name,
             source,
-            tuple(self._expression(e) for e in _values(_subtree(tree, "partition_by"))),
+            tuple(self._expression(e).unnest() for e in _values(_subtree(tree, "partition_by"))),
             self._order_by(tree),
             self._expression(_values(within)[0]) if within is not None else None,
             self._span(tree.children[0]),
@@ -553,7 +553,7 @@ class _Translator:
         return MatchClause(
             name,
             source,
-            tuple(self._expression(e) for e in _values(_subtree(tree, "partition_by"))),
+            tuple(self._expression(e).unnest() for e in _values(_subtree(tree, "partition_by"))),
             self._order_by(tree),
             tuple(self._measure(m) for m in _subtrees(_subtree(tree, "measures"), "measure")),
             self._rows(tree),

@@ -42,7 +42,7 @@ def typed_condition(condition: Scalar, types: Mapping[str, Type], session: Sessi
     try:
         return typed(condition, leaf_types(types), session)
     except NotSupportedError as error:
-        message = f"{error.message} in a condition on the match so far"
+        message = f"{error.message} is not supported in a condition on the match so far"
         raise NotSupportedError(message, error.span, error.hint) from error
 
 
@@ -63,7 +63,7 @@ def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
                 values = value_type(column, columns)
                 if distinct and not _is_plain(values):
                     raise NotSupportedError(
-                        f"{function.upper()} of DISTINCT {str(values).upper()} values in DEFINE",
+                        f"{function.upper()} of DISTINCT {str(values).upper()} values",
                         hint="take their texts, which to_json gives",
                     )
                 return aggregate_type(function, values)
@@ -101,6 +101,4 @@ def aggregate_type(function: str, values: Type) -> Type:
         return BIGINT
     if values in INTEGERS or values in FRACTIONS:
         return DOUBLE
-    raise NotSupportedError(
-        f"{function.upper()} of {str(values).upper()} values in DEFINE", hint="cast the values to a number"
-    )
+    raise NotSupportedError(f"{function.upper()} of {str(values).upper()} values", hint="cast the values to a number")

@@ -28,6 +28,11 @@ from cepsql.scalar.types import (
 )
 
 _WIDENING = (*INTEGERS, *FRACTIONS)
+_SIGNS = {
+    "eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "nseq": "<=>", "add": "+", "sub": "-",
+    "mul": "*", "div": "/", "mod": "%", "neg": "-",
+}  # fmt: skip
+"""What operations are called in messages that have a sign in SQL."""
 
 
 def cast(node: Node, type: Type, session: Session, operation: str = "cast") -> Node:
@@ -133,7 +138,8 @@ def implicit_cast(node: Node, type: Type, session: Session, where: str) -> Node:
 def refused(operation: str, operands: Iterable[Node]) -> NotSupportedError:
     """Return the refusal of an operation on operands of their types."""
     kinds = " and ".join(spoken(node.type) for node in operands)
-    return NotSupportedError(f"{operation.upper()} of {kinds}", hint="cast the values to other types")
+    sign = _SIGNS.get(operation, operation.upper())
+    return NotSupportedError(f"{sign} of {kinds}", hint="cast the values to other types")
 
 
 def spoken(type: Type) -> str:
