@@ -59,8 +59,13 @@ def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
                 return STRING
             case Navigation(column):
                 return columns[column]
-            case Aggregate(function, column, distinct=distinct):
+            case Aggregate(function, column, distinct=distinct, by=by):
                 values = value_type(column, columns)
+                compared = values if by is None else columns[by]
+                if "collate" in str(compared).lower() and (distinct or function != "count"):
+                    # Python compares texts byte by byte.
+                    what = f"{function.upper()} of {'DISTINCT ' if distinct else ''}{str(compared).upper()} values"
+                    raise NotSupportedError(what, hint="take them COLLATE UTF8_BINARY")
                 if distinct and not _is_plain(values):
                     raise NotSupportedError(
                         f"{function.upper()} of DISTINCT {str(values).upper()} values",

@@ -130,7 +130,7 @@ def key_types(keys: Sequence[tuple[exp.Expr, exp.Expr]], frames: Sequence[DataFr
         if "COLLATE" in kind.upper():
             raise NotSupportedError(
                 f"a join of streams by {sql_of(pair[0])}, whose text has a collation, is not supported",
-                hint="compare lower(...) of both",
+                hint="compare lower(...) COLLATE UTF8_BINARY of both",
             )
     return kinds
 

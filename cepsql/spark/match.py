@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import Column, DataFrame
@@ -13,7 +14,7 @@ from cepsql.ordered.row_layout import Column as RowColumn
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.ordered.sorted_run import run_sorted
 from cepsql.pattern.program import MatchProgram
-from cepsql.spark.rows import incomparable, layout_columns, match_schema
+from cepsql.spark.rows import incomparable, layout_columns, match_schema, refuse_collations
 from cepsql.spark.source import MALFORMED
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
@@ -52,6 +53,7 @@ def match_table(frame: DataFrame, program: MatchProgram, order: list[str]) -> Da
 
 def sorted_rows(frame: DataFrame, layout: RowLayout, order: list[str], more: Sequence[RowColumn] = ()) -> DataFrame:
     """Return the columns of a layout, and `more` columns behind them, sorted by partition and in it by `order`."""
+    refuse_collations(frame, replace(layout, order=()))
     columns = [*layout_columns(frame, layout), *(f"({column.sql}) AS {quoted(column.name)}" for column in more)]
     ordering = [_order_key(sql, f"__order{i}") for i, sql in enumerate(order)]
     rows = frame.select(*map(F.expr, columns), *(value for value, _ in ordering))

@@ -33,7 +33,7 @@ from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.columns import plain_schema
 from cepsql.plan.identity import describe_frames
 from cepsql.spark.arrow import arrow_schema
-from cepsql.spark.rows import incomparable, layout_columns, layout_fields
+from cepsql.spark.rows import has_collation, incomparable, layout_columns, layout_fields
 from cepsql.spark.settings import setting
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
@@ -155,7 +155,7 @@ def running_type(call: RunningCall, rows: DataFrame) -> DataType:
 
 def is_compared(kind: DataType) -> bool:
     """Tell whether an operator compares values of a type as Spark does."""
-    return incomparable(kind) is None and "collate" not in kind.simpleString().lower()
+    return incomparable(kind) is None and not has_collation(kind)
 
 
 def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:

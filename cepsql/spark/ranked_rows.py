@@ -10,7 +10,7 @@ from cepsql.operators.ranked_rows import RANK
 from cepsql.operators.ranked_rows import RankedRows as RankedOperator
 from cepsql.plan.change_layout import HIDDEN, ranked_layout
 from cepsql.plan.nodes import RankedRows, takes_rows_away
-from cepsql.spark.rows import column_type, incomparable, layout_columns
+from cepsql.spark.rows import column_type, has_collation, incomparable, layout_columns
 from cepsql.spark.stage import Feed
 from cepsql.spark.staged import Staged
 from cepsql.spark.table_changes import change_stage
@@ -42,10 +42,10 @@ _UNLIKE = (FloatType, DoubleType, ArrayType, StructType)
 
 def _check(name: str, kind: DataType) -> None:
     unfit = incomparable(kind)
-    if unfit is None and "collate" in kind.simpleString():
+    if unfit is None and has_collation(kind):
         unfit = "text with a collation"
     if unfit is not None:
         raise NotSupportedError(
             f"ranks by {name}, which is {unfit}, are not supported",
-            hint="rank by what is in it, or by lower(...) of it",
+            hint="rank by what is in it, or by lower(...) COLLATE UTF8_BINARY of it",
         )

@@ -143,6 +143,8 @@ def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
                 hint=f"partition by what is in it, or by its text: to_json({column.sql})",
             )
     values = frame.selectExpr(*(_aliased(column.sql, column.name) for column in (*program.values, *program.order)))
+    for measure in program.measures:
+        _refuse_collated_measure(values, measure)
     fields = [StructField(field.name, field.dataType) for field in keys]
     refuse_months(StructType([*keys, *values.schema.fields]))
     return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in program.measures])
@@ -158,6 +160,37 @@ def incomparable(kind: DataType) -> str | None:
         case StructType():
             return next(filter(None, (incomparable(field.dataType) for field in kind.fields)), None)
     return None
+
+
+def has_collation(kind: DataType) -> bool:
+    """Tell whether a type is text that Spark does not compare byte by byte, as operators do, or holds such text."""
+    return "collate" in kind.simpleString().lower()
+
+
+def refuse_collations(frame: DataFrame, layout: RowLayout) -> None:
+    """Raise NotSupportedError for keys, and for what orders rows of one time, that have a collation."""
+    columns = [column.sql for column in (*layout.keys, *layout.order)]
+    for sql, field in zip(columns, typed_columns(frame, ((sql, "x") for sql in columns)), strict=True):
+        if has_collation(field.dataType):
+            named = re.sub(r"`([A-Za-z_]\w*)`", r"\1", sql)
+            raise NotSupportedError(
+                f"to keep rows apart, or in order, by {named}, whose text has a collation, is not supported",
+                hint=f"take {named} COLLATE UTF8_BINARY, or lower({named}) COLLATE UTF8_BINARY, in a subquery before",
+            )
+
+
+def _refuse_collated_measure(values: DataFrame, measure: Measure) -> None:
+    match measure.source:
+        case Aggregate("min" | "max" as function, column=str() as column):
+            what, instead = function.upper(), f"array_{function}(collect_list(...))"
+        case Aggregate("count", column=str() as column, distinct=True):
+            what, instead = "COUNT(DISTINCT ...)", "size(array_distinct(collect_list(...)))"
+        case _:
+            return
+    if column != "t" and has_collation(values.schema[column].dataType):
+        raise NotSupportedError(
+            f"{what} of text with a collation is not supported in MEASURES", hint=f"say {instead}, which Spark computes"
+        )
 
 
 def _measure_type(values: DataFrame, measure: Measure) -> DataType:

@@ -31,7 +31,7 @@ from cepsql.spark.control import control_times
 from cepsql.spark.late_rows import LateFiles, write_rejected
 from cepsql.spark.packet_files import Packing, fetched
 from cepsql.spark.progress import INPUT_COUNTS, SAID
-from cepsql.spark.rows import layout_columns, typed_columns
+from cepsql.spark.rows import layout_columns, refuse_collations, typed_columns
 from cepsql.spark.source import AHEAD, MALFORMED, PRODUCER, REACHED, WHOLE
 from cepsql.spark.stage_rows import StageRows, packets_of
 from cepsql.spark.worker import settle
@@ -184,6 +184,7 @@ def observed_counts(stage: Stage, tally: Tally) -> dict[str, int]:
 def _packets(operator: Operator, feed: Feed, packing: Packing) -> DataFrame:
     """Return the rows of an input in packets."""
     layout, frame = operator.sides[feed.side], feed.frame
+    refuse_collations(frame, layout)
     # A late row must be whole in the table of late rows, so none may be left out before.
     packing = replace(packing, reduction=layout.reduction if feed.late is None else None)
     if feed.read is not None:
