@@ -25,7 +25,8 @@ _MATCHER: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Count: "count", exp.CountIf: "count_if",
 }  # fmt: skip
 _WINDOW_FUNCTIONS = (
-    exp.CumeDist, exp.DenseRank, exp.Lag, exp.Lead, exp.NthValue, exp.Ntile, exp.PercentRank, exp.Rank,
+    exp.CumeDist, exp.DenseRank, exp.Grouping, exp.GroupingId, exp.Lag, exp.Lead, exp.NthValue, exp.Ntile,
+    exp.PercentRank, exp.Rank,
 )  # fmt: skip
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "unknown")
 
@@ -118,6 +119,10 @@ def check_aggregate(call: AggregateCall, scope: MatchScope) -> None:
     starred = [part for part in parts if part.find(exp.Star) is not None]
     if starred and (not isinstance(call.function, exp.Count) or call.filter in starred):
         raise ProgrammingError("a star may stand only in COUNT", place)
+    if starred and call.distinct:
+        raise NotSupportedError(
+            "COUNT(DISTINCT *) in MATCH_RECOGNIZE is not supported", place, "name the columns: COUNT(DISTINCT A.x, A.y)"
+        )
 
 
 def aggregate_variables(call: AggregateCall, scope: MatchScope) -> frozenset[int] | None:
@@ -135,7 +140,7 @@ def aggregate_variables(call: AggregateCall, scope: MatchScope) -> frozenset[int
 
 
 def refuse_window_function(call: AggregateCall, scope: MatchScope) -> None:
-    """Raise NotSupportedError for what sqlglot takes for an aggregate but what reads neighbours or ranks rows."""
+    """Raise NotSupportedError for what sqlglot takes for an aggregate but what reads neighbours, or ranks or groups."""
     if not isinstance(call.function, _WINDOW_FUNCTIONS):
         return
     hint = "aggregates in MATCH_RECOGNIZE are over the rows of the match; PREV and NEXT read neighbours"

@@ -12,7 +12,7 @@ from cepsql.analysis.fleeting import is_fleeting
 from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.list_aggregates import ListAggregate
 from cepsql.analysis.measures import Atoms, lower_measure, lower_row_value
-from cepsql.analysis.modifiers import check_modifiers
+from cepsql.analysis.modifiers import check_modifiers, check_rows
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import (
@@ -358,6 +358,7 @@ def _conditions(clause: MatchClause, scope: MatchScope, traveling: Traveling) ->
         if name.text in found:
             raise ProgrammingError(f"{name.text} is defined twice", name.span)
         index = scope.variables.index(name.text)
+        check_rows(condition, scope.at(name.span))
         check_modifiers(condition, scope.at(name.span))
         found[name.text] = lower_condition(condition, index, scope.at(name.span), traveling)
     return tuple(found.get(name) for name in scope.variables)
@@ -389,6 +390,7 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
     before = set(spans)
     for measure in clause.measures:
         place = scope.at(measure.name.span)
+        check_rows(measure.expression, place)
         check_modifiers(measure.expression, place)
         lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows)
         if clause.rows.empty == "unmatched" and not isinstance(lowered, exp.Column):

@@ -1,10 +1,10 @@
-"""Words inside calls, such as DISTINCT or ORDER BY: which calls of MATCH_RECOGNIZE take them."""
+"""What MEASURES and DEFINE may hold: which calls take words such as DISTINCT or ORDER BY, and one value for one row."""
 
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import is_aggregate
 from cepsql.analysis.positions import span_of
-from cepsql.analysis.scope import FIRST, LAST, MatchScope, navigation_name, spoken_name
+from cepsql.analysis.scope import FIRST, LAST, MatchScope, gives_rows, navigation_name, spoken_function, spoken_name
 from cepsql.errors import ProgrammingError
 
 _NAVIGATION = (FIRST, LAST, "PREV", "NEXT")
@@ -14,6 +14,19 @@ _WORDS: dict[type[exp.Expr], str] = {
     exp.WithinGroup: "WITHIN GROUP",
 }  # fmt: skip
 _BEHIND = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
+
+
+def check_rows(expression: exp.Expr, scope: MatchScope) -> None:
+    """Raise ProgrammingError for functions that give several rows, and for stars outside of calls."""
+    for node in expression.walk(prune=lambda node: isinstance(node, exp.Query)):
+        if gives_rows(node):
+            raise ProgrammingError(
+                f"{spoken_function(node)} gives several rows, so it may not stand in MATCH_RECOGNIZE",
+                span_of(node, scope.place),
+                "keep the array, and explode it in the SELECT around",
+            )
+    if isinstance(expression.unnest(), exp.Star):
+        raise ProgrammingError("a star may stand only in COUNT", span_of(expression, scope.place))
 
 
 def check_modifiers(expression: exp.Expr, scope: MatchScope) -> None:

@@ -131,9 +131,32 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
     index = next((i for i, t in enumerate(tokens) if (t.line, t.col) == place), len(tokens) - 1)
     at = tokens[index]
     written = text.sql[at.start : at.end + 1]
+    pattern = _pattern_in_window(text, tokens)
+    if pattern is not None:
+        return NotSupportedError(
+            "a row pattern in OVER or WINDOW is not supported",
+            Span(pattern.start, pattern.end + 1),
+            "a row pattern stands behind a table in FROM: MATCH_RECOGNIZE (...)",
+            text.sql,
+        )
     said = (details.get("description") or "").rstrip(".")
     hint = _plain_hint(text, tokens, index)
     return _error(text, at, f"syntax error: {_in_words(said, written)}", hint)
+
+
+def _pattern_in_window(text: Text, tokens: list[Token]) -> Token | None:
+    """Return the word PATTERN of a row pattern in the brackets of OVER or behind WINDOW name AS, None without one."""
+    words = [_written(text, token) for token in tokens]
+    inside: list[bool] = []
+    for i, word in enumerate(words):
+        if word == "(":
+            named = words[i - 3 : i - 2] == ["WINDOW"] or (words[i - 3 : i - 2] == [","] and "WINDOW" in words[:i])
+            inside.append(words[i - 1 : i] == ["OVER"] or (words[i - 1 : i] == ["AS"] and named))
+        elif word == ")" and inside:
+            inside.pop()
+        elif word == "PATTERN" and words[i + 1 : i + 2] == ["("] and inside and inside[-1]:
+            return tokens[i]
+    return None
 
 
 def _in_words(said: str, written: str) -> str:
@@ -173,8 +196,6 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
         return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
-    if "MEASURES" in words and "PATTERN" in words and "MATCH_RECOGNIZE" not in words:
-        return "a row pattern stands behind a table in FROM: MATCH_RECOGNIZE (...); none stands in OVER"
     if words[index] == "INTO":
         return "INTO stands before AS: CREATE QUERY name INTO sink AS SELECT ..."
     if text.raw(index) == "\\":
