@@ -138,7 +138,7 @@ def render(error: Error, width: int | None = None) -> str:
                      ^
       hint: columns: a, b
     """
-    lines = [error.message]
+    lines = [escaped(error.message)]
     if error.line is not None and error.column is not None and error.span is not None and error.text is not None:
         # What moves the cursor would put the caret elsewhere.
         source = _CONTROLS.sub(" ", without_secret_options(error.text).split("\n")[error.line - 1].rstrip("\r"))
@@ -152,8 +152,17 @@ def render(error: Error, width: int | None = None) -> str:
         pad = "\t".join(" " * _cells(part) for part in source[:begin].split("\t"))
         lines += [f"{label}{source}", " " * len(label) + pad + "^" * max(1, _cells(source[begin : begin + marked]))]
     if error.hint:
-        lines.append(f"  hint: {error.hint}")
+        lines.append(f"  hint: {escaped(error.hint)}")
     return "\n".join(lines)
+
+
+def escaped(text: str) -> str:
+    """Write control characters, but for line ends and tabs, so that no terminal obeys them: messages quote data.
+
+    >>> escaped("the value '\\x1b[2J' is no\\tnumber")
+    "the value '\\\\x1b[2J' is no\\tnumber"
+    """
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 _LEAST, _MORE = 20, "..."

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from cepsql.calendar import day_text
 from cepsql.render.scalars import duration_text, float_text
 from cepsql.render.times import iso_time, python_values
 from cepsql.render.variant import is_variant, variant_value
+
+_CONTROL = re.compile("[\x7f-\x9f]")
 
 
 def json_rows(rows: pa.Table, names: Sequence[str], zone: str) -> Iterator[str]:
@@ -84,4 +87,5 @@ def _map(pairs: list[tuple[object, object]], kind: pa.MapType, zone: str) -> str
 
 
 def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    # JSON leaves these as they are, but some terminals obey them.
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

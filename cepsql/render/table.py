@@ -24,7 +24,9 @@ _TYPE_WIDTHS = {
 _OTHER_WIDTH = 16
 _LEAST_TEXT = 16
 _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Also what turns the direction of all that follows in the line, other columns too."""
+
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

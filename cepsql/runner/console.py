@@ -5,11 +5,12 @@ import threading
 from collections.abc import Iterable
 from typing import TextIO
 
-from cepsql.errors import InterfaceError, OperationalError
+from cepsql.errors import InterfaceError, OperationalError, escaped
 from cepsql.runner.wrapped import fitting, wrapped
 
 _CLEAR = "\r\x1b[J"
 _UP = "\x1b[A"
+_LABEL, _RED, _PLAIN = "error:", "\x1b[1;31m", "\x1b[0m"
 KEPT_FREE = 4
 """Cells at the end of each line of the status that stay empty."""
 
@@ -96,6 +97,8 @@ class Console:
     def rows(self, lines: Iterable[str]) -> None:
         """Write lines of a result at once; quietly nothing if nobody reads them any more.
 
+        A terminal gets none of their control characters, which programs get as they are.
+
         Raises OperationalError where they cannot be written.
         """
         with self._lock:
@@ -103,7 +106,8 @@ class Console:
             if self.closed.is_set():
                 return
             try:
-                self.out.write("".join(f"{line}\n" for line in lines))
+                text = "".join(f"{line}\n" for line in lines)
+                self.out.write(escaped(text) if self.out.isatty() else text)
                 self.out.flush()
             except BrokenPipeError:
                 self.closed.set()
@@ -112,11 +116,14 @@ class Console:
                 self.closed.set()
                 raise OperationalError(f"the rows cannot be written: {error.strerror}") from error
 
-    def say(self, text: str) -> None:
-        """Write a message, in place of the status line if there is one."""
+    def say(self, text: str, error: bool = False) -> None:
+        """Write a message, in place of the status line if there is one; before an error stands that it is one."""
         with self._lock:
             self.clear()
-            print(wrapped(text, self.width), file=self.err, flush=True)
+            shown = wrapped(escaped(f"{_LABEL} {text}" if error else text), self.width)
+            if error and self.color:
+                shown = f"{_RED}{_LABEL}{_PLAIN}{shown.removeprefix(_LABEL)}"
+            print(shown, file=self.err, flush=True)
 
     def status(self, text: str) -> None:
         """Show a status of a line or more; where it cannot be rewritten it is a message like others."""
@@ -126,7 +133,7 @@ class Console:
             elif text != self._status:
                 width = self.width or 80
                 # A line that wraps could not be taken back, and the terminal may write ^C at its end.
-                shown = "\n".join(fitting(line, width - KEPT_FREE) for line in text.split("\n"))
+                shown = "\n".join(fitting(line, width - KEPT_FREE) for line in escaped(text).split("\n"))
                 self.err.write(self._up() + _CLEAR + shown)
                 self.err.flush()
                 self._status = text

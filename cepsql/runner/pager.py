@@ -5,6 +5,7 @@ import shlex
 import subprocess
 from collections.abc import Iterable
 
+from cepsql.errors import escaped
 from cepsql.runner.console import Console
 
 _LESS = "FRSX"
@@ -27,7 +28,7 @@ def command_words(named: str) -> list[str]:
 
 def paged(lines: Iterable[str], command: list[str], console: Console) -> None:
     """Show lines in a pager until the user leaves it; on the screen if it cannot be run."""
-    text = "".join(f"{line}\n" for line in lines)
+    text = escaped("".join(f"{line}\n" for line in lines))
     console.clear()
     console.paging.set()
     try:

@@ -5,8 +5,6 @@ import traceback
 from cepsql.errors import Error, ExitCode, InternalError, SessionError, Span, render
 from cepsql.runner.console import Console
 
-_RED, _PLAIN = "\x1b[1;31m", "\x1b[0m"
-
 
 def report(
     error: Exception, console: Console, verbose: bool = False, file: str | None = None, text: str | None = None
@@ -20,8 +18,7 @@ def report(
         error = _internal(error)
     here = error.line is not None and error.text == text
     place = "" if file is None else f"{file}:{error.line}: " if here else f"{file}: "
-    label = f"{_RED}error:{_PLAIN}" if console.color else "error:"
-    console.say(f"{label} {place}{render(error, console.width)}")
+    console.say(f"{place}{render(error, console.width)}", error=True)
     if error.detail and verbose:
         console.say(error.detail.rstrip())
 

@@ -3,18 +3,22 @@
 import io
 import logging
 import os
+import re
 import signal
 import threading
 
+import pyarrow as pa
 import pytest
 from fake_engine import FakeEngine, FakeQuery, endless, message, numbers, stream
 
 from cepsql.engine import Answer
 from cepsql.errors import DataError, ProgrammingError, Span
+from cepsql.formats import FORMATS
 from cepsql.runner import view as view_module
 from cepsql.runner.console import Console
 from cepsql.runner.interrupt import interruptible
 from cepsql.runner.notices import noticed
+from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
 from cepsql.runner.statements import execute
 from cepsql.spark.reading_start import ReadingStart
@@ -167,6 +171,26 @@ def test_an_error_in_the_work_is_raised_and_the_handler_put_back():
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_escape_sequence_in_data_reaches_a_terminal(form, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    rows = pa.table({"n\x1b[1m": ["\x1b[31mred", "\x9b31m", "\u202e\x07\x7f"]})
+    query = FakeQuery([("n\x1b[1m", "string")], [rows], streaming=False, notices=["\x1b[2J"])
+    console = Console(Terminal(), io.StringIO())
+    execute(FakeEngine({"s": query}), "s", Settings(format=form), console, threading.Event())
+    console.say("\x1b[2J")
+    report(DataError("\x1b[2J", hint="\x1b[2J"), console)
+    console.err = Terminal()
+    console.status("\x1b[2J")
+    assert not re.search("[\x07\x7f-\x9f]|\x1b(?!\\[J)", console.out.getvalue() + console.err.getvalue())
+    assert ("\u202e" in console.out.getvalue()) == (form in ("csv", "json"))
+
+
+def test_programs_get_data_as_it_is():
+    query = FakeQuery([("n", "string")], [pa.table({"n": ["\x1b[31m"]})], streaming=False)
+    assert play({"s": query}, "s")[0] == "n\n\x1b[31m\n"
 
 
 def test_a_silent_stream_says_why_on_a_terminal(monkeypatch):
