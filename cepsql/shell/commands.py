@@ -1,11 +1,13 @@
 """The shell's own commands, which begin with a backslash."""
 
+import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cepsql.catalog import Relation, View
+from cepsql.errors import InterfaceError
 from cepsql.formats import FORMATS
 from cepsql.runner.pager import command_words, pager_command
 from cepsql.runner.settings import Settings
@@ -24,6 +26,33 @@ _SWITCH = {"on": True, "off": False}
 
 _BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "PRINT", "(", "--", "/*")
 """What statements with rows begin with, and comments before them."""
+
+
+_LISTS = "\\d lists streams, tables and views, \\dq queries, SHOW SINKS sinks"
+_NOT_SET = "cepsql -v NAME=VALUE binds :NAME; SET changes what statements run with"
+_PLACES = "cepsql --catalog LOCATION opens another catalog"
+_FORMS = "\\format NAME chooses how rows are written"
+_ELSEWHERE = {
+    **dict.fromkeys(("\\dt", "\\dt+", "\\dv", "\\dv+", "\\dm", "\\di", "\\ds", "\\dn", "\\describe"), _LISTS),
+    **dict.fromkeys(("\\l", "\\list", "\\c", "\\connect", "\\conninfo"), _PLACES),
+    **dict.fromkeys(("\\set", "\\unset", "\\gset", "\\setenv", "\\bind"), _NOT_SET),
+    **dict.fromkeys(("\\a", "\\t", "\\f", "\\H", "\\C", "\\T", "\\pset"), _FORMS),
+    "\\copy": "INSERT INTO sink SELECT ... writes rows, \\o FILE those of what follows; CREATE TABLE reads a file",
+    "\\g": "a statement ends with ;",
+    "\\gx": "\\G in place of ; writes a line for each column",
+    "\\ir": "\\i FILE executes a file",
+    "\\include": "\\i FILE executes a file",
+    "\\quit": "\\q leaves",
+    "\\exit": "\\q leaves",
+    "\\help": "\\? lists commands, \\h SELECT shows the form of a statement",
+    "\\p": "the up arrow brings the last statement back, \\e edits it",
+    "\\s": "Ctrl-R searches the history",
+    "\\r": "Ctrl-C clears what is typed",
+    "\\!": "Ctrl-Z lets the shell rest, fg goes on",
+    "\\sf": "\\df NAME describes a function",
+    "\\sv": "SHOW CREATE VIEW name shows how it is defined",
+}
+"""Commands of other shells, and what does the same here."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +100,16 @@ def command(line: str, settings: Settings, verbose: bool, catalog: Catalog) -> C
     name, _, argument = line.rstrip("; \t\n").partition(" ")
     found = next((known for known in COMMANDS if known.name == name), None)
     if found is None:
-        return replace(same, message=f"there is no command {name}; \\? lists them")
+        raise InterfaceError(f"there is no command {name}; \\? lists them", hint=_meant(name))
     return found.run(same, argument.strip(), catalog)
+
+
+def _meant(name: str) -> str | None:
+    """Return the hint for what is no command, None where nobody can tell what it was to be."""
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
+    near = difflib.get_close_matches(name, [known.name for known in COMMANDS], 1)
+    return f"did you mean {near[0]}?" if near else None
 
 
 def help_text() -> str:
@@ -160,30 +197,37 @@ def _format(same: Change, argument: str, catalog: Catalog) -> Change:
     if not argument:
         return replace(same, message=f"format is {same.settings.format}")
     if argument not in FORMATS:
-        return replace(same, message=f"there is no format {argument}; formats: {', '.join(FORMATS)}")
+        raise InterfaceError(f"there is no format {argument}; formats: {', '.join(FORMATS)}")
     return replace(same, settings=replace(same.settings, format=argument), message=f"format is {argument}")
 
 
 def _vertical(same: Change, argument: str, catalog: Catalog) -> Change:
     if argument and argument not in _SWITCH:
-        return replace(same, message="\\x takes on or off")
+        raise InterfaceError("\\x takes on or off")
     vertical = _SWITCH[argument] if argument else same.settings.format != "vertical"
     return _format(same, "vertical" if vertical else "table", catalog)
 
 
 def _include(same: Change, argument: str, catalog: Catalog) -> Change:
     if not argument:
-        return replace(same, message="\\i takes the name of a file")
+        raise InterfaceError("\\i takes the name of a file")
     try:
-        return replace(same, sql=Path(argument).expanduser().read_text("utf-8-sig"), file=argument)
+        file = _unquoted(argument)
+        return replace(same, sql=Path(file).expanduser().read_text("utf-8-sig"), file=file)
     except (OSError, ValueError, RuntimeError) as error:
         why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
-        return replace(same, message=f"cannot read {argument}: {why}")
+        raise InterfaceError(f"cannot read {argument}: {why}") from error
 
 
 def _output(same: Change, argument: str, catalog: Catalog) -> Change:
-    said = f"rows go to {argument}" if argument else "rows go to the screen"
-    return replace(same, output=argument, message=said)
+    file = _unquoted(argument)
+    return replace(same, output=file, message=f"rows go to {file}" if file else "rows go to the screen")
+
+
+def _unquoted(argument: str) -> str:
+    """Return the name of a file, which may stand in quotes."""
+    quoted = re.fullmatch(r"""(['"])(.+)\1""", argument)
+    return quoted[2] if quoted else argument
 
 
 def _edit(same: Change, argument: str, catalog: Catalog) -> Change:
@@ -193,7 +237,7 @@ def _edit(same: Change, argument: str, catalog: Catalog) -> Change:
 def _watch(same: Change, argument: str, catalog: Catalog) -> Change:
     seconds, _, times = argument.partition(" ")
     if (seconds and not seconds.replace(".", "", 1).isdecimal()) or (times and not times.strip().isdecimal()):
-        return replace(same, message="\\watch takes a number of seconds, and how often")
+        raise InterfaceError("\\watch takes a number of seconds, and how often")
     return replace(same, watch=float(seconds or 2), times=int(times) if times else None)
 
 
@@ -205,7 +249,7 @@ def _max_rows(same: Change, argument: str, catalog: Catalog) -> Change:
     settings = same.settings
     if argument:
         if argument != "all" and not argument.isdecimal():
-            return replace(same, message="\\maxrows takes a number of rows, or all")
+            raise InterfaceError("\\maxrows takes a number of rows, or all")
         settings = replace(settings, max_rows=None if argument == "all" else int(argument))
     most = "all rows" if settings.max_rows is None else f"at most {settings.max_rows} rows"
     return replace(same, settings=settings, message=f"a bounded result shows {most}")
@@ -215,7 +259,7 @@ def _drain(same: Change, argument: str, catalog: Catalog) -> Change:
     if _begins_query(argument):
         return replace(same, sql=argument, once=replace(same.settings, drain=True))
     if argument and argument not in _SWITCH:
-        return replace(same, message="\\drain takes on or off, or a SELECT that ends once its input is decided")
+        raise InterfaceError("\\drain takes on or off, or a SELECT that ends once its input is decided")
     settings = replace(same.settings, drain=_SWITCH[argument] if argument else not same.settings.drain)
     does = "ends once its input is processed and decided" if settings.drain else "goes on until it is stopped"
     return replace(same, settings=settings, message=f"a SELECT over a stream {does}")
@@ -225,7 +269,7 @@ def _timeout(same: Change, argument: str, catalog: Catalog) -> Change:
     settings = same.settings
     if argument:
         if argument != "off" and not argument.replace(".", "", 1).isdecimal():
-            return replace(same, message="\\timeout takes a number of seconds, or off")
+            raise InterfaceError("\\timeout takes a number of seconds, or off")
         settings = replace(settings, timeout=None if argument == "off" else float(argument))
     ends = "never ends by time" if settings.timeout is None else f"ends after {settings.timeout:g} s"
     return replace(same, settings=settings, message=f"a SELECT over a stream {ends}")
@@ -233,7 +277,7 @@ def _timeout(same: Change, argument: str, catalog: Catalog) -> Change:
 
 def _timing(same: Change, argument: str, catalog: Catalog) -> Change:
     if argument and argument not in _SWITCH:
-        return replace(same, message="\\timing takes on or off")
+        raise InterfaceError("\\timing takes on or off")
     footer = _SWITCH[argument] if argument else not same.settings.footer
     said = f"numbers of rows and times are {'shown' if footer else 'not shown'}"
     return replace(same, settings=replace(same.settings, footer=footer), message=said)
@@ -241,7 +285,7 @@ def _timing(same: Change, argument: str, catalog: Catalog) -> Change:
 
 def _verbose(same: Change, argument: str, catalog: Catalog) -> Change:
     if argument and argument not in _SWITCH:
-        return replace(same, message="\\errverbose takes on or off, or nothing for the last error")
+        raise InterfaceError("\\errverbose takes on or off, or nothing for the last error")
     if not argument:
         return replace(same, details=True)
     verbose = _SWITCH[argument]

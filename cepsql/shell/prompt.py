@@ -67,6 +67,7 @@ def prompt_session(
             completer=completer,
             complete_in_thread=True,
             complete_while_typing=False,
+            enable_suspend=True,
             input=input,
             output=output,
         )

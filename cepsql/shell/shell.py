@@ -1,5 +1,6 @@
 """Read, execute, print, again."""
 
+import enum
 import math
 import threading
 import time
@@ -53,6 +54,14 @@ def run(
     return shell.run()
 
 
+class _Came(enum.Enum):
+    """What a command of the shell came to."""
+
+    TO_ITS_END = enum.auto()
+    TO_NOTHING = enum.auto()
+    TO_LEAVE = enum.auto()
+
+
 class _Shell:
     """What the shell remembers from one statement to the next."""
 
@@ -71,6 +80,7 @@ class _Shell:
         self._error: Exception | None = None
         self._asking: PromptSession[str] | None = None
         self._confirm = confirm
+        self._files: list[Path] = []
         self._watch = QueryWatch(
             engine, lambda text: announce(self._asking or session, text, console), self._show_toolbar
         )
@@ -78,7 +88,7 @@ class _Shell:
     def execute_init(self, file: Path) -> None:
         """Execute the user's statements for the beginning of each session, if there are some."""
         if file.exists():
-            self._apply(command(f"\\i {file}", self._settings, self._verbose, list))
+            self._obey(f"\\i {file}")
 
     def run(self) -> int:
         """Prompt and execute until the user leaves."""
@@ -98,7 +108,7 @@ class _Shell:
                 if before and is_finished(before):
                     self._execute(before, self._settings)
                 if text.startswith("\\"):
-                    if self._obey(text) and self._may_leave():
+                    if self._obey(text) is _Came.TO_LEAVE and self._may_leave():
                         return ExitCode.OK
                     if not is_finished(before):
                         self._next = self._next or f"{before}\n"
@@ -135,11 +145,12 @@ class _Shell:
         finally:
             self._asking = None
 
-    def _obey(self, text: str) -> bool:
-        """Do what a command says, or tell why that cannot be; return whether it says to leave."""
+    def _obey(self, text: str) -> "_Came":
+        """Do what a command says, or tell why that cannot be."""
         try:
             change = command(text, self._settings, self._verbose, lambda: self._engine.get().catalog)
-            self._apply(change)
+            if not self._apply(change):
+                return _Came.TO_NOTHING
         except Error as error:
             report(error, self._console)
         except (OSError, ValueError, RuntimeError) as failure:
@@ -147,11 +158,11 @@ class _Shell:
         except KeyboardInterrupt:
             self._console.say("interrupted")
         else:
-            return change.leave
-        return False
+            return _Came.TO_LEAVE if change.leave else _Came.TO_ITS_END
+        return _Came.TO_NOTHING
 
-    def _apply(self, change: Change) -> None:
-        """Do what a command asks for."""
+    def _apply(self, change: Change) -> bool:
+        """Do what a command asks for; tell whether the statements that it executes came to their end."""
         if change.output is not None:
             self._console.write_to(change.output)
         if change.message:
@@ -166,17 +177,25 @@ class _Shell:
         if change.top:
             self._top()
         if change.file is not None:
-            self._execute_file(change.sql, change.file)
-        elif change.sql:
-            self._execute(change.sql, change.once or change.settings)
+            return self._execute_file(change.sql, change.file)
+        return not change.sql or self._execute(change.sql, change.once or change.settings)
 
-    def _execute_file(self, text: str, file: str) -> None:
-        """Execute the statements and commands of a file, up to the first statement that fails."""
-        for part in parts_of_file(text):
-            if part.lstrip().startswith("\\"):
-                self._obey(part.strip())
-            elif not self._execute(part, self._settings, file):
-                return
+    def _execute_file(self, text: str, file: str) -> bool:
+        """Execute the statements and commands of a file, up to its \\q; tell whether all came to their end."""
+        if (path := Path(file).expanduser().resolve()) in self._files:
+            raise InterfaceError(f"{file} includes itself")
+        self._files.append(path)
+        try:
+            for part in parts_of_file(text):
+                if not part.lstrip().startswith("\\"):
+                    came = _Came.TO_ITS_END if self._execute(part, self._settings, file) else _Came.TO_NOTHING
+                else:
+                    came = self._obey(part.strip())
+                if came is not _Came.TO_ITS_END:
+                    return came is _Came.TO_LEAVE
+        finally:
+            self._files.pop()
+        return True
 
     def _tell_details(self) -> None:
         """Tell all that is known of the last error, and of the last query that failed."""

@@ -2,6 +2,7 @@
 
 import pytest
 from fake_engine import FakeEngine, message
+from prompt_toolkit.application import Application
 from prompt_toolkit.history import InMemoryHistory
 from typed import type_in_turn, type_to
 
@@ -41,6 +42,13 @@ def executed(keys: str, *before: str) -> list[str]:
     engine = FakeEngine(Said())
     type_to(engine, keys + CTRL_D, InMemoryHistory(before))
     return engine.seen
+
+
+def test_ctrl_z_lets_the_shell_rest(monkeypatch):
+    rested = []
+    monkeypatch.setattr(Application, "suspend_to_background", lambda *_: rested.append(True))
+    assert executed(f"SELECT\x1a a;{ENTER}") == ["SELECT a"]
+    assert rested
 
 
 @pytest.mark.parametrize(

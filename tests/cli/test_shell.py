@@ -107,7 +107,8 @@ def test_keys_and_the_statements_they_execute(keys, seen):
         (f"\\watch{ENTER}", "there is no statement to execute again"),
         (f"select y;{ENTER}\\watch 1{ENTER}", "error: no column y"),
         (f"\\x{ENTER}\\x{ENTER}", "format is vertical\nformat is table"),
-        (f"\\wat now{ENTER}", "there is no command \\wat; \\? lists them"),
+        (f"\\wat now{ENTER}", "there is no command \\wat; \\? lists them\n  hint: did you mean \\watch?"),
+        (f"\\dt{ENTER}", "there is no command \\dt; \\? lists them\n  hint: \\d lists streams"),
         (f"\\format{ENTER}", "format is csv"),
         (f"\\format xml{ENTER}", "there is no format xml; formats: table, vertical, csv, json, markdown"),
         (f"help{ENTER}", "\\maxrows [N|all]"),
@@ -184,6 +185,33 @@ def test_statements_of_the_user_begin_each_session(tmp_path):
     _, out, _, seen = type_in(f"stream;{ENTER}{CTRL_D}")
     assert seen == ["select 1", "stream"]
     assert out.startswith('{"n":1}\n')
+
+
+FILES = {
+    "fails.sql": "select 1;\nselect y;\nstream;",
+    "refused.sql": "\\format xml\nstream;",
+    "ends.sql": "select 1;\n\\q\nstream;",
+    "again.sql": "select 1;\n\\i again.sql\nstream;",
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "seen", "said"),
+    [
+        ("fails.sql", ["select 1", "select y"], "error: fails.sql:2: no column y"),
+        ("refused.sql", [], "error: there is no format xml"),
+        ("none.sql", [], "error: cannot read none.sql"),
+        ("again.sql", ["select 1"], "error: again.sql includes itself"),
+        ("'ends.sql'", ["select 1", "select z"], "error: outer.sql: wrong"),
+    ],
+)
+def test_a_file_ends_with_what_fails_in_it_or_in_one_that_it_includes(typed, seen, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {**FILES, "outer.sql": f"\\i {typed}\nselect z;"}.items():
+        (tmp_path / name).write_text(text)
+    _, _, err, executed = type_in(f"\\i outer.sql{ENTER}select 1;{ENTER}{CTRL_D}")
+    assert executed == [*seen, "select 1"]
+    assert said in err
 
 
 def test_nothing_to_list():
