@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from cepsql.configuration import choose, spark_conf
 from cepsql.errors import Error, ExitCode, InterfaceError
-from cepsql.options import SUBCOMMANDS, parser, read_script
+from cepsql.options import SUBCOMMANDS, meant_option, parser, read_script
 
 _CHOSEN = ("format", "max_rows", "ansi", "master", "catalog")
 """Options that the environment and the user's file may give, too."""
@@ -54,9 +54,7 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
 def _meant(argument: str) -> str | None:
     """Return the hint for the first argument that is none, None where nobody can tell what it was to be."""
     if argument.startswith("-"):
-        known = [name for action in parser()._actions for name in action.option_strings]
-        near = difflib.get_close_matches(argument.partition("=")[0], known, 1)
-        return f"did you mean {near[0]}?" if near else None
+        return meant_option(parser(), argument)
     if near := difflib.get_close_matches(argument, SUBCOMMANDS, 1):
         return f"did you mean cepsql {near[0]}?"
     if any(letter.isspace() for letter in argument):

@@ -1,6 +1,7 @@
 """The options of the command line."""
 
 import argparse
+import difflib
 import re
 import sys
 from decimal import Decimal
@@ -64,6 +65,24 @@ def parser() -> argparse.ArgumentParser:
     add("--errverbose", action="store_true", help="write technical details of errors, such as Java stack traces")
     add("--version", action="store_true", help="write the version and end")
     return options
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of a subcommand; where something stands that it does not take, it tells what is near."""
+
+    def parse_args(self, args=None, namespace=None):
+        chosen, others = self.parse_known_args(args, namespace)
+        if others:
+            hint = meant_option(self, others[0])
+            self.error(f"unrecognized arguments: {' '.join(others)}" + (f"\n  hint: {hint}" if hint else ""))
+        return chosen
+
+
+def meant_option(parser: argparse.ArgumentParser, argument: str) -> str | None:
+    """Return the hint for an option that there is not, None where none is near."""
+    known = [name for action in parser._actions for name in action.option_strings]
+    near = difflib.get_close_matches(argument.partition("=")[0], known, 1)
+    return f"did you mean {near[0]}?" if near else None
 
 
 class Help(argparse.HelpFormatter):

@@ -15,6 +15,7 @@ from cepsql.demo.progress_bar import ProgressBar
 from cepsql.demo.replay import Replay, lay_out
 from cepsql.engine import Engine, Query, connect
 from cepsql.errors import Error, ExitCode, InterfaceError, OperationalError
+from cepsql.options import Parser
 
 PATH_IN_SQL = "cepsql/demo/flights"
 """The folder that the SQL files name; the demo puts the replay's folder in its place."""
@@ -62,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="cepsql demo", description="Play real flights (New York, early 2013) as a stream through three queries."
     )
     parser.add_argument("--rows", type=_count, metavar="N", help="play only the first N flights")

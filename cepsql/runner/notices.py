@@ -14,12 +14,24 @@ def noticed(console: Console) -> Iterator[None]:
     if any(isinstance(handler, Notices) for handler in logger.handlers):
         yield
         return
-    handler = Notices(console.say)
+    with alone(Notices(console.say)):
+        yield
+
+
+@contextmanager
+def alone(handler: logging.Handler) -> Iterator[None]:
+    """Let a handler have what cepsql logs while the block runs, and no other.
+
+    Py4J gives the root logger one that writes to standard error, which would say it once more, over the prompt.
+    """
+    logger = logging.getLogger("cepsql")
+    before, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
+        logger.propagate = before
 
 
 class Notices(logging.Handler):

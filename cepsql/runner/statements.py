@@ -15,6 +15,7 @@ from cepsql.runner.counted import counted
 from cepsql.runner.notices import noticed
 from cepsql.runner.report import anchored
 from cepsql.runner.settings import Settings
+from cepsql.runner.start import start_spark
 from cepsql.runner.view import view
 from cepsql.runner.working import working
 from cepsql.runner.wrapped import wrapped
@@ -61,7 +62,7 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
     for notice in (*item.notices, *(engine.notices(item) if settings.footer else ())):
         console.say(f"notice: {notice}")
     with working(console, lambda: "waiting for Spark"):
-        _start_spark(engine, stop)
+        start_spark(engine, stop)
     if stop.is_set():
         console.echoed()
         console.say("stopped before it started")
@@ -69,27 +70,6 @@ def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Con
     zone = engine.spark.conf.get("spark.sql.session.timeZone")
     assert zone is not None
     (view if item.streaming else write_bounded)(item, zone, settings, console, stop)
-
-
-def _start_spark(engine: Engine, stop: threading.Event) -> None:
-    """Wait until Spark has started, or `stop` is set; Spark then goes on starting.
-
-    Raises Error if it does not start.
-    """
-    failed: list[Exception] = []
-
-    def start() -> None:
-        try:
-            _ = engine.spark
-        except Exception as error:
-            failed.append(error)
-
-    starting = threading.Thread(target=start, name="cepsql-start", daemon=True)
-    starting.start()
-    while starting.is_alive() and not stop.is_set():
-        starting.join(0.1)
-    if failed:
-        raise failed[0]
 
 
 def _answer(answer: Answer, settings: Settings, console: Console) -> None:

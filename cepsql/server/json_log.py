@@ -11,20 +11,24 @@ from cepsql.secrets import redact
 def log_json(stream: TextIO) -> None:
     """Send what cepsql logs to a stream, one JSON object a line."""
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(_JsonLines())
+    handler.setFormatter(JsonLines())
     logger = logging.getLogger("cepsql")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
 
 
-class _JsonLines(logging.Formatter):
+class JsonLines(logging.Formatter):
+    """Writes each record as a JSON object."""
+
     def format(self, record: logging.LogRecord) -> str:
+        """Write a record without a line end."""
         at = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
         line = {"at": at, "level": record.levelname.lower(), "message": redact(record.getMessage())}
         query = getattr(record, "query", None)
         if query is not None:
             line["query"] = query
-        if record.exc_info:
-            line["detail"] = redact(self.formatException(record.exc_info))
+        detail = self.formatException(record.exc_info) if record.exc_info else getattr(record, "detail", None)
+        if detail:
+            line["detail"] = redact(detail)
         return json.dumps(line, ensure_ascii=False)

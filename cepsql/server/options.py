@@ -3,13 +3,16 @@
 import argparse
 import os
 
-from cepsql.options import Help, seconds, setting
+from cepsql.options import Help, Parser, seconds, setting
 from cepsql.standing.pauses import LONGEST
+
+_SHORTEST = 1.0
+"""It is renewed five times while it lasts, by a machine that may be busy."""
 
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the options."""
-    options = argparse.ArgumentParser(
+    options = Parser(
         prog="cepsql serve",
         description="Run the queries of a catalog: those that are started, paused, altered and stopped by any process.",
         epilog="One server of a catalog runs its queries; others stand by and take over when it dies. SIGTERM ends "
@@ -24,11 +27,18 @@ def parser() -> argparse.ArgumentParser:
         help="the catalog: a file, or postgresql://host/database (default: CEPSQL_CATALOG)")  # fmt: skip
     add("--metrics-port", type=_port, metavar="N", help="serve /metrics (Prometheus) and /healthz on this port")
     add("--metrics-host", metavar="HOST", default="127.0.0.1", help="the address for that (default: 127.0.0.1)")
-    add("--lease", type=seconds, default=None, metavar="SECONDS",
+    add("--lease", type=_lease, default=None, metavar="SECONDS",
         help="how long a server that has died keeps its queries (default: 5)")  # fmt: skip
     add("--master", metavar="URL", help="Spark master (default: local[*])")
     add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
     return options
+
+
+def _lease(text: str) -> float:
+    length = seconds(text)
+    if length < _SHORTEST:
+        raise argparse.ArgumentTypeError(f"a lease lasts {_SHORTEST:g} second at least")
+    return length
 
 
 def _port(text: str) -> int:

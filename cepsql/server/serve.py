@@ -12,6 +12,7 @@ from cepsql.catalog.leases import Lease
 from cepsql.configuration import spark_conf
 from cepsql.engine import Engine, connect
 from cepsql.errors import Error, ExitCode, OperationalError
+from cepsql.runner.start import start_spark
 from cepsql.server.json_log import log_json
 from cepsql.server.options import parser
 from cepsql.standing.home import Home
@@ -38,24 +39,30 @@ def serve(argv: Sequence[str]) -> int:
         return int(leaving.code or 0)
     conf = spark_conf() | dict(given.conf)
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda *_: stop.set())
     log_json(sys.stderr)
     try:
         engine = connect(master=given.master, conf=conf, catalog=given.catalog)
     except Error as error:
-        LOG.error(error.message)
+        LOG.error(_said(error))
         return ExitCode.QUERY
     server = Server(engine, given.lease)
     try:
         if given.metrics_port is not None:
-            server.listen(given.metrics_host, given.metrics_port)
+            try:
+                server.listen(given.metrics_host, given.metrics_port)
+            except OSError as error:
+                LOG.error("%s:%d cannot be used: %s", given.metrics_host, given.metrics_port, error.strerror)
+                return ExitCode.USAGE
         return server.run(stop)
-    except OSError as error:
-        LOG.error("%s:%d cannot be used: %s", given.metrics_host, given.metrics_port, error.strerror)
-        return ExitCode.USAGE
     finally:
-        engine.close()
+        engine.close(at_exit=True)
+
+
+def _said(error: Error) -> str:
+    return f"{error.message}: {error.hint}" if error.hint else error.message
 
 
 class Server:
@@ -92,9 +99,9 @@ class Server:
         LOG.info("%s serves the catalog %s", self._home.reconciler.owner, self._home.states.database.shown)
         try:
             # One that stands by has its Spark ready, so that it takes over within seconds.
-            self._engine.spark  # noqa: B018
+            start_spark(self._engine, stop)
         except Error as error:
-            LOG.error(f"{error.message}: {error.hint}" if error.hint else error.message)
+            LOG.error(_said(error))
             return ExitCode.SESSION
         while not stop.wait(_EVERY_SECONDS):
             try:

@@ -1,14 +1,14 @@
 """Follows the queries that stand under names while the shell is open: one line of how they do, and what fails."""
 
-import logging
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from cepsql.catalog.states import FAILED, LOST, RUNNING, STARTING, STOPPING, QueryState
 from cepsql.errors import Error
 from cepsql.runner.counted import counted
-from cepsql.runner.notices import Notices
+from cepsql.runner.notices import Notices, alone
 from cepsql.shell.opening import OpeningEngine
 from cepsql.standing.report import lag_seconds
 
@@ -42,15 +42,16 @@ class QueryWatch:
         self._details: dict[str, str] = {}
         self._ended = threading.Event()
         self._notices = Notices(announce, self._keep_detail)
+        self._installed = ExitStack()
 
     def __enter__(self) -> "QueryWatch":
-        logging.getLogger("cepsql").addHandler(self._notices)
+        self._installed.enter_context(alone(self._notices))
         threading.Thread(target=self._follow, name="cepsql-query-watch", daemon=True).start()
         return self
 
     def __exit__(self, *_) -> None:
         self._ended.set()
-        logging.getLogger("cepsql").removeHandler(self._notices)
+        self._installed.close()
 
     @property
     def failure(self) -> Failure | None:

@@ -1,16 +1,15 @@
 """`cepsql check`: read and analyse scripts without running them, and without Spark."""
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from cepsql.errors import ExitCode
-from cepsql.options import read_script, read_variable
+from cepsql.options import Parser, read_script, read_variable
 
 
 def check(argv: Sequence[str]) -> int:
     """Check the scripts named in `argv`, in order and together; write every error, return the exit code."""
-    options = argparse.ArgumentParser(
+    options = Parser(
         prog="cepsql check",
         description="Read and analyse scripts without running them: all errors, not only the first. What one script "
         "defines, the next can use. Spark does not start, so that names of its functions and the columns of files are "

@@ -1,16 +1,16 @@
 """`cepsql config`: the settings, and where each value came from."""
 
-import argparse
 from collections.abc import Sequence
 
 from cepsql.configuration import SETTINGS, choose, config_file, spark_conf
 from cepsql.errors import ExitCode
+from cepsql.options import Parser
 from cepsql.secrets import is_hidden, without_password
 
 
 def config(argv: Sequence[str]) -> int:
     """Write every setting, its value, its origin and what it means; return the exit code."""
-    argparse.ArgumentParser(
+    Parser(
         prog="cepsql config",
         description="Show the settings and where each value came from: the environment beats the file, and an option "
         "of the command line beats both.",

@@ -1,11 +1,11 @@
 """`cepsql init`: a folder to begin with."""
 
-import argparse
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
 from cepsql.errors import ExitCode, InterfaceError
+from cepsql.options import Parser
 
 _NEXT = """\
 made {folder}: a stream, a query, and a test of the query
@@ -17,7 +17,7 @@ made {folder}: a stream, a query, and a test of the query
 
 def init(argv: Sequence[str]) -> int:
     """Write a project into the folder named in `argv`; return the exit code. Files that are there stay."""
-    options = argparse.ArgumentParser(
+    options = Parser(
         prog="cepsql init", description="Make a folder with a stream, a query over it, and a test of the query."
     )
     options.add_argument("folder", nargs="?", default="cepsql-project", type=Path, metavar="FOLDER")

@@ -1,15 +1,15 @@
 """`cepsql prepare`: let Spark start in half the time on this machine."""
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from cepsql.errors import Error, ExitCode
+from cepsql.options import Parser
 
 
 def prepare(argv: Sequence[str]) -> int:
     """Make the archive of Spark's classes; return the exit code."""
-    argparse.ArgumentParser(
+    Parser(
         prog="cepsql prepare",
         description="Let Spark start in about half the time: run it once, and keep the classes that it loaded in an "
         "archive of some 150 MB in the user's cache, which every later start uses. After another Spark or Java is "

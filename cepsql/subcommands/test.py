@@ -1,6 +1,5 @@
 """`cepsql test`: run tests of streams, straight and with a restart after every batch."""
 
-import argparse
 import difflib
 import sys
 from collections.abc import Iterator, Sequence
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepsql.errors import Error, ExitCode
+from cepsql.options import Parser
 
 if TYPE_CHECKING:
     from cepsql.stream_script import StreamScript
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def test(argv: Sequence[str]) -> int:
     """Run the tests named in `argv`; write for each whether it holds, and what differs; return the exit code."""
-    options = argparse.ArgumentParser(
+    options = Parser(
         prog="cepsql test",
         description="Run tests of streams: SQL, rows in and rows expected, batch by batch. Each runs straight and with "
         "a restart after every batch, and both must give the rows expected.",

@@ -152,6 +152,8 @@ def test_options_reach_the_engine(fake):
         (["one.sql"], "unrecognized arguments: one.sql\n  hint: cepsql -f one.sql executes a script"),
         (["--fromat", "csv"], "unrecognized arguments: --fromat csv\n  hint: did you mean --format?"),
         (["SELECT 1"], "unrecognized arguments: SELECT 1\n  hint: cepsql -c 'SELECT ...' executes statements"),
+        (["serve", "--catlog", "c.db"], "unrecognized arguments: --catlog c.db\n  hint: did you mean --catalog?"),
+        (["serve", "--catalog", "c.db", "--lease", "0"], "argument --lease: a lease lasts 1 second at least"),
         (["chek", "one.sql"], "unrecognized arguments: chek one.sql\n  hint: did you mean cepsql check?"),
     ],
 )

@@ -223,10 +223,13 @@ def test_where_reading_starts_is_said_first(monkeypatch, err, said):
         assert play(prepared, "t", drain=True)[1].startswith("ended: 1 row")
 
 
-def test_warnings_of_standing_queries_are_notices():
+def test_warnings_of_standing_queries_are_notices_and_nothing_else(caplog):
     console, logger = Console(io.StringIO(), io.StringIO()), logging.getLogger("cepsql")
     with noticed(console):
         logger.warning("batch %s: the pattern took too many steps", 3)
         logger.info("nothing to tell")
     assert console.err.getvalue() == "notice: batch 3: the pattern took too many steps\n"
     assert not logger.handlers
+    assert not caplog.records  # A handler of the root logger, such as Py4J installs, has nothing to add.
+    logger.warning("nobody listens")
+    assert caplog.records

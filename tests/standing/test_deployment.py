@@ -1,20 +1,26 @@
 """The unit and the manifest of docs/operating.md are of the right syntax, and start what there is."""
 
+import io
 import json
+import logging
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from configparser import ConfigParser
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
 
 from cepsql.errors import ExitCode, InterfaceError, OperationalError
 from cepsql.server import serve as server
+from cepsql.server.json_log import JsonLines
 from cepsql.server.options import parser
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
@@ -80,6 +86,48 @@ def test_spark_settings_come_from_the_file(tmp_path, monkeypatch):
     file.write_text("[conf")
     with pytest.raises(InterfaceError, match="cannot be read"):
         server.serve(["--catalog", "c.db"])
+
+
+def test_the_log_has_the_account_of_a_failure():
+    log = io.StringIO()
+    logger = logging.Logger("cepsql.example")
+    logger.addHandler(logging.StreamHandler(log))
+    logger.handlers[0].setFormatter(JsonLines())
+    logger.error("it failed", extra={"query": "fraud", "detail": "at Spark.java:1, password=hunter2"})
+    logger.warning("it goes on")
+    first, second = map(json.loads, log.getvalue().splitlines())
+    assert (first["query"], first["detail"]) == ("fraud", "at Spark.java:1, password=***")
+    assert second.keys() == {"at", "level", "message"}
+
+
+def test_a_server_that_waits_for_spark_ends_when_it_is_told_to(monkeypatch):
+    waiting, told = threading.Event(), {}
+
+    class NeverStarts:
+        @property
+        def spark(self):
+            waiting.set()
+            threading.Event().wait()
+
+        def open_home(self, leads, lease):
+            home = mock.MagicMock()
+            home.reconciler.owned = {}
+            return home
+
+        def close(self, at_exit):
+            assert at_exit
+
+    monkeypatch.setattr(server, "connect", lambda **_: NeverStarts())
+    monkeypatch.setattr(server, "log_json", lambda _: None)
+    monkeypatch.setattr(server.signal, "signal", lambda number, handler: told.update({number: handler}))
+
+    def hang_up() -> None:
+        waiting.wait()
+        told[signal.SIGHUP]()
+
+    threading.Thread(target=hang_up, daemon=True).start()
+    assert server.serve(["--catalog", "c.db"]) == ExitCode.OK
+    assert {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} <= told.keys()
 
 
 def test_the_manifest():
