@@ -193,6 +193,10 @@ class Engine:
 
             join_session(self, spark)
 
+    def __repr__(self) -> str:
+        how = "closed" if self._closed else "Spark runs" if self._spark is not None else "Spark has not started"
+        return f"<cepsql engine: {how}>"
+
     @property
     def spark(self) -> "SparkSession":
         """The Spark session, made when first asked for, and again where the Java of one that we started has ended.

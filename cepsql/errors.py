@@ -162,11 +162,12 @@ def escaped(text: str) -> str:
     >>> escaped("the value '\\x1b[2J' is no\\tnumber")
     "the value '\\\\x1b[2J' is no\\tnumber"
     """
-    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 _LEAST, _MORE = 20, "..."
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Also halves of characters, which no stream takes."""
 
 
 def _cells(text: str) -> int:

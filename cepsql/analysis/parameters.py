@@ -2,6 +2,8 @@
 
 import datetime
 import decimal
+import enum
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 
@@ -12,11 +14,12 @@ from cepsql.analysis.python_values import python_value
 from cepsql.errors import InterfaceError, NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.islands import PLACED
 from cepsql.language.statements import Query
+from cepsql.language.stray import HALF_CHARACTER
 from cepsql.scalar.decimals import exponent
 
 _FORMS = 'values for ? are given as a list, those for :name as a mapping, such as {"limit": 5}'
 
-_TYPES = "numbers, texts, True and False, dates, times, timedelta, None, and lists of these can be"
+_TYPES = "numbers, texts, bytes, True and False, dates, times, timedelta, None, and lists of these can be"
 
 
 def named_values(statements: Sequence, args: Mapping[str, object] | Sequence) -> Mapping[str, object]:
@@ -109,8 +112,15 @@ def literal(value: object) -> exp.Expr:
             return exp.null()
         case bool():
             return exp.true() if found else exp.false()
+        case str() if (half := HALF_CHARACTER.search(found)) is not None:
+            raise InterfaceError(
+                f"a parameter cannot have {ascii(half[0])[1:-1]}, which is half a character",
+                hint="decode bytes as the text that they are, or give them as bytes",
+            )
         case int() | str():
             return exp.convert(found)
+        case bytes() | bytearray() | memoryview():
+            return exp.HexString(this=found.hex().upper())
         case float():
             return exp.cast(exp.Literal.string(repr(found)), "double")
         case decimal.Decimal() if found.is_finite():
@@ -130,6 +140,10 @@ def literal(value: object) -> exp.Expr:
             return exp.Array(expressions=[literal(item) for item in found])
         case decimal.Decimal():
             raise InterfaceError(f"a parameter cannot be Decimal('{found}')", hint="a float can be")
+        case enum.Enum():
+            raise InterfaceError(f"a parameter cannot be {found}", hint=f"{found}.value may be one")
+        case uuid.UUID():
+            raise InterfaceError("a parameter cannot be a UUID", hint="str() of it can be")
     raise InterfaceError(f"a parameter cannot be a {type(value).__name__}", hint=_TYPES)
 
 

@@ -12,17 +12,22 @@ _MEANT = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-") | {
 }  # fmt: skip
 """What is typed for characters whose compatibility form does not tell."""
 
-_NO_UNICODE = re.compile("[\ud800-\udfff]")
-"""What Python makes of bytes that are no UTF-8."""
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""Half of a pair of UTF-16, which is no character by itself; also what Python makes of bytes that are no UTF-8."""
+
+_BYTE = range(0xDC80, 0xDD00)
 
 
 def stray_character(text: Text) -> ProgrammingError | None:
     """Make the error for the first character outside quotes and comments that no name, number or mark has."""
     if text.sql.isascii():
         return None
-    if byte := _NO_UNICODE.search(text.sql):
-        said = f"the text is not UTF-8: it has the byte {ord(byte[0]) & 0xFF:02X} here"
-        return ProgrammingError(said, Span(*byte.span()), "save or convert it as UTF-8", text.sql)
+    if half := HALF_CHARACTER.search(text.sql):
+        if ord(half[0]) not in _BYTE:
+            said = f"the text has {ascii(half[0])[1:-1]} here, which is half a character"
+            return ProgrammingError(said, Span(*half.span()), None, text.sql)
+        said = f"the text is not UTF-8: it has the byte {ord(half[0]) & 0xFF:02X} here"
+        return ProgrammingError(said, Span(*half.span()), "save or convert it as UTF-8", text.sql)
     for token in text.tokens:
         raw = text.sql[token.start : token.end + 1]
         if raw.isascii() or not _is_bare(raw):

@@ -153,6 +153,9 @@ class StandingQuery:
     def __exit__(self, *exception) -> None:
         self.stop()
 
+    def __repr__(self) -> str:
+        return f"<standing query: {self.status}>"
+
     def _repr_html_(self) -> str:
         """Show in a notebook how it does."""
         from cepsql.render.html import html_text
@@ -225,8 +228,11 @@ class StandingQuery:
     def await_(self, timeout: float | None = None) -> bool:
         """Wait for the end, at most `timeout` seconds; tell whether it came.
 
-        Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself.
+        Raises the error that ended the query, if one did, InterfaceError in `on_rows`, which would wait for itself, and
+        for a timeout that is no number.
         """
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float | None):
+            raise InterfaceError(f"a timeout is a number of seconds, not {timeout!r}")
         self._refuse_inside("await_")
         ended = self._done.wait(timeout)
         if ended and self._error is not None:

@@ -138,6 +138,8 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
     if master.startswith("local"):
         # The workers of a cluster may get cepsql with a job, too late for their daemon.
         settings["spark.python.daemon.module"] = "cepsql.spark.worker_daemon"
+        # Else a json.py in the folder where cepsql is called would stand before Python's own.
+        settings["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     if hasattr(socket, "AF_UNIX"):
         # Over TCP each exchange with a Python worker waits 40 ms for an acknowledgement.
         settings["spark.python.unix.domain.socket.enabled"] = "true"

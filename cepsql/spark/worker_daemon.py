@@ -4,6 +4,7 @@ Spark runs this module as it runs `pyspark.daemon`, with the name of the module 
 """
 
 import gc
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +24,9 @@ _ARCHIVES = ("pyspark", "python", "lib")
 def run() -> None:
     """Load what tasks need, and be the daemon until Spark ends it."""
     sys.path[:] = archives_last(sys.path)
+    if sys.flags.safe_path and (folder := os.getcwd()) not in sys.path:
+        # What functions of the user's import may lie where Spark was started; nothing there hides what is Python's own.
+        sys.path.append(folder)
     for name in _NEEDED:
         import_module(name)
     # What is loaded stays in memory that all workers share, as long as no collection of garbage writes to it.

@@ -27,6 +27,9 @@ class Queries(Mapping[str, "NamedQuery"]):
         """Take what gives the home of this process's queries, which is made when it is first needed."""
         self._home = home
 
+    def __repr__(self) -> str:
+        return f"<queries: {', '.join(self) or 'none'}>"
+
     def __getitem__(self, name: str) -> "NamedQuery":
         definition = self._home().reconciler.catalog.names.query(name)
         if definition is None:

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import enum
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,9 @@ from cepsql.language.tokens import DIALECT
         ),
         (datetime.timedelta(minutes=5), "INTERVAL '300000000' MICROSECONDS"),
         ([1, "a", None], "ARRAY(1, 'a', NULL)"),
+        (b"a\xff", "X'61FF'"),
+        (bytearray(), "X''"),
+        (memoryview(b"\x0a"), "X'0A'"),
     ],
 )
 def test_literal(value, sql):
@@ -58,6 +62,10 @@ class Side(str):
 
 class Rank(int, enum.Enum):
     FIRST = 1
+
+
+class Way(enum.Enum):
+    BUY = 1
 
 
 class Money(decimal.Decimal):
@@ -109,6 +117,9 @@ def test_a_value_of_a_class_of_its_own_is_that_of_pythons(value, same):
         (decimal.Decimal("NaN"), r"a parameter cannot be Decimal\('NaN'\)"),
         (np.timedelta64(5, "M"), "a parameter cannot be a timedelta64"),
         (np.datetime64("20000-01-01"), "a parameter cannot be a datetime64"),
+        ("a\ud800", r"a parameter cannot have \\ud800, which is half a character"),
+        (Way.BUY, "a parameter cannot be Way.BUY"),
+        (uuid.UUID(int=1), "a parameter cannot be a UUID"),
         (np.complex128(1), "a parameter cannot be a complex128"),
         ([decimal.Decimal("-Infinity")], r"a parameter cannot be Decimal\('-Infinity'\)"),
     ],

@@ -123,6 +123,13 @@ def test_text_that_is_no_utf_8(tmp_path, capsys):
         parse(Text(script.read_text("utf-8", "surrogateescape")))
 
 
+def test_half_a_character():
+    with pytest.raises(ProgrammingError, match=r"the text has \\ud800 here, which is half a character") as raised:
+        parse(Text("SELECT '\ud800'"))
+    assert "SELECT ' '" in str(raised.value)
+    assert "\\udce9" in str(ProgrammingError("there is no caf\udce9"))
+
+
 def test_what_moves_the_cursor_is_not_written_in_an_error():
     error = ProgrammingError("there is no column b", Span(9, 10), None, "SELECT\ra,\x1bb\r\nFROM t")
     assert str(error).splitlines()[1:] == ["  line 1: SELECT a, b", "                   ^"]

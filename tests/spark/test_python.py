@@ -148,6 +148,12 @@ def test_a_number_of_numpy_as_parameter(engine):
     assert row.asDict() == {"a": 2.5, "l": [0.5]}
 
 
+def test_bytes_as_parameter(engine, series):
+    pattern = "MATCH_RECOGNIZE (ORDER BY t MEASURES A.b AS b, :b AS c PATTERN (A) DEFINE A AS b = :b)"
+    query = f"SELECT b, c FROM (VALUES (1, X'61'), (2, X'FF')) AS s (t, b) {pattern}"
+    assert engine.query(query, {"b": b"\xff"}).collect() == [(b"\xff", b"\xff")]
+
+
 def test_a_query_shows_its_columns_and_its_pattern(engine, series):
     html = engine.query(f"SELECT k, top AS `<b>` {V_SHAPE}", series=series)._repr_html_()
     assert "&lt;b&gt;" in html
@@ -182,6 +188,9 @@ def test_the_rows_of_a_stream_are_drawn(engine, tmp_path):
     )
     with query.start(drain=True) as standing:
         assert len(list(standing.rows())) == 1
+        with pytest.raises(InterfaceError, match="a timeout is a number of seconds, not '5'"):
+            standing.await_("5")
+    assert (repr(standing), repr(engine)) == ("<standing query: finished>", "<cepsql engine: Spark runs>")
     rate, _, _ = standing.plot().axes
     assert len(rate.lines[0].get_ydata()) == standing.progress.batches - 1
     (axes,) = query.plot("ts", "y").axes

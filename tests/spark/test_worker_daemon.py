@@ -1,5 +1,7 @@
 """The daemon of Python workers takes Spark's modules from where they are installed, not from archives of sources."""
 
+import os
+
 import pyspark
 import pytest
 
@@ -21,6 +23,21 @@ LIB = "/site/pyspark/python/lib"
 )  # fmt: skip
 def test_archives_stand_behind_their_installation(paths, expected):
     assert archives_last(paths) == expected
+
+
+def test_nothing_where_spark_was_started_hides_a_module_of_pythons(spark):
+    # Such as a json.py there.
+    def paths(batches):
+        import sys
+
+        import pyarrow as pa
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"path": ["" if sys.flags.safe_path else "unsafe", *sys.path]})
+
+    found = [row.path for row in spark.range(1, numPartitions=1).mapInArrow(paths, "path string").collect()]
+    assert "unsafe" not in found
+    assert os.getcwd() in found
 
 
 def test_workers_run_what_is_installed(spark):
