@@ -190,7 +190,7 @@ class _Joining:
         where = conjuncts(self.select.args["where"].this) if self.select.args.get("where") else []
         plain_later = all(join_kind(join) in _KEEP_ROWS for join in later)
         pushed = where if plain_later else []
-        if kind in (JoinKind.LEFT, JoinKind.FULL) and any(self._limits(part, left, right) for part in pushed):
+        if kind in (JoinKind.LEFT, JoinKind.FULL) and any(self._needs_pair(part, left, right, kind) for part in pushed):
             # Rows without a partner fail the condition on both times.
             kind = JoinKind.INNER
         asked = on + pushed if kind == JoinKind.INNER else on
@@ -265,10 +265,16 @@ class _Joining:
         versions = versions_of(node, right.item, place)
         return version_condition(on, *sides, versions, place), deletion_of(versions)
 
-    def _limits(self, part: exp.Expr, left: _Side, right: _Side) -> bool:
-        """Tell whether a condition says how far event times of the two sides lie apart, or up to when."""
-        pairs = [{left.alias: one, right.alias: other} for one in left.rows for other in right.rows]
-        return any(time_limits(part, times)[0] or own_limit(part, times) for times in pairs)
+    def _needs_pair(self, part: exp.Expr, left: _Side, right: _Side, kind: JoinKind) -> bool:
+        """Tell whether a condition bounds the event times of the two sides so that rows without a partner fail it."""
+        for times in ({left.alias: one, right.alias: other} for one in left.rows for other in right.rows):
+            if time_limits(part, times)[0]:
+                return True
+            said = own_limit(part, times)
+            # With COALESCE a time that a missing row says is none.
+            if said is not None and (said[2].strict or (kind == JoinKind.LEFT and said[1] == right.alias)):
+                return True
+        return False
 
     def _timed(
         self, left: _Side, right: _Side, asked: list[exp.Expr], place: Span

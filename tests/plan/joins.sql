@@ -434,3 +434,29 @@ Query  stream  id bigint
       Stream orders  csv  watermark at - 0 seconds
       Sql  SELECT * FROM ticks AS customer WHERE customer.qty > 2
         Stream ticks  json  watermark ts - 10 seconds
+====
+SELECT a.sym, o.id FROM ticks a LEFT JOIN orders o ON o.customer = a.sym AND o.at BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR WHERE a.ts <= COALESCE(o.at + INTERVAL '1' MINUTE, TIMESTAMP '2100-01-01')
+----
+Query  stream  sym string, id bigint
+  Sql  SELECT __join_2.`l_sym` AS sym, __join_2.`r_id` AS id FROM __join_2 WHERE __join_2.`l_ts` <= COALESCE(__join_2.`r_at` + INTERVAL '1' MINUTE, CAST('2100-01-01' AS TIMESTAMP))
+    LeftJoin __join_2  left.(sym) = right.(customer)
+      times: right.at - left.ts from 0 seconds to 1 hour
+      watermark: ts - 10 seconds, at - 0 seconds
+      state: rows not yet released by the watermark; rows of the left for 1 hour and of the right for 0 seconds after their time
+      event time of pairs: l_ts, given out at most 1 hour after the watermark has reached it
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Stream ticks  json  watermark ts - 10 seconds
+      Stream orders  csv  watermark at - 0 seconds
+====
+SELECT a.sym, o.id FROM ticks a LEFT JOIN orders o ON o.customer = a.sym AND o.at > a.ts WHERE o.at <= COALESCE(a.ts + INTERVAL '1' HOUR, TIMESTAMP '2100-01-01') AND a.ts <= o.at + INTERVAL '1' MONTH
+----
+Query  stream  sym string, id bigint
+  Sql  SELECT __join_2.`l_sym` AS sym, __join_2.`r_id` AS id FROM __join_2 WHERE __join_2.`l_ts` <= __join_2.`r_at` + INTERVAL '1' MONTH
+    Join __join_2  left.(sym) = right.(customer)
+      times: right.at - left.ts from 1e-06 seconds, right.at <= left.(COALESCE(ts + INTERVAL '1' HOUR, CAST('2100-01-01' AS TIMESTAMP)))
+      watermark: ts - 10 seconds, at - 0 seconds
+      state: rows not yet released by the watermark; rows of the left until COALESCE(ts + INTERVAL '1' HOUR, CAST('2100-01-01' AS TIMESTAMP)) and of the right for 0 seconds after their time
+      event time of pairs: later, given out as soon as the watermark reaches it
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Stream ticks  json  watermark ts - 10 seconds
+      Stream orders  csv  watermark at - 0 seconds
