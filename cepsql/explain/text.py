@@ -500,4 +500,4 @@ def _duration(micros: int) -> str:
         if micros >= size and micros % size == 0:
             count = micros // size
             return f"{count} {unit}{'s' if count > 1 else ''}"
-    return f"{micros / 1_000_000:g} seconds"
+    return f"{(Decimal(micros) / 1_000_000).normalize():f} seconds"

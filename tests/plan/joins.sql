@@ -453,7 +453,7 @@ SELECT a.sym, o.id FROM ticks a LEFT JOIN orders o ON o.customer = a.sym AND o.a
 Query  stream  sym string, id bigint
   Sql  SELECT __join_2.`l_sym` AS sym, __join_2.`r_id` AS id FROM __join_2 WHERE __join_2.`l_ts` <= __join_2.`r_at` + INTERVAL '1' MONTH
     Join __join_2  left.(sym) = right.(customer)
-      times: right.at - left.ts from 1e-06 seconds, right.at <= left.(COALESCE(ts + INTERVAL '1' HOUR, CAST('2100-01-01' AS TIMESTAMP)))
+      times: right.at - left.ts from 0.000001 seconds, right.at <= left.(COALESCE(ts + INTERVAL '1' HOUR, CAST('2100-01-01' AS TIMESTAMP)))
       watermark: ts - 10 seconds, at - 0 seconds
       state: rows not yet released by the watermark; rows of the left until COALESCE(ts + INTERVAL '1' HOUR, CAST('2100-01-01' AS TIMESTAMP)) and of the right for 0 seconds after their time
       event time of pairs: later, given out as soon as the watermark reaches it
