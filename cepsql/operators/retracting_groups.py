@@ -290,7 +290,8 @@ def _percentile(amounts: np.ndarray, reached: np.ndarray, size: np.ndarray, frac
     before = np.cumsum(size) - size
     low, high = (amounts[_places(reached, before + edge.astype(np.int64))] for edge in (floor, ceiling))
     with np.errstate(invalid="ignore"):
-        between = (ceiling - position) * low + (position - floor) * high
+        # Rounded as Spark rounds it.
+        between = low + (position - floor) * (high - low)
     return pa.array(np.where((low == high) | (floor == ceiling), low, between), mask=size == 0)
 
 

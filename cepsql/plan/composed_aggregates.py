@@ -200,10 +200,12 @@ def _list(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
 
 
 def _count(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
-    if not call.distinct or len(call.arguments) < 2:
+    if len(call.arguments) < 2:
         return None
     # Rows with a NULL among the values do not count.
     there = exp.and_(*(value.copy().is_(exp.null()).not_() for value in call.arguments))
+    if not call.distinct:
+        return _filtered(exp.Count(this=_where(there, exp.Literal.number(1)), big_int=True), call.filter)
     together = _where(there, exp.func("struct", *(value.copy() for value in call.arguments)))
     return _filtered(exp.Count(this=exp.Distinct(expressions=[together]), big_int=True), call.filter)
 
@@ -217,7 +219,15 @@ def _set(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
 def _joined(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
     if not 1 <= len(call.arguments) <= 2 or call.nulls:
         return None
-    value, separator = call.arguments[0], (call.arguments[1:] or [exp.Literal.string("")])[0]
+    if call.arguments[0].is_type(exp.DType.BINARY):
+        raise NotSupportedError(
+            "LISTAGG of BINARY of groups that change is not supported",
+            span_of(call.function),
+            "CAST it to STRING, or unhex(LISTAGG(hex(x)))",
+        )
+    value, *separators = call.arguments
+    # Spark takes NULL for no separator.
+    separator = next((one for one in separators if not _is_null(one)), exp.Literal.string(""))
     by: exp.Expr | None = time
     descending = False
     if call.order is not None:
@@ -248,6 +258,11 @@ def _values(call: AggregateCall, value: exp.Expr, by: exp.Expr | None) -> exp.Ex
     element = exp.to_identifier(_ELEMENT)
     field = exp.Lambda(this=exp.Dot(this=element.copy(), expression=exp.to_identifier(_VALUE)), expressions=[element])
     return exp.Anonymous(this="transform", expressions=[_filtered(pairs, call.filter), field])
+
+
+def _is_null(value: exp.Expr) -> bool:
+    plain = value.unnest()
+    return isinstance(plain, exp.Null) or (isinstance(plain, exp.Cast) and _is_null(plain.this))
 
 
 def _pair(by: exp.Expr, value: exp.Expr) -> exp.Expr:

@@ -129,7 +129,10 @@ def listagg(operation: str, operands: tuple[Node, ...], session: Session) -> Nod
     values, *separator = operands
     if values.type.name != "array" or values.type.arguments[0] not in (STRING, UNKNOWN):
         raise refused(operation, operands)
-    return Apply(operation, (values, *(implicit_cast(text, STRING, session, "LISTAGG") for text in separator)), STRING)
+    texts = [implicit_cast(text, STRING, session, "LISTAGG") for text in separator]
+    # Spark takes NULL for no separator.
+    given = [text for text in texts if not (isinstance(text, Constant) and text.value is None)]
+    return Apply(operation, (values, *given), STRING)
 
 
 def _numbers(operation: str, values: Node, session: Session) -> Node:

@@ -20,6 +20,7 @@ from cepsql.operators.upserts import GONE, Upserts
 from cepsql.ordered.operator import Change
 from cepsql.ordered.row_layout import BEGINNING, Column, OrderColumn, RowLayout
 from cepsql.ordered.state import decode
+from cepsql.scalar.statistics import STATISTICS as SPARK_STATISTICS
 
 ROW = pa.schema(
     [("k0", pa.string()), ("t", pa.int64()), ("o0", pa.int64()), ("v0", pa.int64()), ("v1", pa.float64()),
@@ -187,6 +188,15 @@ def test_statistics_of_values_that_come_and_go(function):
             there.append(value) if sign > 0 else there.remove(value)
         wanted = STATISTICS[function](there) if len(there) > function.endswith("samp") else None
         assert group == (None if wanted is None else pytest.approx(wanted))
+
+
+def test_percentiles_are_rounded_as_those_of_a_match():
+    values, fraction = [1.49, 4.01, -3.87], 0.47
+    call = GroupCall("x", "percentile", "v1", fraction=fraction)
+    running = Running(RetractingGroups(GROUPS, (call,), (pa.float64(),)), CHANGES)
+    rows = [dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, "v1": one, KIND: Change.INSERT} for one in values]
+    ((_, found),) = running.take(rows)
+    assert found["x"] == SPARK_STATISTICS["percentile"](values, fraction) == 1.1684
 
 
 @settings(max_examples=examples(15))

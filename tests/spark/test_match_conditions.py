@@ -58,7 +58,7 @@ CASES = [
      "array_join(array_union(array(i), collect_list(A.i)), '') = '435'"),
     ("{} AS i", ["3", "5", "4"], "stddev(A.i) = sqrt(2) AND var_pop(i) * 3 = 2 AND MEDIAN(A.i) = 4 AND "
      "percentile(i, 0.25) = 3.5 AND variance(i) FILTER (WHERE i > 4) IS NULL"),
-    ("{0} AS i, 'k{0}' AS k", ["3", "5", "3"], "listagg(k, '-') = 'k3-k5-k3' AND "
+    ("{0} AS i, 'k{0}' AS k", ["3", "5", "3"], "listagg(k, '-') = 'k3-k5-k3' AND listagg(k, NULL) = 'k3k5k3' AND "
      "listagg(A.k) FILTER (WHERE A.i > 9) IS NULL AND arrays_overlap(array(k), collect_list(A.k)) AND "
      "map_keys(map(A.k, i))[0] = 'k5' AND "
      "array_contains(map_values(map(A.k, i)), 3)"),
