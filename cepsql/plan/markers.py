@@ -1,9 +1,10 @@
 """Carry the markers of a stream of matches through the SQL that stands between two MATCH_RECOGNIZE."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
+from cepsql.analysis.inner_stars import inner_stars
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, recursive_ctes, table_name
 from cepsql.analysis.scope import gives_rows, spoken_function
@@ -97,10 +98,12 @@ def _carry(query: exp.Query, streams: Collection[str], whole: exp.Query) -> None
     if alias is not None and alias.columns:
         alias.append("columns", exp.to_identifier(BOUND))
     assert isinstance(query, exp.Select)
-    hidden = _keep_in_joins(query, items, place, whole)
-    _let_pass(query, hidden)
-    projections = [_without(selected, [BOUND, *hidden], item.alias_or_name) for selected in query.expressions]
-    query.set("expressions", [*projections, exp.column(BOUND)])
+    marks = _keep_in_joins(query, items, place, whole)
+    hidden = {BOUND: item.alias_or_name.lower(), **marks}
+    for star in [*filter(_is_star, query.expressions), *inner_stars(query)]:
+        _leave_out(star, hidden)
+    _let_pass(query, list(marks))
+    query.append("expressions", exp.column(BOUND))
 
 
 def _reads(item: exp.Expr, streams: Collection[str]) -> bool:
@@ -129,9 +132,10 @@ def _refuse_lossy(query: exp.Query, whole: exp.Query) -> None:
         )
 
 
-def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, whole: exp.Query) -> list[str]:
-    """Make every join keep the markers of the item at `place`; return the columns that say where an inner join held."""
-    hidden: list[str] = []
+def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, whole: exp.Query) -> dict[str, str]:
+    """Make every join keep the markers of the item at `place`; return the columns that say where an inner join held,
+    with the tables that have them."""
+    marks: dict[str, str] = {}
     joins = query.args.get("joins") or []
     for number, join in enumerate(joins, 1):
         kind = join_kind(join)
@@ -151,14 +155,15 @@ def _keep_in_joins(query: exp.Select, items: list[exp.Expr], place: int, whole: 
             continue
         if kind in ("INNER", "CROSS"):
             table = join.this if number > place else items[0]
-            hidden.append(f"__found_{number}")
-            _mark(table, hidden[-1])
+            mark = f"__found_{number}"
+            marks[mark] = table.alias_or_name.lower()
+            _mark(table, mark)
             join.set("side", "LEFT" if number > place else "RIGHT")
             join.set("kind", None)
         if not join.args.get("using") and (join.method or "").upper() != "NATURAL":
             condition = join.args.get("on") or exp.true()
             join.set("on", exp.and_(condition, _is_row()))
-    return hidden
+    return marks
 
 
 def _mark(item: exp.Expr, name: str) -> None:
@@ -191,14 +196,15 @@ def _is_row() -> exp.Expr:
     return exp.column(BOUND).is_(exp.null())
 
 
-def _without(selected: exp.Expr, hidden: list[str], stream: str) -> exp.Expr:
-    """Return a projection whose star leaves out the hidden columns that it would give."""
-    star = selected.this if isinstance(selected, exp.Column) else selected
-    if not isinstance(star, exp.Star):
-        return selected
-    if isinstance(selected, exp.Column):
-        # Only the item with the markers has BOUND; the tables' marks come with stars of theirs, and do no harm.
-        hidden = [BOUND] if selected.table.lower() == stream.lower() else []
-    if hidden:
-        star.set("except_", [*(star.args.get("except_") or []), *map(exp.column, hidden)])
-    return selected
+def _is_star(selected: exp.Expr) -> bool:
+    return isinstance(selected.this if isinstance(selected, exp.Column) else selected, exp.Star)
+
+
+def _leave_out(star: exp.Expr, hidden: Mapping[str, str]) -> None:
+    """Let a star, of all relations or of one, leave out the hidden columns; these are told with who has them."""
+    names = list(hidden)
+    if isinstance(star, exp.Column):
+        names = [name for name, owner in hidden.items() if owner == star.table.lower()]
+        star = star.this
+    if names:
+        star.set("except_", [*(star.args.get("except_") or []), *map(exp.column, names)])

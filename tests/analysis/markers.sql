@@ -34,3 +34,11 @@ SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (founded, __bound, __fo
 WITH a AS (SELECT * FROM m), b AS (SELECT * FROM a WHERE sym IN (SELECT sym FROM companies)) SELECT * FROM b AS c
 ----
 SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM (SELECT * EXCEPT (__bound), __bound FROM m) AS a WHERE sym IN (SELECT sym FROM companies) OR NOT __bound IS NULL) AS c)
+====
+SELECT q.*, d.sector AS part FROM (SELECT m.*, c.* EXCEPT (sym, sector) FROM m JOIN companies AS c ON c.sym = m.sym) AS q JOIN companies AS d ON d.sym = q.sym
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT q.* EXCEPT (__bound), d.sector AS part, __bound FROM (SELECT m.* EXCEPT (__bound), c.* EXCEPT (sym, sector, __found_1), __bound FROM m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON c.sym = m.sym AND __bound IS NULL WHERE __found_1 OR NOT __bound IS NULL) AS q LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS d) AS d ON d.sym = q.sym AND __bound IS NULL WHERE __found_1 OR NOT __bound IS NULL)
+====
+SELECT m.sym, at, STRUCT(m.*) AS r, HASH(*) AS h FROM m JOIN companies AS c ON c.sym = m.sym WHERE HASH(c.*) > 0
+----
+SELECT * EXCEPT (__bound), __bound FROM (SELECT m.sym, at, STRUCT(m.* EXCEPT (__bound)) AS r, HASH(* EXCEPT (__bound, __found_1)) AS h, __bound FROM m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON HASH(c.* EXCEPT (__found_1)) > 0 AND (c.sym = m.sym AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL)
