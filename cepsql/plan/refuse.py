@@ -64,9 +64,10 @@ HAVING_INSTEAD = "HAVING chooses groups: GROUP BY k HAVING COUNT(*) > 1"
 
 
 def refuse_aggregates(query: exp.Expr, place: Span) -> None:
-    """Raise ProgrammingError for groups by an aggregate or a window function, and for aggregates in WHERE."""
-    for clause in query.find_all(exp.Group, exp.Where):
-        found = next((node for node in clause.walk() if _is_of_rows(node, clause)), None)
+    """Raise ProgrammingError for groups by an aggregate or a window function, and for aggregates in WHERE and ON."""
+    for clause in query.find_all(exp.Group, exp.Where, exp.Join):
+        part = clause.args.get("on") if isinstance(clause, exp.Join) else clause
+        found = next((node for node in part.walk() if _is_of_rows(node, clause)), None) if part is not None else None
         if found is None:
             continue
         window = isinstance(found, exp.Window)
@@ -77,12 +78,18 @@ def refuse_aggregates(query: exp.Expr, place: Span) -> None:
                 span_of(found, place),
                 "compute it in a subquery, and group its rows",
             )
+        if not window and isinstance(clause, exp.Join):
+            raise ProgrammingError(
+                "ON chooses pairs of rows before they are grouped, and has no aggregates",
+                span_of(found, place),
+                "aggregate in a subquery, and join its rows",
+            )
         if not window:
             raise ProgrammingError(NO_AGGREGATES, span_of(found, place), HAVING_INSTEAD)
 
 
 def _is_of_rows(node: exp.Expr, clause: exp.Expr) -> bool:
-    """Tell whether a part of GROUP BY or WHERE, and of none of its subqueries, is an aggregate or a window function."""
+    """Tell whether a part of GROUP BY, WHERE or ON, but of no subquery, is an aggregate or a window function."""
     called = isinstance(node, exp.Window | exp.First | exp.Last) or is_aggregate(node)
     return called and node.parent_select is clause.parent
 
