@@ -145,10 +145,16 @@ def _outside(node: exp.Expr, select: exp.Select) -> bool:
 
 
 def with_own_window(call: exp.Window, select: exp.Select) -> exp.Window:
-    """Return a call with what a named window says in its own OVER."""
-    copy = call.copy()
+    """Return a call with what a named window says in its own OVER.
+
+    Raises ProgrammingError for a window that is not there, and for one that is defined by itself.
+    """
+    copy, seen = call.copy(), set()
     named = call.args.get("alias")
     while named is not None:
+        if named.name.lower() in seen:
+            raise ProgrammingError(f"the window {named.name} is defined by itself", span_of(named, span_of(call)))
+        seen.add(named.name.lower())
         found = (w for w in select.args.get("windows") or [] if w.name.lower() == named.name.lower())
         window = next(found, None)
         if window is None:
