@@ -27,11 +27,22 @@ def spread_symmetric(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
+def limit_fetched(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+    """Turn FETCH FIRST n ROWS ONLY into LIMIT n. Raise NotSupportedError for its other forms."""
+    for fetch in list(tree.find_all(exp.Fetch)):
+        options = fetch.args.get("limit_options")
+        if options is not None and options.args.get("with_ties"):
+            hint = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to the last one, too"
+            raise NotSupportedError("FETCH ... WITH TIES is not supported", _place(tokens, "TIES"), hint, sql)
+        if options is not None and options.args.get("percent"):
+            hint = "FETCH FIRST n ROWS ONLY takes the first rows"
+            raise NotSupportedError("FETCH ... PERCENT is not supported", _place(tokens, "PERCENT"), hint, sql)
+        fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
+
+
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Raise NotSupportedError for what is left out: FETCH, LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE
-    in a frame, and ORDER BY, LIMIT and HAVING within an aggregate."""
-    if tree.find(exp.Fetch):
-        raise NotSupportedError("FETCH is not supported", _place(tokens, "FETCH"), "LIMIT n takes the first rows", sql)
+    """Raise NotSupportedError for what is left out: LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE in a
+    frame, and ORDER BY, LIMIT and HAVING within an aggregate."""
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
         raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
     for limit in tree.find_all(exp.Limit):

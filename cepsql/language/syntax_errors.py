@@ -200,6 +200,8 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "INTO stands before AS: CREATE QUERY name INTO sink AS SELECT ..."
     if text.raw(index) == "\\":
         return _SHELL
+    if words[index - 1] == "TOP" and words[index].isdigit():
+        return f"the first rows are taken at the end: ORDER BY x LIMIT {words[index]}"
     if words[index] == "&&":
         return "did you mean AND?"
     if kind := next((word for word in words[max(0, index - 3) : index] if word in _WINDOWS), None):
