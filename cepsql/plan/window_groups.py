@@ -461,6 +461,7 @@ def over_groups(
         return node
 
     outer = asked.transform(taken, copy=False)
+    assert isinstance(outer, exp.Select)
     outer.set("from_", exp.From(this=exp.to_table(table)))
     for part in AROUND:
         if select.args.get(part) is not None:
