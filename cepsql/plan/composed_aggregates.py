@@ -1,6 +1,6 @@
 """Aggregates of groups that change which are expressions over others, such as MAX_BY over MAX of a struct."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -206,7 +206,7 @@ def _count(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
     there = exp.and_(*(value.copy().is_(exp.null()).not_() for value in call.arguments))
     if not call.distinct:
         return _filtered(exp.Count(this=_where(there, exp.Literal.number(1)), big_int=True), call.filter)
-    together = _where(there, exp.func("struct", *(value.copy() for value in call.arguments)))
+    together = _where(there, _together(call.arguments))
     return _filtered(exp.Count(this=exp.Distinct(expressions=[together]), big_int=True), call.filter)
 
 
@@ -239,7 +239,7 @@ def _joined(call: AggregateCall, time: exp.Column | None) -> exp.Expr | None:
         if len(ways) != 1 or not usual or (call.distinct and asked != [value]):
             return None
         (descending,) = ways
-        by = None if call.distinct else exp.func("struct", *(item.copy() for item in asked))
+        by = None if call.distinct else _together(asked)
     text = exp.Lambda(this=exp.cast(exp.to_identifier(_ELEMENT), "string"), expressions=[exp.to_identifier(_ELEMENT)])
     found: exp.Expr = exp.Anonymous(this="transform", expressions=[_values(call, value, by), text])
     if descending:
@@ -268,6 +268,12 @@ def _is_null(value: exp.Expr) -> bool:
 def _pair(by: exp.Expr, value: exp.Expr) -> exp.Expr:
     names = exp.Literal.string(_BY), exp.Literal.string(_VALUE)
     return exp.func("named_struct", names[0], by.copy(), names[1], value.copy())
+
+
+def _together(values: Sequence[exp.Expr]) -> exp.Expr:
+    """Return a struct of values; columns of two relations may have one name."""
+    named = [part for i, value in enumerate(values) for part in (exp.Literal.string(f"v{i}"), value.copy())]
+    return exp.func("named_struct", *named)
 
 
 def _where(condition: exp.Expr | None, value: exp.Expr) -> exp.Expr:

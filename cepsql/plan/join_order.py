@@ -19,6 +19,24 @@ def relations(select: exp.Select) -> list[exp.Expr]:
     return [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
 
 
+def own_columns(select: exp.Select) -> list[exp.Column]:
+    """Return the columns of a SELECT's relations: none in these themselves, nor in subqueries with a relation of that
+    name."""
+    items = [item for item in relations(select) if not isinstance(item, exp.Lateral)]
+    inside = {id(column) for item in items for column in item.find_all(exp.Column)}
+    return [c for c in select.find_all(exp.Column) if id(c) not in inside and not is_of_subquery(c, select)]
+
+
+def is_of_subquery(column: exp.Column, select: exp.Select) -> bool:
+    """Tell whether a subquery in a SELECT has the relation that a column in it is of."""
+    around = column.parent_select
+    while around is not None and around is not select:
+        if column.table.lower() in {item.alias_or_name.lower() for item in relations(around)}:
+            return True
+        around = around.parent_select
+    return False
+
+
 def streams_first(select: exp.Select, is_stream: Callable[[exp.Expr], bool]) -> exp.Select:
     """Return a SELECT of the same rows whose first two relations are streams; the same one if it has fewer than two.
 
@@ -70,7 +88,7 @@ def _join_first(select: exp.Select) -> None:
     columns: dict[tuple[str, str], exp.Identifier] = {}
     on = joins[0].args.get("on")
     own = set(map(id, on.find_all(exp.Column))) if on is not None else set()
-    for column in list(select.find_all(exp.Column)):
+    for column in own_columns(select):
         key = column.table.lower(), column.name.lower()
         if key[0] in names and id(column) not in own:
             columns.setdefault(key, exp.to_identifier(f"{key[0]}__{key[1]}", quoted=True))

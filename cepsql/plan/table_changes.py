@@ -24,7 +24,7 @@ from cepsql.plan.assigned_windows import refuse_grouping_sets
 from cepsql.plan.changelogs import is_changelog
 from cepsql.plan.composed_aggregates import group_call, with_composed_aggregates
 from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
-from cepsql.plan.join_order import relations, streams_first
+from cepsql.plan.join_order import own_columns, relations, streams_first
 from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.markers import join_kind
 from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, reads
@@ -216,7 +216,8 @@ class _TableChanges:
         for part in ("from_", "joins", "where"):
             outer.set(part, None)
         names: dict[tuple[str, str], exp.Identifier] = {}
-        for column in list(outer.find_all(exp.Column)):
+        columns = own_columns(outer)
+        for column in columns:
             key = column.table.lower(), column.name.lower()
             taken = {name.name for name in names.values()}
             own = key[1] if key[1] not in taken else f"{key[0]}__{key[1]}"
@@ -232,7 +233,7 @@ class _TableChanges:
         except Error:
             return select
         name = self._enter("__events", events)
-        for column in outer.find_all(exp.Column):
+        for column in columns:
             column.set("table", exp.to_identifier(name))
         outer.set("from_", exp.From(this=exp.to_table(name)))
         return outer
@@ -314,7 +315,7 @@ class _TableChanges:
         select.set("from_", exp.From(this=exp.to_table(name)))
         for number, (item, prefix) in enumerate(zip(sides, (LEFT, RIGHT), strict=True)):
             alias = item.alias_or_name.lower()
-            columns = [column for column in _own_columns(select) if column.table.lower() == alias]
+            columns = [column for column in own_columns(select) if column.table.lower() == alias]
             kept.append(tuple(dict.fromkeys(column.name.lower() for column in columns)))
             compared = [c for pair in keys for c in pair[number].find_all(exp.Column)]
             asked = [c for part in filters[number] for c in part.find_all(exp.Column)]
@@ -474,12 +475,6 @@ def _asked_in_on(item: exp.Expr) -> list[exp.Expr]:
 
 def _is_constant(part: exp.Expr) -> bool:
     return part.find(exp.Column, exp.Query) is None and not any(map(is_fleeting, part.walk()))
-
-
-def _own_columns(select: exp.Select) -> list[exp.Column]:
-    """Return the columns of a SELECT that stand in none of its relations."""
-    inside = {id(column) for item in relations(select) for column in item.find_all(exp.Column)}
-    return [column for column in select.find_all(exp.Column) if id(column) not in inside]
 
 
 def _outermost(query: exp.Expr) -> exp.Query:

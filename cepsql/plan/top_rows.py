@@ -29,8 +29,13 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
     copy.args.pop("limit")
     copy.args.pop("offset", None)
     assert limit is not None
+    # No rank stands beside a subquery.
     plain = isinstance(copy, exp.Select) and not (
-        copy.args.get("group") or copy.args.get("distinct") or own_aggregates(copy) or window_calls(copy)
+        any(item.find(exp.Query) for item in copy.expressions)
+        or copy.args.get("group")
+        or copy.args.get("distinct")
+        or own_aggregates(copy)
+        or window_calls(copy)
     )
     if not plain:
         copy = _around(copy, order, place)

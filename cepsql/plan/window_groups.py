@@ -30,7 +30,7 @@ from cepsql.plan.assigned_windows import (
 )
 from cepsql.plan.calendar_windows import calendar_windows
 from cepsql.plan.distinct import time_after_distinct
-from cepsql.plan.join_order import relations
+from cepsql.plan.join_order import is_of_subquery
 from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import named_item
@@ -486,16 +486,6 @@ def _within_subqueries(select: exp.Select) -> set[int]:
             continue
         for node in query.walk():
             columns = list(node.find_all(exp.Column))
-            if not columns or any(_is_bound_within(column, select) for column in columns):
+            if not columns or any(is_of_subquery(column, select) for column in columns):
                 found.add(id(node))
     return found
-
-
-def _is_bound_within(column: exp.Column, select: exp.Select) -> bool:
-    """Tell whether a subquery in a SELECT has the relation that a column is of."""
-    around = column.parent_select
-    while around is not None and around is not select:
-        if column.table.lower() in {item.alias_or_name.lower() for item in relations(around)}:
-            return True
-        around = around.parent_select
-    return False
