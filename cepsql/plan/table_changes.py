@@ -161,10 +161,7 @@ class _TableChanges:
         )
 
     def _as_groups(self, query: exp.SetOperation) -> exp.Select:
-        """Return UNION, INTERSECT and EXCEPT, which count equal rows once, as groups of the rows of both sides."""
-        spoken = query.key.upper()
-        if not query.args.get("distinct"):
-            raise self._refused(query, f"{spoken} ALL")
+        """Return a UNION, INTERSECT or EXCEPT that is not one of all rows of both sides as groups of these rows."""
         name, side = self._name("__both"), "__side"
         branches = []
         for number, part in enumerate((query.left, query.right)):
@@ -176,6 +173,8 @@ class _TableChanges:
         keys = [exp.column(f"__{i}", table=name) for i in range(len(query.selects))]
         named = [exp.alias_(key.copy(), item.alias_or_name, quoted=True)
                  for key, item in zip(keys, query.selects, strict=True)]  # fmt: skip
+        if not query.args.get("distinct"):
+            return self._repeated(exp.select(*keys).from_(both).group_by(*keys), named, query)
         found = exp.select(*named).from_(both).group_by(*keys)
         marked = exp.column(side, table=name)
         match query:
@@ -187,6 +186,23 @@ class _TableChanges:
             case exp.Except():
                 return found.having(exp.EQ(this=exp.Max(this=marked), expression=exp.Literal.number(0)))
         return found
+
+    def _repeated(self, groups: exp.Select, named: list[exp.Expr], query: exp.SetOperation) -> exp.Select:
+        """Return each row of an INTERSECT ALL or EXCEPT ALL as often as it is there."""
+        name, copies = groups.args["from_"].this.alias, "__copies"
+        left, right = (
+            exp.CountIf(this=exp.EQ(this=exp.column("__side", table=name), expression=exp.Literal.number(side)))
+            for side in range(2)
+        )
+        number: exp.Expr = exp.Least(this=left, expressions=[right])
+        if isinstance(query, exp.Except):
+            number = exp.Greatest(this=exp.Sub(this=left, expression=right), expressions=[exp.Literal.number(0)])
+        counted = groups.select(exp.alias_(exp.cast(number, "int"), copies)).subquery(name)
+        every = exp.func("array_repeat", exp.true(), exp.column(copies, table=name), dialect="spark")
+        alias = exp.TableAlias(this=exp.to_identifier("__copy"), columns=[exp.to_identifier("__one")])
+        outer = exp.select(*named).from_(counted)
+        outer.set("laterals", [exp.Lateral(this=exp.Explode(this=every), view=True, outer=False, alias=alias)])
+        return outer
 
     def _union(self, union: exp.SetOperation) -> Sql:
         branches = [self.rows(part) for part in (union.left, union.right)]
