@@ -136,8 +136,9 @@ class _TableChanges:
         inside, names = {id(table) for table in item.find_all(exp.Table)}, self._streams()
         for table in catalog_tables(select):
             if id(table) not in inside and table_name(table) in names:
+                part = "a condition" if table.find_ancestor(exp.Where, exp.Join, exp.Filter) else "SELECT"
                 raise NotSupportedError(
-                    "a stream in a subquery of a condition over a table that changes is not supported",
+                    f"a stream in a subquery of {part} over a table that changes is not supported",
                     span_of(table, self.place),
                     "join its value: FROM t JOIN (SELECT MAX(x) AS most FROM s) AS m ON t.x > m.most; "
                     "EXISTS, NOT EXISTS and IN ask for rows",
