@@ -185,6 +185,7 @@ class Engine:
         self._given, self._master, self._conf = spark, master, conf
         self._spark = spark
         self._closed = False
+        self._process = os.getpid()
         self._told_ansi = False
         self._lock = threading.Lock()
         self._standing: list[StandingQuery] = []
@@ -210,6 +211,10 @@ class Engine:
             self.check_open()
             if self._spark is not None and self._given is None:
                 self._forget_lost()
+            elif getattr(getattr(self._given, "_sc", self), "_jsc", self) is None:
+                from cepsql.spark.failures import STOPPED, STOPPED_HINT
+
+                raise OperationalError(STOPPED, hint=STOPPED_HINT)
             if self._spark is None:
                 from cepsql.spark.engine_sessions import open_session
 
@@ -219,7 +224,12 @@ class Engine:
             return self._spark
 
     def check_open(self) -> None:
-        """Raise InterfaceError if the engine is closed."""
+        """Raise InterfaceError if the engine is closed, or was made by the process from which this one was forked."""
+        if self._process != os.getpid():
+            raise InterfaceError(
+                "the engine is that of the process from which this one was forked",
+                hint='connect() makes one here; multiprocessing.get_context("spawn") begins without any',
+            )
         if self._closed:
             raise InterfaceError("the engine is closed", hint="connect() makes another one")
 
@@ -429,8 +439,11 @@ class Engine:
         """Stop what runs in this engine, and Spark if an engine started it and no other uses it; twice is as once.
 
         at_exit: this process ends now: Java sees it and stops by itself, and nobody waits for that, nor for a start.
-        A closed engine and its queries raise InterfaceError.
+        A closed engine and its queries raise InterfaceError. In a process forked from its own it stops nothing.
         """
+        if self._process != os.getpid():
+            self._closed = True
+            return
         with self._home_lock:
             home, self._home = self._home, None
         if home is not None:

@@ -32,7 +32,7 @@ from cepsql.errors import (
 from cepsql.secrets import redact
 from cepsql.spark.explanations import Explanation, explanation
 from cepsql.spark.functions import known_function
-from cepsql.spark.gateway import kill_java, last_words, lost_folder, lost_java
+from cepsql.spark.gateway import kill_java, last_words, lost_folder, lost_java, spark_stopped
 from cepsql.spark.unread_file import explain_unread
 
 _OWN_ERROR = re.compile(r"^cepsql\.errors\.(\w+): (.*(?:\n  .*)*)", re.MULTILINE)
@@ -46,6 +46,11 @@ _LOST = "a Python worker of Spark's has ended in the middle of its work; often t
 _LOST_HINT = (
     "fewer tasks at once, as with --master 'local[2]', need less; the system's log (dmesg) tells what it killed"
 )
+STOPPED = "the Spark session has been stopped"
+STOPPED_HINT = "connect(spark) with a session that runs makes another engine"
+_OF_A_STOP = re.compile(r"SparkContext|SparkSession|RpcEnv|'NoneType' object has no attribute")
+"""What is named where Spark has been stopped under a query, in one way or another."""
+
 _CLOSED = re.compile(r"(?:Stream|Socket) closed|Broken pipe|Connection reset(?: by peer)?|(?:java\.io\.)?EOFException")
 _PYTHON_TASK = re.compile(r"^\s*at org\.apache\.spark\.(?:api|sql\.execution)\.python\.", re.MULTILINE)
 _SURROUNDINGS = ("PATH_", "FAILED_READ_FILE", "DATA_SOURCE_NOT_FOUND", "STREAM_FAILED", "CANNOT_LOAD", "INVALID_URL")
@@ -82,6 +87,8 @@ def translate_failure(exception: BaseException, secrets: Iterable[str] = ()) -> 
         return _redacted(meant.kind(meant.message, hint=meant.hint), _trace(exception), secrets)
     if _lost_worker(texts, _trace(exception)):
         return _redacted(OperationalError(_LOST, hint=_LOST_HINT), _trace(exception), secrets)
+    if _OF_A_STOP.search("\n".join(texts)) and spark_stopped():
+        return _redacted(OperationalError(STOPPED, hint=STOPPED_HINT), _trace(exception), secrets)
     kind, message = _classify(chain, texts)
     routine = next(filter(None, map(_unknown_routine, chain)), None)
     hint = _WORKER_HINT if kind is WorkerError else routine and known_function(routine)

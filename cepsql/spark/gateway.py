@@ -1,6 +1,7 @@
 """The Java process behind pyspark: whether it has ended, why, and how to forget or end it."""
 
 import contextlib
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -16,6 +17,9 @@ _LOG: list[Path] = []
 
 _ROBBED: list[Path] = []
 """The folder of that process, if files that it needs were removed there."""
+
+_OF_PARENT: list[tuple[object, ...]] = []
+"""What pyspark knew in the process from which this one was forked."""
 
 _PATIENCE_SECONDS = 5.0
 
@@ -142,6 +146,34 @@ def lost_folder(text: str = "") -> Path | None:
         if not folder.exists() or any(not Path(place).exists() for place in named):
             _ROBBED[:] = [folder]
     return _ROBBED[0] if _ROBBED else None
+
+
+def spark_stopped() -> bool:
+    """Tell whether somebody has stopped the Spark of this process while Java goes on."""
+    context = SparkContext._active_spark_context
+    if SparkContext._gateway is None or java_ended():
+        return False
+    try:
+        return context is None or context._jsc is None or context._jsc.sc().isStopped()
+    except (Py4JError, OSError):
+        return False
+
+
+def _leave_to_parent() -> None:
+    """Forget, in a process that was forked, the Java of the one before: what is sent there would be mixed with its own.
+
+    Nothing is closed, and nothing may be collected as garbage, which would be said to that Java.
+    """
+    if SparkContext._gateway is not None:
+        context, session = SparkContext._active_spark_context, SparkSession._instantiatedSession
+        _OF_PARENT.append((SparkContext._gateway, context, session))
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
+        _LOG.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def forget_java() -> None:

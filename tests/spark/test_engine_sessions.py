@@ -1,14 +1,18 @@
 """Several engines in one process: the settings of each hold for its own statements, and none ends what another uses."""
 
+import multiprocessing
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from pyspark import SparkContext
 
-from cepsql.engine import ANSI, connect
+from cepsql.engine import ANSI, Engine, connect
 from cepsql.errors import DataError, InterfaceError, OperationalError, SessionError
+from cepsql.spark.failures import translate_failure
 
 ZONE = "spark.sql.session.timeZone"
 
@@ -147,3 +151,31 @@ def test_queries_of_a_closed_engine(spark):
             with pytest.raises(InterfaceError, match="the engine is closed"):
                 use(query)
     assert spark.range(1).count() == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_process_leaves_spark_to_its_parent(spark):
+    engine, found = connect(spark), multiprocessing.get_context("fork").Queue()
+
+    def use() -> None:
+        try:
+            engine.query("SELECT 1 AS a").collect()
+        except InterfaceError as error:
+            found.put((error.message, SparkContext._gateway is None))
+        engine.close()
+
+    child = multiprocessing.get_context("fork").Process(target=use)
+    child.start()
+    assert found.get(timeout=60) == ("the engine is that of the process from which this one was forked", True)
+    child.join()
+    assert engine.query("SELECT 1 AS a").collect() == [(1,)]
+
+
+def test_a_session_that_its_owner_has_stopped(monkeypatch):
+    engine = Engine(SimpleNamespace(_sc=SimpleNamespace(_jsc=None)), None, {})
+    with pytest.raises(OperationalError, match="the Spark session has been stopped"):
+        engine.query("SELECT 1 AS a").collect()
+    monkeypatch.setattr(SparkContext, "_gateway", object())
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    failure = AttributeError("'NoneType' object has no attribute 'addJobTag'")
+    assert translate_failure(failure).message == "the Spark session has been stopped"
