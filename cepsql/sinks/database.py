@@ -56,6 +56,10 @@ class Database(ABC):
     def passing(self, failure: Exception) -> str | None:
         """Return what is wrong in a line if it may pass by itself, None if it will not."""
 
+    def refuses_user(self, failure: Exception) -> bool:
+        """Tell whether a failure that may pass is that the database does not let the user in."""
+        return False
+
     @abstractmethod
     def refusal(self, failure: Exception) -> str | None:
         """Return in a line why the database refuses what it was given, None if it failed otherwise."""

@@ -26,7 +26,14 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 15.0
 
 
 class Unavailable(Exception):
-    """The sink does not answer now, but may do so later; the text says why."""
+    """The sink cannot be written to now, but may be later; the text says why.
+
+    refused: it answers, and lets the user in no more, or not yet.
+    """
+
+    def __init__(self, reason: str, refused: bool = False):
+        super().__init__(reason)
+        self.refused = refused
 
 
 class FittedSink(BatchSink):
@@ -109,6 +116,11 @@ class FittedSink(BatchSink):
         """Let a batch that waits fail."""
         self._closed.set()
 
+    def said(self, failure: Unavailable) -> str:
+        """Say what a sink that cannot be written to now does."""
+        does = "refuses the user" if failure.refused else "does not answer"
+        return f"sink {self.sink.name} {does}: {redact(str(failure), self._secrets)}"
+
     def persistently(self, write: Callable[[], int], patience: float) -> int:
         """Return what `write` gives, tried again in growing pauses while it raises Unavailable.
 
@@ -119,7 +131,7 @@ class FittedSink(BatchSink):
             try:
                 found = write()
             except Unavailable as failure:
-                reason = f"sink {self.sink.name} does not answer: {redact(str(failure), self._secrets)}"
+                reason = self.said(failure)
                 if self.waiting is None:
                     LOGGER.warning("%s; it is tried again", reason)
                 self.waiting = reason

@@ -54,7 +54,8 @@ class KafkaSink(FittedSink):
         except TopicMissing as missing:
             raise OperationalError(f"sink {self.sink.name}: {missing}") from missing
         except Undelivered as failure:
-            raise OperationalError(f"sink {self.sink.name} does not answer: {failure}") from failure
+            does = "does not answer" if failure.passing else "cannot be used"
+            raise OperationalError(f"sink {self.sink.name} {does}: {failure}") from failure
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Send the rows of a micro-batch, and wait until Kafka has them all."""

@@ -29,6 +29,12 @@ _NUMBERS = (sa.Integer, sa.Numeric)
 _LOCK_TIMEOUT = "20s"
 """How long a try waits for locks that others hold; a longer wait shows, and a query that is stopped does not wait."""
 
+_REFUSED = re.compile(
+    r"authentication failed|no password supplied|pg_hba\.conf|no such user|permission denied for database|"
+    r'(?:role|database) ".*" (?:does not exist|is not permitted)'
+)
+"""What servers say to those whom they do not let in."""
+
 _ROWS = "cepsql_rows"
 _GONE = "cepsql_gone"
 _PLACE = "cepsql_place"
@@ -160,6 +166,10 @@ class PostgreSQL(Database):
         standby = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.IdleInTransactionSessionTimeout)
         kinds = (psycopg.OperationalError, psycopg.InterfaceError, sa.exc.TimeoutError, *standby)
         return first_line(original) if isinstance(original, kinds) and not isinstance(original, lasting) else None
+
+    def refuses_user(self, failure: Exception) -> bool:
+        """Before somebody is let in, the driver knows the words of the server, not their code."""
+        return _REFUSED.search(str(getattr(failure, "orig", failure))) is not None
 
     def refusal(self, failure: Exception) -> str | None:
         """Values out of range, constraints, missing rights."""

@@ -196,8 +196,8 @@ class TableSink(FittedSink):
         try:
             self._transaction(action)
         except Unavailable as failure:
-            message = f"sink {self.sink.name} does not answer: {redact(str(failure), self._secrets)}"
-            raise OperationalError(message, hint="nothing was started") from failure
+            hint = "look at user, password and database in its url" if failure.refused else "nothing was started"
+            raise OperationalError(self.said(failure), hint=hint) from failure
 
     def _transaction(self, action: Callable[[sa.Connection], Any]) -> Any:
         """Return what an action within one transaction gives; raise Unavailable for what may pass."""
@@ -207,7 +207,7 @@ class TableSink(FittedSink):
                 return action(connection)
         except Exception as failure:
             if (reason := self._database.passing(failure)) is not None:
-                raise Unavailable(reason) from failure
+                raise Unavailable(reason, self._database.refuses_user(failure)) from failure
             if (reason := self._database.refusal(failure)) is not None:
                 lacking = self._database.lacking(failure)
                 if lacking == "table" and WRITERS in reason:

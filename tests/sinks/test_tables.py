@@ -8,6 +8,7 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from postgresql import running_postgresql
@@ -362,6 +363,25 @@ def test_a_server_that_is_not_there_is_said_at_once(tmp_path):
     with pytest.raises(OperationalError, match="sink alerts does not answer: ") as raised:
         open_sink(Sink("alerts", (), "postgresql", (("url", url),)), FIRST).check([("id", "int")])
     assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ('FATAL:  password authentication failed for user "me"', "refuses the user: FATAL:  password"),
+        ('FATAL:  role "me" does not exist', "refuses the user: FATAL:  role"),
+        ("FATAL:  the database system is starting up", "does not answer: FATAL:  the database"),
+    ],
+)
+def test_a_server_that_lets_nobody_in_is_no_silent_one(said, shown, monkeypatch):
+    sink = open_sink(Sink("alerts", (), "postgresql", (("url", "postgresql://me:s3cret@127.0.0.1:9/none"),)), FIRST)
+
+    def connect(*_, **__):
+        raise sa.exc.OperationalError("", (), psycopg.OperationalError(f"connection failed: {said}"))
+
+    monkeypatch.setattr(sink._database.engine.pool, "connect", connect)
+    with pytest.raises(OperationalError, match=f"sink alerts {shown.replace('FATAL', 'connection failed: FATAL')}"):
+        sink.check([("id", "int")])
 
 
 def test_a_locked_file_is_waited_for(spark, tmp_path, monkeypatch):
