@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import subprocess
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +104,19 @@ def lost_java(failure: BaseException) -> bool:
     seen: BaseException | None = failure
     while seen is not None:
         broken = isinstance(seen, Py4JError) and not isinstance(seen, Py4JJavaError)
+        if isinstance(seen, ConnectionRefusedError) and _is_of_gateway(seen):
+            # One that lets nobody in any more does not come back, whether it has ended yet or not.
+            kill_java()
         if broken or isinstance(seen, ConnectionError | EOFError):
             return java_ended(_PATIENCE_SECONDS)
         seen = seen.__cause__ or seen.__context__
     return False
+
+
+def _is_of_gateway(failure: BaseException) -> bool:
+    """Tell whether a failure is of a connection to Java, not to another server."""
+    frames = traceback.extract_tb(failure.__traceback__)
+    return bool(frames) and Path(frames[-1].filename).parent.name == "py4j"
 
 
 def is_lost(spark: SparkSession) -> bool:
@@ -120,8 +130,8 @@ def _answers(context: SparkContext) -> bool:
     assert context._jvm is not None
     try:
         context._jvm.java.lang.System.nanoTime()
-    except (Py4JError, OSError):
-        return not java_ended(_PATIENCE_SECONDS)
+    except (Py4JError, OSError) as failure:
+        return not lost_java(failure)
     return True
 
 

@@ -8,6 +8,7 @@ import signal
 import threading
 from types import SimpleNamespace
 
+import py4j.clientserver
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -149,6 +150,16 @@ def gone(monkeypatch):
 
 def test_java_that_ends_while_it_tells_of_a_failure(gone):
     assert isinstance(translate_failure(gone), JavaEndedError)
+
+
+@pytest.mark.parametrize(("place", "ended"), [(py4j.clientserver.__file__, True), ("kafka.py", False)])
+def test_java_that_takes_no_connection_any_more_is_ended(monkeypatch, place, ended):
+    killed = []
+    monkeypatch.setattr(gateway, "kill_java", lambda: killed.append(True))
+    monkeypatch.setattr(gateway, "java_ended", lambda patience=0.0: bool(killed))
+    with pytest.raises(ConnectionRefusedError) as raised:
+        exec(compile("raise ConnectionRefusedError(111, 'Connection refused')", place, "exec"))
+    assert isinstance(translate_failure(raised.value), JavaEndedError) == ended
 
 
 @pytest.mark.parametrize(
