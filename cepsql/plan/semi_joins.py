@@ -38,12 +38,10 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
         kind, asked = "ANTI", condition.this.unnest()
     if isinstance(asked, exp.Exists):
         query = asked.this.unnest()
-        value: exp.Expr | None = None
     elif isinstance(asked, exp.In) and asked.args.get("query") is not None and kind == "SEMI":
         query = asked.args["query"].unnest()
         if len(query.selects) != 1:
             return None
-        value = query.selects[0].unalias()
     else:
         return None
     if not any(table_name(table) in streams for table in catalog_tables(query)):
@@ -51,13 +49,15 @@ def _join(condition: exp.Expr, streams: Collection[str], taken: set[str]) -> exp
     if not isinstance(query, exp.Select) or any(query.args.get(part) for part in _FURTHER) or own_aggregates(query):
         return _with_values(asked, query, taken) if isinstance(asked, exp.In) and not _reads_outside(query) else None
     item = query.args["from_"].this.copy()
-    asks = conjuncts(query.args["where"].this if query.args.get("where") else None)
-    inside = asks if value is None else [value, *asks]
-    relation = _renamed(item, inside, taken)
-    if value is not None:
-        # What stands before IN is of the rows outside, whatever the relation inside is called.
-        inside[0] = exp.EQ(this=asked.this.copy(), expression=inside[0])
-    return exp.Join(this=relation, side="LEFT", kind=kind, on=exp.and_(*inside) if inside else exp.true())
+    conditions = conjuncts(query.args["where"].this if query.args.get("where") else None)
+    if isinstance(asked, exp.In):
+        conditions = [query.selects[0].unalias(), *conditions]
+    item, conditions = _renamed(item, conditions, taken)
+    if isinstance(asked, exp.In):
+        # What stands before IN means the relations outside, whatever they are called.
+        conditions[0] = exp.EQ(this=asked.this.copy(), expression=conditions[0])
+    on = exp.and_(*(part.copy() for part in conditions)) if conditions else exp.true()
+    return exp.Join(this=item, side="LEFT", kind=kind, on=on)
 
 
 def _with_values(asked: exp.In, query: exp.Query, taken: set[str]) -> exp.Join:
@@ -75,16 +75,16 @@ def _reads_outside(query: exp.Query) -> bool:
     return any(column.table.lower() not in own for column in query.find_all(exp.Column))
 
 
-def _renamed(item: exp.Expr, parts: list[exp.Expr], taken: set[str]) -> exp.Expr:
-    """Give a relation a name that no other one has, in it and in the expressions inside its query."""
+def _renamed(item: exp.Expr, conditions: list[exp.Expr], taken: set[str]) -> tuple[exp.Expr, list[exp.Expr]]:
+    """Return a relation under a name that no other one has, and copies of the conditions over it."""
     before = item.alias_or_name.lower()
     name = before if before not in taken else f"__exists_{len(taken)}"
     taken.add(name)
-    parts[:] = [part.copy() for part in parts]
-    for part in parts:
+    conditions = [part.copy() for part in conditions]
+    for part in conditions:
         for column in part.find_all(exp.Column):
             if column.table.lower() == before:
                 column.set("table", exp.to_identifier(name))
     alias = item.args.get("alias") or exp.TableAlias()
     item.set("alias", exp.TableAlias(this=exp.to_identifier(name), columns=alias.args.get("columns")))
-    return item
+    return item, conditions

@@ -52,13 +52,18 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
 
 
 def _ordered(item: exp.Expr, selected: list[exp.Expr]) -> exp.Expr:
-    """Return an item of ORDER BY that names what it goes by, not a column of the result."""
+    """Return an item of ORDER BY that names what it goes by, not columns of the result."""
     found = _selected(item.this, selected)
-    if found is None:
-        return item
-    copy = item.copy()
-    copy.set("this", selected[found].unalias().copy())
-    return copy
+    if found is not None:
+        copy = item.copy()
+        copy.set("this", selected[found].unalias().copy())
+        return copy
+
+    def named(node: exp.Expr) -> exp.Expr:
+        place = _selected(node, selected) if isinstance(node, exp.Column) and not node.table else None
+        return node if place is None else selected[place].unalias().copy()
+
+    return item.transform(named)
 
 
 def _selected(key: exp.Expr, selected: list[exp.Expr]) -> int | None:
