@@ -30,6 +30,7 @@ from cepsql.analysis.scope import (
     semantics_argument,
     spoken_function,
 )
+from cepsql.analysis.strict import is_strict
 from cepsql.analysis.traveling import Traveling
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.pattern.leaf_types import typed_condition
@@ -44,18 +45,6 @@ _ALWAYS = {
     "and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "nseq", "in", "isnull", "case", "coalesce", "greatest",
     "least", "map", "add", "sub", "mul", "div", "mod", "neg", "abs",
 }  # fmt: skip
-# NULL for a missing row stays NULL through these, so they may be computed on the row before the shuffle.
-_STRICT = (
-    exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.TryCast, exp.Abs, exp.Interval,
-    exp.Literal, exp.Identifier, exp.DataType, exp.Var, exp.Upper, exp.Lower, exp.Length, exp.Round, exp.Floor,
-    exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Trim, exp.Substring, exp.Date, exp.Year, exp.Month, exp.Day,
-    exp.Extract, exp.DateDiff, exp.TimestampTrunc, exp.TsOrDsAdd, exp.Bracket, exp.Dot, exp.IntervalSpan,
-    exp.Hour, exp.Minute, exp.Second, exp.DayOfWeek, exp.DayOfMonth, exp.DayOfYear, exp.WeekOfYear, exp.Quarter,
-    exp.Like, exp.ILike, exp.RegexpLike, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DPipe, exp.Concat, exp.Left,
-    exp.Right, exp.Replace, exp.Reverse, exp.StrPosition, exp.Repeat, exp.Pad, exp.Translate, exp.Log, exp.Sin, exp.Cos,
-    exp.Tan, exp.Asin, exp.Acos, exp.Atan, exp.Atan2, exp.Radians, exp.Degrees, exp.Sign, exp.IntDiv, exp.BitwiseAnd,
-    exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.TimestampDiff, exp.TsOrDsToDate, exp.Cbrt, exp.UnixMicros,
-)  # fmt: skip
 _SETS = ("ARRAYUNIQUEAGG", "COLLECT_SET")
 _OF_LISTS: dict[str, tuple[str, tuple]] = {
     **dict.fromkeys(("STD", "STDDEV", "STDDEVSAMP", "STDDEV_SAMP"), ("stddev_samp", ())),
@@ -419,4 +408,4 @@ def _is_strict(node: exp.Expr) -> bool:
     """Tell whether an expression of one row is NULL if there is no such row."""
     reads = (FIRST, LAST, "PREV", "NEXT")
     nodes = node.walk(prune=lambda n: navigation_name(n) in reads)
-    return all(isinstance(n, (*_STRICT, exp.Column)) or navigation_name(n) in reads for n in nodes)
+    return all(is_strict(n) or isinstance(n, exp.Column) or navigation_name(n) in reads for n in nodes)

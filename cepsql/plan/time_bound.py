@@ -7,16 +7,12 @@ from sqlglot import exp
 
 from cepsql.analysis.fleeting import random_call
 from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.strict import is_strict
 from cepsql.errors import ProgrammingError
 
 _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
 _UPPER, _EQUAL = (exp.LT, exp.LTE), (exp.EQ, exp.NullSafeEQ)
 _DAY = 86_400_000_000
-# NULL where a column in them is.
-_STRICT = (
-    exp.Column, exp.Identifier, exp.Add, exp.Sub, exp.Paren, exp.Interval, exp.IntervalSpan, exp.Literal, exp.Var,
-    exp.Cast, exp.DataType,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class TimeUpTo:
     @property
     def strict(self) -> bool:
         """Whether it is NULL where the columns of its side are, as beside a row without a partner."""
-        return all(isinstance(node, _STRICT) for node in self.time.walk())
+        return all(isinstance(node, exp.Column) or is_strict(node) for node in self.time.walk())
 
 
 def own_limit(part: exp.Expr, times: Mapping[str, str]) -> tuple[str, str, TimeUpTo] | None:

@@ -4,21 +4,26 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call
+from cepsql.analysis.aggregate_calls import aggregate_call, called_function, own_aggregates
 from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.resolve import catalog_tables, table_name
+from cepsql.analysis.strict import is_strict
 from cepsql.plan.join_order import relations
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _FURTHER = ("group", "having", "limit", "offset", "laterals", "distinct", "qualify", "with_", "order")
-_NEVER_NULL = ("COUNT", "COUNT_IF", "ARRAYAGG", "ARRAY_AGG", "COLLECT_LIST", "ARRAYUNIQUEAGG", "COLLECT_SET")
-"""Aggregates, as `aggregate_call` names them, that have a value where no row is."""
-
-_STRICT = (
-    exp.Paren, exp.Alias, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe, exp.Cast,
-    exp.TryCast, exp.Round, exp.Abs, exp.Ceil, exp.Floor, exp.Sqrt, exp.Upper, exp.Lower, exp.Trim, exp.Dot,
+_NULL_OF_NOTHING = frozenset(
+    {
+        "ANY", "ANY_VALUE", "ANYVALUE", "ARGMAX", "ARGMIN", "AVG", "BOOL_AND", "BOOL_OR", "CORR", "COVARPOP",
+        "COVARSAMP", "EVERY", "FIRST_VALUE", "FIRSTVALUE", "GROUPCONCAT", "KURTOSIS", "LAST_VALUE", "LASTVALUE",
+        "LISTAGG", "LOGICALAND", "LOGICALOR", "MAX", "MAX_BY", "MEDIAN", "MIN", "MIN_BY", "MODE", "PERCENTILE",
+        "PERCENTILE_CONT", "PERCENTILE_DISC", "PERCENTILECONT", "PERCENTILEDISC", "SKEWNESS", "SOME", "STDDEV",
+        "STDDEVPOP", "STDDEVSAMP", "STRING_AGG", "SUM", "VARIANCE", "VARIANCEPOP",
+    }
 )  # fmt: skip
-"""Expressions that are NULL where one of their parts is."""
+"""Aggregates, as `aggregate_call` names them, that are NULL where no row is."""
+_OF_TIMES = (exp.DateAdd, exp.DateSub, exp.AddMonths, exp.TimestampAdd, exp.LastDay, exp.TimeToStr)
+"""Further operations that are NULL where an argument is."""
 
 _VALUE = "__value"
 
@@ -62,7 +67,7 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
     """Return the join with the value of a subquery, None for one whose value is not that of one row or group."""
     if not isinstance(query, exp.Select) or len(query.selects) != 1 or any(query.args.get(part) for part in _FURTHER):
         return None
-    if not _is_null_of_nothing(query.selects[0]):
+    if not own_aggregates(query) or not _is_null_of_nothing(query.selects[0].unalias()):
         return None
     inside = {item.alias_or_name.lower() for item in relations(query)}
     rest, keys = [], []
@@ -89,8 +94,17 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
 
 
 def _is_null_of_nothing(value: exp.Expr) -> bool:
-    """Tell whether a value that is computed with aggregates is sure to be NULL where no row is."""
-    call = aggregate_call(value)
-    if call is not None or isinstance(value, exp.First | exp.Last):
-        return call is None or call.name not in _NEVER_NULL
-    return isinstance(value, _STRICT) and any(map(_is_null_of_nothing, value.iter_expressions()))
+    """Tell whether what is computed from aggregates alone is NULL for sure where no row is."""
+    return all(
+        _is_null_aggregate(node) if _is_aggregate(node) else is_strict(node) or isinstance(node, _OF_TIMES)
+        for node in value.walk(prune=_is_aggregate)
+    )
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    return aggregate_call(node) is not None or isinstance(called_function(node), exp.First | exp.Last)
+
+
+def _is_null_aggregate(node: exp.Expr) -> bool:
+    call = aggregate_call(node)
+    return call is None or call.name in _NULL_OF_NOTHING

@@ -43,7 +43,8 @@ CASES = [
     ("TIMESTAMP_NTZ '{}' AS n, TIMESTAMP '2024-07-01 12:00:00' AS ts", ["2024-07-01 12:00:00"] * 3, "A.n = ts AND "
      "n - A.ts = INTERVAL '0' SECOND AND IF(A.n > ts, A.n, ts) = n"),
     ("CAST({} AS DECIMAL(5,2)) AS d, DOUBLE('NaN') AS x", ["1", "1", "1"], "isnan(A.d * x)"),
-    ("'{}' AS s", ["a", "b", "c"], "array_join(array_agg(A.s), ',') = 'a,b' AND size(collect_list(s)) > o"),
+    ("'{}' AS s", ["a", "b", "c"], "array_join(array_agg(A.s), ',') = 'a,b' AND size(collect_list(s)) > o AND "
+     "concat_ws('-', PREV(s, 9)) = '' AND concat(PREV(s, 9), 'x') IS NULL"),
     ("nullif('{}', 'b') AS s", ["a", "b", "a"], "array_join(array_agg(s), '') || s = 'aaa' AND "
      "size(collect_set(s)) = 1"),
     ("{} AS i", ["3", "5", "4"], "FIRST(A.i) BETWEEN SYMMETRIC i + 1 AND i - 1 AND i BETWEEN SYMMETRIC A.i AND 3 AND "
