@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import is_aggregate
+from cepsql.analysis.aggregate_calls import called_function, is_aggregate
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
@@ -64,7 +64,14 @@ HAVING_INSTEAD = "HAVING chooses groups: GROUP BY k HAVING COUNT(*) > 1"
 
 
 def refuse_aggregates(query: exp.Expr, place: Span) -> None:
-    """Raise ProgrammingError for groups by an aggregate or a window function, and for aggregates in WHERE and ON."""
+    """Raise ProgrammingError for groups by an aggregate or a window function, and for aggregates in WHERE, in ON and in
+    other aggregates."""
+    for call in query.walk():
+        nested = _aggregate_within(call)
+        if nested is not None:
+            raise ProgrammingError(
+                "an aggregate cannot read another one", span_of(nested, place), "write the inner one in a subquery"
+            )
     for clause in query.find_all(exp.Group, exp.Where, exp.Join):
         part = clause.args.get("on") if isinstance(clause, exp.Join) else clause
         found = next((node for node in part.walk() if _is_of_rows(node, clause)), None) if part is not None else None
@@ -86,6 +93,19 @@ def refuse_aggregates(query: exp.Expr, place: Span) -> None:
             )
         if not window:
             raise ProgrammingError(NO_AGGREGATES, span_of(found, place), HAVING_INSTEAD)
+
+
+def _aggregate_within(call: exp.Expr) -> exp.Expr | None:
+    """Return the aggregate that another one reads; None for what is none, or goes over grouped rows."""
+    if not is_aggregate(call) or called_function(call) is not call:
+        return None
+    whole: exp.Expr = call
+    while whole.parent is not None and called_function(whole.parent) is call:
+        whole = whole.parent
+    if isinstance(whole.parent, exp.Window):
+        return None
+    inner = (node for node in call.walk() if node is not call and is_aggregate(node))
+    return next((node for node in inner if node.parent_select is call.parent_select), None)
 
 
 def _is_of_rows(node: exp.Expr, clause: exp.Expr) -> bool:
