@@ -107,11 +107,13 @@ def _refuse_names(text: Text, tokens: list[Token], tree: exp.Expr) -> None:
 
 def _function_name(before: Token | None, token: Token, following: Token | None) -> Token:
     """Make names of functions that sqlglot would read or write wrongly names that it does not know."""
-    if following is None or following.token_type != TokenType.L_PAREN:
-        return token
-    if token.token_type == TokenType.WINDOW:
+    called = following is not None and following.token_type == TokenType.L_PAREN
+    heads_groups = before is not None and before.token_type == TokenType.GROUP_BY
+    if token.token_type == TokenType.WINDOW and (called or heads_groups):
         # sqlglot takes it for the WINDOW clause at the head of GROUP BY.
         return made_token(TokenType.VAR, token.text, token)
+    if not called:
+        return token
     if token.text.upper() == "MEAN" and token.token_type == TokenType.VAR:
         return made_token(TokenType.VAR, "avg", token)
     if token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS and token.token_type != TokenType.STRING:

@@ -71,6 +71,10 @@ SELECT window.start AS start, sym, COUNT(*) AS n FROM trades GROUP BY window(ts,
 ----
 SELECT window.start AS start, sym, COUNT(*) AS n FROM trades GROUP BY WINDOW(ts, '10 minutes', '5 minutes'), sym
 ====
+SELECT window.start AS start, MAX(n) AS n FROM (SELECT window, sym, COUNT(*) AS n FROM trades GROUP BY window(ts, '5 minutes'), sym) GROUP BY window HAVING MAX(n) > 1
+----
+SELECT window.start AS start, MAX(n) AS n FROM (SELECT WINDOW(ts, '5 minutes') AS window, sym, COUNT(*) AS n FROM trades GROUP BY WINDOW(ts, '5 minutes'), sym) GROUP BY window HAVING MAX(n) > 1
+====
 SELECT sym, session_window.start AS start, COUNT(*) AS n FROM trades GROUP BY sym, session_window(ts, '5 minutes')
 ----
 SELECT sym, session_window.start AS start, COUNT(*) AS n FROM trades GROUP BY sym, SESSION_WINDOW(ts, '5 minutes')
