@@ -22,7 +22,7 @@ _NULL_OF_NOTHING = frozenset(
     }
 )  # fmt: skip
 """Aggregates, as `aggregate_call` names them, that are NULL where no row is."""
-_OF_TIMES = (exp.DateAdd, exp.DateSub, exp.AddMonths, exp.TimestampAdd, exp.LastDay, exp.TimeToStr)
+_OF_TIMES = (exp.DateAdd, exp.DateSub, exp.DateTrunc, exp.AddMonths, exp.TimestampAdd, exp.LastDay, exp.TimeToStr)
 """Further operations that are NULL where an argument is."""
 
 _VALUE = "__value"
