@@ -68,7 +68,9 @@ def choose(typed: Mapping[str, object]) -> dict[str, Chosen]:
             chosen[setting.name] = Chosen(_read(setting, text, setting.variable), setting.variable)
         elif setting.name in written:
             value = written[setting.name]
-            text = str(value).lower() if isinstance(value, bool) else str(value)
+            if setting.read is str and not isinstance(value, str):
+                raise InterfaceError(f"{setting.name} in {path} is {value!r}: it must be a text in quotes")
+            text = _text(value, setting.name, path)
             chosen[setting.name] = Chosen(_read(setting, text, str(path)), str(path))
         else:
             chosen[setting.name] = Chosen(setting.default, "default")
@@ -80,7 +82,14 @@ def spark_conf() -> dict[str, str]:
     found = _read_file(config_file()).get("conf", {})
     if not isinstance(found, dict):
         raise InterfaceError(f"conf in {config_file()} must be a table: [conf]")
-    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in _flat(found)}
+    return {key: _text(value, f"conf.{key}", config_file()) for key, value in _flat(found)}
+
+
+def _text(value: object, name: str, path: Path) -> str:
+    """Return a value of the file as it would stand in the environment."""
+    if isinstance(value, list | dict):
+        raise InterfaceError(f"{name} in {path} is {value!r}: it must be a single value")
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _flat(table: dict, before: str = "") -> list[tuple[str, object]]:

@@ -33,6 +33,8 @@ def test_the_command_line_beats_the_environment_which_beats_the_file(file, monke
     [
         ("formt = 'csv'", "has the setting formt, which there is not\n  hint: did you mean format?"),
         ("format = 'xml'", "is 'xml': it must be table, vertical, csv, json or markdown"),
+        ("catalog = 5", "is 5: it must be a text in quotes"),
+        ("format = ['csv']", "it must be a single value"),
         ("history = 1", "is '1': it must be true or false"),
         ("format = ", "cannot be read: Invalid value"),
     ],
