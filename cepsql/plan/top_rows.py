@@ -25,7 +25,8 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
     if not asks_first_rows(query):
         return query
     copy = query.copy()
-    order, limit, offset = copy.args.pop("order"), _number(copy, "limit"), _number(copy, "offset") or 0
+    order, limit = _spread(copy.args.pop("order"), len(copy.selects)), _number(copy, "limit")
+    offset = _number(copy, "offset") or 0
     copy.args.pop("limit")
     copy.args.pop("offset", None)
     assert limit is not None
@@ -49,6 +50,17 @@ def with_first_rows_ranked(query: exp.Query, place: Span) -> exp.Query:
         asked = exp.and_(asked, exp.GT(this=rank.copy(), expression=exp.Literal.number(offset)))
     copy.set("qualify", exp.Qualify(this=asked))
     return copy
+
+
+def _spread(order: exp.Order, columns: int) -> exp.Order:
+    """Return an ORDER BY with the columns of the result for which ALL stands, by their numbers."""
+    item, *others = order.expressions
+    if others or not isinstance(item.this, exp.Var) or item.this.name.upper() != "ALL":
+        return order
+    items = [item.copy() for _ in range(columns)]
+    for number, one in enumerate(items, 1):
+        one.set("this", exp.Literal.number(number))
+    return exp.Order(expressions=items)
 
 
 def _ordered(item: exp.Expr, selected: list[exp.Expr]) -> exp.Expr:

@@ -1422,3 +1422,24 @@ Query  bounded  a timestamp, b timestamp, c timestamp, d timestamp, e timestamp,
     Table trades  parquet
 == pattern ==
 the query has no row pattern
+====
+SELECT sym, qty + 1 AS more FROM ticks ORDER BY ALL DESC LIMIT 3 EMIT CHANGES
+----
+== rewritten ==
+__ranked_1 reads
+  SELECT ticks.sym AS sym, ticks.qty + 1 AS __c1, ticks.qty AS qty, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+SELECT __result.__0 AS `sym`, __result.__1 AS `more`, __result.op FROM __result
+== logical ==
+Query  stream  sym string, more int, op string
+  Sql  SELECT __result.__0 AS `sym`, __result.__1 AS `more`, __result.op FROM __result
+    Changes  with what each does in op
+      Sql  SELECT __ranked_1.sym AS __0, __ranked_1.qty + 1 AS __1, __ranked_1.__identity, __ranked_1.__change FROM __ranked_1 AS __ranked_1
+        Ranks  ROW_NUMBER <= 3
+          partition by: nothing (one partition)
+          order by: sym DESC, __c1 DESC
+          state: of every key the rows with the ranks up to 3
+          scan: Spark's: amount of type DECIMAL(10, 2)
+          Sql  SELECT ticks.sym AS sym, ticks.qty + 1 AS __c1, ticks.qty AS qty, ticks.__identity, ticks.__change FROM (SELECT `ticks`.`sym`, `ticks`.`qty`, TO_JSON(STRUCT(`ticks`.`sym`, `ticks`.`qty`)) AS __identity, CAST(0 AS TINYINT) AS __change FROM ticks) AS ticks
+            Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+the query has no row pattern
