@@ -108,8 +108,36 @@ def _part(column: pa.Array) -> pa.Array:
     """Return values as texts of which each tells where it ends."""
     column = canonical(column)
     if is_nested(column.type) or pa.types.is_binary(column.type):
-        text = pa.array([None if value is None else repr(value) for value in column.to_pylist()], pa.string())
+        text = pa.array([None if value is None else repr(value) for value in _values(column)], pa.string())
     else:
         text = column.cast(pa.string())
     size = pc.utf8_length(text).cast(pa.string())
     return pc.binary_join_element_wise(size, text, ":").fill_null("-")
+
+
+def _values(column: pa.Array) -> list:
+    """Return nested values as Python has them; in those with a time that it does not have, times are numbers."""
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError):
+        return [_value(value) for value in column]
+
+
+def _value(value: pa.Scalar) -> object:
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return value.cast(_counted(value.type)).as_py()
+
+
+def _counted(kind: pa.DataType) -> pa.DataType:
+    """Return a type with numbers in place of times."""
+    if pa.types.is_list(kind):
+        return pa.list_(_counted(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _counted(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_counted(kind.key_type), _counted(kind.item_type))
+    if pa.types.is_date32(kind):
+        return pa.int32()
+    return pa.int64() if pa.types.is_timestamp(kind) else kind

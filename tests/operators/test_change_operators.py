@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.errors import OperationalError
-from cepsql.operators.change_rows import IDENTITY, KIND
+from cepsql.operators.change_rows import IDENTITY, KIND, identities
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.retracting_groups import GroupCall, RetractingGroups
 from cepsql.operators.table_join import TableJoin
@@ -188,6 +188,13 @@ def test_statistics_of_values_that_come_and_go(function):
             there.append(value) if sign > 0 else there.remove(value)
         wanted = STATISTICS[function](there) if len(there) > function.endswith("samp") else None
         assert group == (None if wanted is None else pytest.approx(wanted))
+
+
+def test_nested_times_that_python_does_not_have_tell_rows_apart():
+    days = pa.array([[9_000_000], [1], None, [9_000_001]], pa.list_(pa.int32())).cast(pa.list_(pa.date32()))
+    found = identities([days], 4).to_pylist()
+    assert len(set(found)) == 4
+    assert identities([days.slice(1, 1)], 1).to_pylist() == found[1:2]
 
 
 def test_percentiles_are_rounded_as_those_of_a_match():
