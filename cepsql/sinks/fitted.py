@@ -29,11 +29,12 @@ class Unavailable(Exception):
     """The sink cannot be written to now, but may be later; the text says why.
 
     refused: it answers, and lets the user in no more, or not yet.
+    seconds: how long it asks not to be tried again.
     """
 
-    def __init__(self, reason: str, refused: bool = False):
+    def __init__(self, reason: str, refused: bool = False, seconds: float = 0.0):
         super().__init__(reason)
-        self.refused = refused
+        self.refused, self.seconds = refused, seconds
 
 
 class FittedSink(BatchSink):
@@ -122,7 +123,7 @@ class FittedSink(BatchSink):
         return f"sink {self.sink.name} {does}: {redact(str(failure), self._secrets)}"
 
     def persistently(self, write: Callable[[], int], patience: float) -> int:
-        """Return what `write` gives, tried again in growing pauses while it raises Unavailable.
+        """Return what `write` gives, tried again while it raises Unavailable, in growing pauses or those it asks for.
 
         patience: seconds after which that is an OperationalError; so it is at once when the query is stopped.
         """
@@ -137,7 +138,7 @@ class FittedSink(BatchSink):
                 self.waiting = reason
                 # A try may take long itself.
                 left = patience - (time.monotonic() - begun)
-                if left <= 0 or self._closed.wait(min(pause, left)):
+                if left <= 0 or self._closed.wait(min(max(pause, failure.seconds), left)):
                     self.waiting = None
                     raise OperationalError(reason, hint="nothing is lost: a start goes on with this batch") from failure
                 pause = min(pause * 2, _LONGEST_PAUSE)

@@ -1,8 +1,10 @@
 """Rows sent to a web address by HTTP POST, as JSON."""
 
 import contextlib
+import email.utils
 import hashlib
 import http.client
+import time
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -133,12 +135,21 @@ class WebhookSink(FittedSink):
         except urllib.error.HTTPError as failure:
             said = redact(f"{self._host} answers {failure.code} {failure.reason}", self._secrets)
             if failure.code >= 500 or failure.code in _PASSING:
-                raise Unavailable(said) from failure
+                raise Unavailable(said, seconds=_seconds_asked(failure.headers.get("Retry-After"))) from failure
             raise OperationalError(
                 f"sink {self.sink.name}: {said}", hint="a start goes on with this batch"
             ) from failure
         except _CONNECTION_FAILURES as failure:
             raise Unavailable(f"{self._host}: {getattr(failure, 'reason', None) or failure}") from failure
+
+
+def _seconds_asked(retry_after: str | None) -> float:
+    """Return for how long a header Retry-After, a number or a date, asks for a pause; 0 for what is neither."""
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        text = (retry_after or "").strip()
+        wait = float(text) if text.isdecimal() else email.utils.parsedate_to_datetime(text).timestamp() - time.time()
+        return max(wait, 0.0)
+    return 0.0
 
 
 def _rows(tables: Iterator[pa.Table], key: list[str], name: str) -> Iterator[tuple[str, str]]:

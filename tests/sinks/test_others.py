@@ -28,9 +28,9 @@ def rows(spark, *values):
 
 
 @contextlib.contextmanager
-def receiver(*answers: int, reason: str | None = None):
+def receiver(*answers: int, reason: str | None = None, retry_after: str = "0"):
     """A web server that answers with these codes, then with 200; gives its address and what it received. An answer has
-    that reason, and refers elsewhere."""
+    that reason, refers elsewhere, and says when to come again."""
     received, codes = [], list(answers)
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -39,6 +39,7 @@ def receiver(*answers: int, reason: str | None = None):
             received.append((dict(self.headers), json.loads(body)))
             self.send_response(codes.pop(0) if codes else 200, reason)
             self.send_header("Location", "/login")
+            self.send_header("Retry-After", retry_after)
             self.end_headers()
 
         def do_GET(self):
@@ -112,6 +113,24 @@ def test_an_answer_that_may_pass_is_waited_for(spark, caplog):
     assert (sink.retries, sink.waiting) == (3, None)
     assert "sink alerts does not answer: http://127.0.0.1 answers 503" in caplog.text
     assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "least"),
+    [
+        ("7", 7),
+        ("Wed, 01 Jan 2200 00:00:00 GMT", 20),
+        ("Wed, 01 Jan 2020 00:00:00 GMT", 0.2),
+        ("soon", 0.2),
+        ("-1", 0.2),
+    ],
+)
+def test_a_receiver_says_how_long_it_wants_to_be_left_alone(spark, said, least):
+    with receiver(503, retry_after=said) as (url, received):
+        sink, waits = opened("webhook", url=url, retry_for="20 seconds"), []
+        sink._closed = types.SimpleNamespace(wait=waits.append)
+        assert sink.accept(rows(spark, (1, "a")), 0) == 1
+    assert len(received) == 2 and waits == [pytest.approx(least, abs=5 if least == 20 else 1e-6)]
 
 
 def test_an_answer_that_will_not_pass_ends_it(spark):
