@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from cepsql.analysis.list_aggregates import ELEMENT, ListAggregate
 from cepsql.language.tokens import quoted
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.nullable_types import with_nulls_inside
 from cepsql.spark.spark_plan import jvm
 
 _ROW, _PLACE = "__cepsql_row", "__place"
@@ -83,7 +84,8 @@ def _spread_and_aggregate(frame: DataFrame, group: list[ListAggregate]) -> DataF
     rows = spread.selectExpr(*once, _PLACE, ELEMENT).sortWithinPartitions(_ROW, _PLACE)
     aggregated = rows.selectExpr("*", *(f"{_window_call(a)} AS {a.name}" for a in group)).where(first)
     present = f"{group[0].lists[0]} IS NOT NULL"
-    return aggregated.selectExpr(*given, *(f"CASE WHEN {present} THEN {a.name} END AS {a.name}" for a in group))
+    found = aggregated.selectExpr(*given, *(f"CASE WHEN {present} THEN {a.name} END AS {a.name}" for a in group))
+    return with_nulls_inside(found, [a.name for a in group])
 
 
 def _elements(group: list[ListAggregate]) -> str:

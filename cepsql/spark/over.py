@@ -33,6 +33,7 @@ from cepsql.operators.running import Running, RunningCall
 from cepsql.ordered.columns import plain_schema
 from cepsql.plan.identity import describe_frames
 from cepsql.spark.arrow import arrow_schema
+from cepsql.spark.nullable_types import with_nulls_inside
 from cepsql.spark.rows import has_collation, incomparable, layout_columns, layout_fields
 from cepsql.spark.settings import setting
 from cepsql.spark.stage import Feed
@@ -167,7 +168,7 @@ def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:
     # Rows that tie in ORDER BY keep the stage's order, which is the same in every micro-batch.
     placed = spread.sortWithinPartitions(*order, _PLACE)
     calls = [f"{sql_of(_over_rows(call.call, marks))} AS {quoted(call.column.name)}" for call in frames.calls]
-    computed = placed.selectExpr("*", *calls)
+    computed = with_nulls_inside(placed.selectExpr("*", *calls), [call.column.name for call in frames.calls])
     return computed.where(" OR ".join([_FRESH, *(f"{mark} IS NOT NULL" for mark in marks)])).drop(_FRESH, _PLACE)
 
 

@@ -28,6 +28,7 @@ from cepsql.operators.windows import END, FIRST, PLACE, START, TIME, FixedWindow
 from cepsql.ordered.row_layout import RowLayout
 from cepsql.plan.identity import describe_window_groups
 from cepsql.spark.conditions import is_ansi
+from cepsql.spark.nullable_types import with_nulls_inside
 from cepsql.spark.over import running_fields
 from cepsql.spark.rows import column_type, layout_columns, layout_fields, timestamp_of
 from cepsql.spark.stage import Feed
@@ -172,7 +173,7 @@ def _aggregated(rows: DataFrame, groups: WindowGroups, marks: list[str]) -> Data
             for name, values in distinct.items()
         ]
         placed = placed.selectExpr("*", *flags).sortWithinPartitions(*keys, _PLACE)
-    computed = placed.selectExpr("*", *calls)
+    computed = with_nulls_inside(placed.selectExpr("*", *calls), [column.name for column, _ in groups.aggregates or ()])
     return computed.where(" OR ".join([_FIRST, *(f"{mark} IS NOT NULL" for mark in marks)]))
 
 

@@ -45,7 +45,7 @@ def test_equal_to_group_by(spark):
         f"SELECT * FROM readings MATCH_RECOGNIZE (PARTITION BY k ORDER BY n MEASURES {shown} PATTERN (A+)) ORDER BY k"
     ).df
     columns = dict(zip(calls(), zip(*[row[1:] for row in found.collect()], strict=True), strict=True))
-    types = dict(zip(calls(), [field.dataType for field in found.schema][1:], strict=True))
+    types = dict(zip(calls(), [field.dataType.simpleString() for field in found.schema][1:], strict=True))
     # One partition, so that collect_list and the like see the rows in order.
     engine.sql("SELECT * FROM readings").df.coalesce(1).createOrReplaceTempView("readings_in_order")
     # Spark 4.3 fails on a query that mixes DISTINCT with WITHIN GROUP.
@@ -55,7 +55,7 @@ def test_equal_to_group_by(spark):
         rows = expected.collect()
         for i, call in enumerate(group, 1):
             assert repr(columns[call]) == repr(tuple(row[i] for row in rows)), call
-            assert types[call] == expected.schema[i].dataType, call
+            assert types[call] == expected.schema[i].dataType.simpleString(), call
 
 
 def test_no_rows_of_a_variable_and_unmatched_rows(spark):
