@@ -182,8 +182,13 @@ def _let_pass(query: exp.Select, hidden: list[str]) -> None:
     where, joins = query.args.get("where"), query.args.get("joins") or []
     conditions = [exp.column(name) for name in hidden]
     if where is not None:
-        # A comma's equality is a join's only in its ON; there, as in WHERE, it must hold for a row to come out.
-        if hidden[-1:] == [f"__found_{len(joins)}"] and joins[-1].args.get("on") and not where.find(exp.Query):
+        # A comma's equality is a join's only in its ON; there, as in WHERE, it must hold for a row to come out. Spark
+        # takes no star in ON.
+        if (
+            hidden[-1:] == [f"__found_{len(joins)}"]
+            and joins[-1].args.get("on")
+            and not where.find(exp.Query, exp.Star)
+        ):
             joins[-1].set("on", exp.and_(where.this.copy(), joins[-1].args["on"]))
         else:
             conditions.insert(0, where.this.copy())

@@ -41,4 +41,4 @@ SELECT * EXCEPT (__bound), __bound FROM (SELECT q.* EXCEPT (__bound), d.sector A
 ====
 SELECT m.sym, at, STRUCT(m.*) AS r, HASH(*) AS h FROM m JOIN companies AS c ON c.sym = m.sym WHERE HASH(c.*) > 0
 ----
-SELECT * EXCEPT (__bound), __bound FROM (SELECT m.sym, at, STRUCT(m.* EXCEPT (__bound)) AS r, HASH(* EXCEPT (__bound, __found_1)) AS h, __bound FROM m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON HASH(c.* EXCEPT (__found_1)) > 0 AND (c.sym = m.sym AND __bound IS NULL) WHERE __found_1 OR NOT __bound IS NULL)
+SELECT * EXCEPT (__bound), __bound FROM (SELECT m.sym, at, STRUCT(m.* EXCEPT (__bound)) AS r, HASH(* EXCEPT (__bound, __found_1)) AS h, __bound FROM m LEFT JOIN (SELECT *, TRUE AS __found_1 FROM companies AS c) AS c ON c.sym = m.sym AND __bound IS NULL WHERE (HASH(c.* EXCEPT (__found_1)) > 0 AND __found_1) OR NOT __bound IS NULL)
