@@ -7,6 +7,15 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.foreign_statements import (
+    AS_SELECT,
+    CREATED,
+    ELSEWHERE,
+    ELSEWHERE_AFTER,
+    PROMPT,
+    SYNONYMS,
+    UNSUPPORTED,
+)
 from cepsql.language.tokens import Text
 
 CLAUSES = ("PARTITION BY", "ORDER BY", "MEASURES", "ONE", "ALL", "AFTER", "PATTERN", "WITHIN", "SUBSET", "DEFINE")
@@ -23,17 +32,6 @@ _BEGINNINGS = (
     "SELECT", "WITH", "VALUES", "CREATE", "DROP", "INSERT", "START", "PAUSE", "RESUME", "RESTART", "STOP", "ALTER",
     "SHOW", "DESCRIBE", "PRINT", "EXPLAIN", "SET", "RESET",
 )  # fmt: skip
-_SYNONYMS = {"LIST": "SHOW", "TERMINATE": "STOP QUERY", "UNSET": "RESET"}
-"""What other engines' statements begin with that say the same."""
-
-_AS_SELECT = "CREATE VIEW name AS SELECT ... names a query; CREATE QUERY name INTO sink AS SELECT ... writes its rows"
-_CREATED = {
-    "MATERIALIZED": _AS_SELECT,
-    "SOURCE": "CREATE STREAM name (...) USING format OPTIONS (...)",
-    "TEMPORARY": "CREATE VIEW name AS SELECT ... lasts as long as its catalog, that of a process or a file",
-}
-"""What other engines create, and what says the same."""
-
 _AMONG_COLUMNS = {
     "WATERMARK": "WATERMARK FOR column AS column - INTERVAL '...' stands among the columns, behind a comma",
     "PRIMARY KEY": "PRIMARY KEY (column, ...) [DELETE WHEN condition] stands among the columns, behind a comma",
@@ -43,48 +41,6 @@ _AMONG_COLUMNS = {
 
 _SHELL = "commands that begin with \\ are those of the shell; they stand there in a line of their own"
 
-_SCRIPT = "\\i FILE in the shell, or cepsql -f FILE, executes a script"
-_ALONE = "each statement that changes something is a transaction of its own; START QUERY runs a query"
-_WRITES = "INSERT INTO sink SELECT ... and CREATE QUERY name INTO sink AS SELECT ... write rows"
-_ONE_CATALOG = "cepsql --catalog LOCATION opens another catalog; names in one have no further parts"
-_JARS = "cepsql --conf spark.jars=FILE gives Spark jars"
-_PARTS = "EXPLAIN alone shows the plan and its patterns; EXPLAIN PHYSICAL what Spark executes"
-_AGAIN = "CREATE OR REPLACE defines it anew"
-_ELSEWHERE = {
-    "RUN": _SCRIPT, "SOURCE": _SCRIPT, "SPOOL": "\\o FILE in the shell writes rows to a file",
-    "BEGIN": _ALONE, "COMMIT": _ALONE, "ROLLBACK": _ALONE, "EXECUTE": _ALONE,
-    "USE": _ONE_CATALOG, "ADD": _JARS, "ADD JAR": _JARS,
-    "COPY": f"CREATE TABLE reads a file; {_WRITES}",
-    "UPDATE": _WRITES, "DELETE": _WRITES, "MERGE": _WRITES, "TRUNCATE": _WRITES,
-    "DEFINE": "cepsql -v NAME=VALUE binds :NAME", "DECLARE": "cepsql -v NAME=VALUE binds :NAME",
-    "CLEAR": "Ctrl-L clears the screen", "HISTORY": "Ctrl-R in the shell searches the history",
-    "HELP": "\\? in the shell lists its commands, cepsql --help options",
-    "EXIT": "\\q leaves the shell; a script ends at its end", "QUIT": "\\q leaves the shell; a script ends at its end",
-}  # fmt: skip
-"""What statements and commands of other shells begin with, and what does the same here."""
-
-_ELSEWHERE_AFTER = {
-    "SHOW": {
-        **dict.fromkeys(("JOBS", "JOB"), "did you mean QUERIES?"),
-        **dict.fromkeys(("DATABASES", "SCHEMAS", "CATALOGS", "DATABASE", "CATALOG", "CURRENT"), _ONE_CATALOG),
-        **dict.fromkeys(("PROPERTIES", "VARIABLES", "ALL", "CONF"), "SET shows the settings"),
-        "TOPICS": "CREATE STREAM ... USING kafka OPTIONS (subscribe 'topic', ...) reads a topic",
-        **dict.fromkeys(("JARS", "MODULES"), _JARS),
-        "COLUMNS": "DESCRIBE name shows columns",
-    },
-    "EXPLAIN": dict.fromkeys(("ANALYZE", "VERBOSE", "EXTENDED", "FORMATTED", "CODEGEN", "COST", "PLAN"), _PARTS),
-    "ALTER": dict.fromkeys(("STREAM", "TABLE", "VIEW", "SINK"), _AGAIN),
-    "STOP": {"JOB": "did you mean QUERY?"},
-}
-"""By the word with which a statement begins: what other shells let follow it, and what is meant."""
-
-_PROMPT = re.compile(r"(\w[\w.:@/~-]*(?: \w[\w.:@/~-]*)?(?:\([^()]*\)| \[[^][]*\])?[=*-]*[>#$]) ")
-"""What shells write before what is typed: psql, those of Flink, ksqlDB, MariaDB and others."""
-
-_COMMANDS = {
-    "UPDATE", "DELETE", "MERGE", "TRUNCATE", "USE", "CACHE", "UNCACHE", "REFRESH", "ANALYZE", "GRANT", "REVOKE",
-    "CALL", "LOAD", "ADD", "BEGIN", "COMMIT", "DECLARE", "EXECUTE", "REPLACE",
-}  # fmt: skip
 _PLAIN_WORDS = (
     "SELECT", "FROM", "WHERE", "HAVING", "LIMIT", "JOIN", "UNION", "VALUES", "GROUP BY", "ORDER BY", "MATCH_RECOGNIZE",
 )  # fmt: skip
@@ -129,7 +85,7 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
     if word in _AMONG_COLUMNS and (accepted == {"USING"} or "BACKFILL" in accepted):
         hint = _AMONG_COLUMNS[word]
     if word == "AS" and accepted <= {"USING", "LPAR", "DOT"}:
-        hint = _AS_SELECT
+        hint = AS_SELECT
     if word == "AS" and accepted == {"TYPE"}:
         hint = f"a computed column has a type: {text.raw(at - 1)} INT AS ..."
     if word == "NOT" and text.word(at + 1) == "ENFORCED":
@@ -146,11 +102,11 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
     if before[-2:] == ["DESCRIBE", "FORMATTED"]:
         hint = "did you mean DESCRIBE EXTENDED?"
     if at == 1 or (at > 1 and text.raw(at - 2) == ";"):
-        meant = _ELSEWHERE_AFTER.get(text.word(at - 1), {})
+        meant = ELSEWHERE_AFTER.get(text.word(at - 1), {})
         if word in meant:
             return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=meant[word])
-    if "STREAM" in accepted and word in _CREATED:
-        hint = _CREATED[word]
+    if "STREAM" in accepted and word in CREATED:
+        hint = CREATED[word]
     elif near := _nearest(text.word(at - 1) if word == "BY" else word, accepted):
         hint = f"did you mean {near}?"
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)
@@ -268,19 +224,19 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
 def _no_statement(text: Text, at: int) -> ProgrammingError | NotSupportedError:
     word = text.word(at)
     hint = f"a statement begins with {', '.join(_BEGINNINGS[:-1])} or {_BEGINNINGS[-1]}"
-    hint = _ELSEWHERE.get(word, hint)
-    if word in _COMMANDS:
+    hint = ELSEWHERE.get(word, hint)
+    if word in UNSUPPORTED:
         return NotSupportedError(f"{word} is not supported", text.span(at, at + 1), hint, text.sql)
     if text.raw(at) == "\\":
         hint = _SHELL
-    if (prompt := _PROMPT.match(text.sql, text.span(at, at + 1).start)) is not None:
+    if (prompt := PROMPT.match(text.sql, text.span(at, at + 1).start)) is not None:
         said = f"syntax error: unexpected {text.raw(at)}"
         return text.error(said, at, hint=f"leave out {prompt[1]}, which looks like the prompt of a shell")
     if text.raw(at) == "$":
         hint = "a command of the system's shell is typed there, not among statements"
-    if word in _ELSEWHERE:
+    if word in ELSEWHERE:
         return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=hint)
-    near = [_SYNONYMS[word]] if word in _SYNONYMS else difflib.get_close_matches(word, _BEGINNINGS, 1) if word else []
+    near = [SYNONYMS[word]] if word in SYNONYMS else difflib.get_close_matches(word, _BEGINNINGS, 1) if word else []
     return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?" if near else hint)
 
 
