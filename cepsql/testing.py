@@ -1,5 +1,6 @@
 """Feed fixed batches of rows through the real stream operator and see what comes out after each."""
 
+import base64
 import datetime
 import json
 import shutil
@@ -8,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -98,6 +99,8 @@ def _played(
     engine: "Engine",
     folder: Path,
 ) -> Played:
+    from cepsql.spark.settings import setting
+
     query = None
     for result in engine.execute(sql, args):
         _move_late_rows(engine, folder)
@@ -106,13 +109,14 @@ def _played(
         raise InterfaceError("play() needs a text whose last statement is a query over a stream")
     sources = [r for r in query.origins if isinstance(r, Source) and r.streaming]
     given = [batch if isinstance(batch, Heartbeat) else _tables(batch, sources) for batch in batches]
+    zone = setting(engine.spark, "spark.sql.session.timeZone")
     seen = _play(query, engine, sources, given, folder, restart)
     tables = [relation.name for relation in engine.catalog if isinstance(relation, Source) and relation.late_of]
     late = {}
     for name in tables:
         table = engine.sql(f"SELECT * FROM {name}")
         assert isinstance(table, Query)
-        late[name] = _rows(table.arrow())
+        late[name] = _rows(table.arrow(), zone)
     return Played(seen, late)
 
 
@@ -137,7 +141,9 @@ def _play(
     from cepsql.spark.failures import translated_failures
     from cepsql.spark.host_files import host_files
     from cepsql.spark.replay import Replay, write_batch
+    from cepsql.spark.settings import setting
 
+    zone = setting(engine.spark, "spark.sql.session.timeZone")
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
     kept = folder / "checkpoint"
@@ -147,15 +153,15 @@ def _play(
     with Replay(frame, checkpoint, query.patterns) as replay:
         for number, batch in enumerate(batches):
             if isinstance(batch, Heartbeat):
-                seen.append(_rows(replay.heartbeat(batch.micros)))
+                seen.append(_rows(replay.heartbeat(batch.micros), zone))
             else:
                 with replay.query.unsearched():
                     for name, table in batch.items():
                         write_batch(folder / name, table)
-                seen.append(_rows(replay.advance()))
+                seen.append(_rows(replay.advance(), zone))
             if restart is True or (restart and number in restart):
                 replay.restart()
-        seen.append(_rows(replay.end()))
+        seen.append(_rows(replay.end(), zone))
     return seen if query.limit is None else _first_rows(seen, query.limit)
 
 
@@ -191,8 +197,9 @@ def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
     read = [column for column in source.columns if column.expression is None]
     frame = replay_source(spark, folder, ", ".join(f"{quoted(column.name)} STRING" for column in read))
     parsed = {c.name: _parsed(c.name, c.type) for c in read}
+    given = [f"CAST({parsed[c.name]} AS STRING)" if _is_binary(c.type) else quoted(c.name) for c in read]
     wrong = " OR ".join(f"({quoted(c.name)} IS NOT NULL AND {parsed[c.name]} IS NULL)" for c in read)
-    record = f"if({wrong}, concat_ws(',', {', '.join(quoted(c.name) for c in read)}), NULL)"
+    record = f"if({wrong}, concat_ws(',', {', '.join(given)}), NULL)"
     marks = [f"({wrong}) AS {MALFORMED}", f"{record} AS __record"]
     arrival = [ARRIVAL] if source.key else []
     marks += [f"'' AS {ARRIVAL}"] if source.key else []
@@ -210,18 +217,25 @@ def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
 def _parsed(name: str, kind: str) -> str:
     if kind.lower().startswith(("array", "map", "struct")):
         return f"from_json({quoted(name)}, '{kind}')"
+    if _is_binary(kind):
+        return f"unhex({quoted(name)})"
     return f"try_cast({quoted(name)} AS {kind})"
 
 
+def _is_binary(kind: str) -> bool:
+    return kind.strip().lower() == "binary"
+
+
 def _texts(source: Source, batch: Batch) -> pa.Table:
-    names = [column.name for column in source.columns if column.expression is None]
+    read = [column for column in source.columns if column.expression is None]
+    names = [column.name for column in read]
     columns: dict[str, list] = {name: [] for name in names}
     for row in batch:
         values = _in_order(source, names, row) if isinstance(row, Mapping) else list(row)
         if len(values) != len(names):
             raise InterfaceError(f"a row of {source.name} has {len(names)} values: {', '.join(names)}")
-        for name, value in zip(names, values, strict=True):
-            columns[name].append(_text(value))
+        for column, value in zip(read, values, strict=True):
+            columns[column.name].append(_hex(value) if _is_binary(column.type) else _text(value))
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
@@ -235,6 +249,14 @@ def _in_order(source: Source, names: list[str], row: Mapping[str, object]) -> li
     return [values.get(name.lower()) for name in names]
 
 
+def _hex(given: object) -> str | None:
+    """Return a value of a BINARY column, bytes or a text, in hexadecimal digits: not all bytes are text."""
+    if isinstance(given, bytes | bytearray | memoryview):
+        return given.hex()
+    text = _text(given)
+    return None if text is None else text.encode().hex()
+
+
 def _text(given: object) -> str | None:
     value = python_value(given)
     match value:
@@ -244,29 +266,50 @@ def _text(given: object) -> str | None:
             return "true" if value else "false"
         case datetime.datetime():
             return value.isoformat(" ")
-        case dict() | list():
-            return json.dumps(value)
+        case dict() | list() | tuple():
+            return json.dumps(_nested(value))
     return str(value)
 
 
-def _rows(table: pa.Table | None) -> "list[Row]":
+def _nested(given: object) -> object:
+    """Return a value within an array, a map or a struct as JSON has it for Spark."""
+    value = python_value(given)
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case dict():
+            return {_text(key): _nested(part) for key, part in value.items()}
+        case tuple() if hasattr(value, "asDict"):
+            return _nested(value.asDict())
+        case list() | tuple():
+            return [_nested(part) for part in value]
+        case bytes() | bytearray() | memoryview():
+            return base64.b64encode(value).decode()
+    return _text(value)
+
+
+def _rows(table: pa.Table | None, zone: str) -> "list[Row]":
+    """Return rows as Spark gives them to Python, but structs as dicts, and times as clocks in `zone` show them."""
     from pyspark.sql import Row
 
     if table is None:
         return []
-    columns = [[_local(value) for value in column.to_pylist()] for column in table.columns]
+    columns = [[_local(value, column.type, zone) for value in column.to_pylist()] for column in table.columns]
     # Names may be equal, so a row is no dict.
     named = Row(*table.column_names)
     return [named(*values) for values in zip(*columns, strict=True)]
 
 
-def _local(value: object) -> object:
-    """Return times without zone, as clocks in the session's time zone show them."""
-    match value:
-        case datetime.datetime():
-            return value.replace(tzinfo=None)
-        case list() | tuple():
-            return type(value)(map(_local, value))
-        case dict():
-            return {name: _local(part) for name, part in value.items()}
+def _local(value: Any, kind: pa.DataType, zone: str) -> object:
+    if value is None:
+        return None
+    if pa.types.is_timestamp(kind):
+        shown = pa.scalar(value, pa.timestamp("us", zone)).as_py() if kind.tz is not None else value
+        return shown.replace(tzinfo=None)
+    if pa.types.is_map(kind):
+        return {_local(key, kind.key_type, zone): _local(part, kind.item_type, zone) for key, part in value}
+    if pa.types.is_list(kind):
+        return [_local(part, kind.value_type, zone) for part in value]
+    if pa.types.is_struct(kind):
+        return {field.name: _local(value[field.name], field.type, zone) for field in kind}
     return value
