@@ -110,7 +110,9 @@ def _played(
     sources = [r for r in query.origins if isinstance(r, Source) and r.streaming]
     given = [batch if isinstance(batch, Heartbeat) else _tables(batch, sources) for batch in batches]
     zone = setting(engine.spark, "spark.sql.session.timeZone")
-    seen = _play(query, engine, sources, given, folder, restart)
+    seen = [_rows(came, zone) for came in _play(query, engine, sources, given, folder, restart)]
+    if query.limit is not None:
+        seen = _first_rows(seen, query.limit)
     tables = [relation.name for relation in engine.catalog if isinstance(relation, Source) and relation.late_of]
     late = {}
     for name in tables:
@@ -136,33 +138,32 @@ def _play(
     batches: list[dict[str, pa.Table] | Heartbeat],
     folder: Path,
     restart: bool | Collection[int],
-) -> "list[list[Row]]":
+) -> list[pa.Table | None]:
+    """Return what came out after each batch and at the end, None where that is nothing."""
     from cepsql.spark.checkpoint import open_checkpoint
     from cepsql.spark.failures import translated_failures
     from cepsql.spark.host_files import host_files
     from cepsql.spark.replay import Replay, write_batch
-    from cepsql.spark.settings import setting
 
-    zone = setting(engine.spark, "spark.sql.session.timeZone")
     with translated_failures():
         frames = {source.name: _stream(engine.spark, source, folder / source.name) for source in sources}
     kept = folder / "checkpoint"
     checkpoint = open_checkpoint(kept, query.identity())
     frame = query.build(checkpoint.control, frames, files=host_files(kept))
-    seen = []
+    seen: list[pa.Table | None] = []
     with Replay(frame, checkpoint, query.patterns) as replay:
         for number, batch in enumerate(batches):
             if isinstance(batch, Heartbeat):
-                seen.append(_rows(replay.heartbeat(batch.micros), zone))
+                seen.append(replay.heartbeat(batch.micros))
             else:
                 with replay.query.unsearched():
                     for name, table in batch.items():
                         write_batch(folder / name, table)
-                seen.append(_rows(replay.advance(), zone))
+                seen.append(replay.advance())
             if restart is True or (restart and number in restart):
                 replay.restart()
-        seen.append(_rows(replay.end(), zone))
-    return seen if query.limit is None else _first_rows(seen, query.limit)
+        seen.append(replay.end())
+    return seen
 
 
 def _first_rows(seen: "list[list[Row]]", limit: int) -> "list[list[Row]]":

@@ -87,6 +87,11 @@ def is_aggregate(node: exp.Expr) -> bool:
     return aggregate_call(node) is not None
 
 
+def is_group_aggregate(node: exp.Expr) -> bool:
+    """Tell whether an expression is an aggregate call over a group, where FIRST and LAST are aggregates, too."""
+    return is_aggregate(node) or isinstance(called_function(node), exp.First | exp.Last)
+
+
 def aggregates_of(select: exp.Select) -> list[exp.Expr]:
     """Return the aggregates of a SELECT and of subqueries in its expressions, each once."""
     return _aggregates(select, ())

@@ -11,6 +11,7 @@ from cepsql.ordered.keys import first_places, key_codes
 from cepsql.ordered.operator import Change
 from cepsql.ordered.ordinal import is_nested
 from cepsql.ordered.sort import is_ascending, stable_order
+from cepsql.render.times import python_values
 
 IDENTITY = "identity"
 """The STRING column that tells which row of the table a row changes."""
@@ -119,25 +120,6 @@ def _values(column: pa.Array) -> list:
     """Return nested values as Python has them; in those with a time that it does not have, times are numbers."""
     try:
         return column.to_pylist()
-    except (OverflowError, ValueError):
-        return [_value(value) for value in column]
-
-
-def _value(value: pa.Scalar) -> object:
-    try:
-        return value.as_py()
-    except (OverflowError, ValueError):
-        return value.cast(_counted(value.type)).as_py()
-
-
-def _counted(kind: pa.DataType) -> pa.DataType:
-    """Return a type with numbers in place of times."""
-    if pa.types.is_list(kind):
-        return pa.list_(_counted(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(field.name, _counted(field.type)) for field in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(_counted(kind.key_type), _counted(kind.item_type))
-    if pa.types.is_date32(kind):
-        return pa.int32()
-    return pa.int64() if pa.types.is_timestamp(kind) else kind
+    except OverflowError:
+        # One by one: the text of a value does not depend on others.
+        return [python_values(column[at : at + 1])[0] for at in range(len(column))]

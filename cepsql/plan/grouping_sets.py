@@ -5,7 +5,7 @@ from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call, called_function
+from cepsql.analysis.aggregate_calls import is_group_aggregate
 from cepsql.analysis.plain_sql import sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.spark_names import spark_name
@@ -92,8 +92,7 @@ class _Sets:
             return exp.cast(self._bits(node.expressions), "tinyint", dialect="spark")
         if isinstance(node, exp.GroupingId):
             return exp.cast(self._bits(node.expressions or self.keys), "bigint", dialect="spark")
-        aggregated = aggregate_call(node) is not None or isinstance(called_function(node), exp.First | exp.Last)
-        if aggregated or isinstance(node, exp.Query):
+        if is_group_aggregate(node) or isinstance(node, exp.Query):
             return node
         key = self._key(node)
         if key is not None:

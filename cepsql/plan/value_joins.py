@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from cepsql.analysis.aggregate_calls import aggregate_call, called_function, own_aggregates
+from cepsql.analysis.aggregate_calls import aggregate_call, is_group_aggregate, own_aggregates
 from cepsql.analysis.plain_sql import conjuncts
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.strict import is_strict
@@ -96,13 +96,9 @@ def _joined(query: exp.Expr, name: str) -> exp.Join | None:
 def _is_null_of_nothing(value: exp.Expr) -> bool:
     """Tell whether what is computed from aggregates alone is NULL for sure where no row is."""
     return all(
-        _is_null_aggregate(node) if _is_aggregate(node) else is_strict(node) or isinstance(node, _OF_TIMES)
-        for node in value.walk(prune=_is_aggregate)
+        _is_null_aggregate(node) if is_group_aggregate(node) else is_strict(node) or isinstance(node, _OF_TIMES)
+        for node in value.walk(prune=is_group_aggregate)
     )
-
-
-def _is_aggregate(node: exp.Expr) -> bool:
-    return aggregate_call(node) is not None or isinstance(called_function(node), exp.First | exp.Last)
 
 
 def _is_null_aggregate(node: exp.Expr) -> bool:
