@@ -2,7 +2,7 @@
 
 Every day each test draws the same. Another seed, be it a new one of `pytest --nightly` or that of `--hypothesis-seed`,
 gives all of them other draws. `--nightly` tries thirty times as many examples of each property, CEPSQL_EXAMPLES says
-how many; and of the queries that are compared with tables it runs all, not every other one.
+how many; and of cases that are alike, such as queries that are compared with tables, it runs all and not a share.
 """
 
 import os
@@ -37,10 +37,10 @@ def is_night() -> bool:
     return _nightly
 
 
-def everyday(cases: Iterable[_Case]) -> list[_Case]:
-    """Return which of some cases this run tries: every other one, or by night all."""
+def everyday(cases: Iterable[_Case], share: int = 2) -> list[_Case]:
+    """Return which of some cases that are alike this run tries: one of `share`, or by night all."""
     found = list(cases)
-    return found if _nightly else found[::2]
+    return found if _nightly else found[::share]
 
 
 def draws(name: object) -> random.Random:

@@ -4,7 +4,8 @@ The whole suite runs in one process more than there are cores, for some tests wa
 has a Spark session of its own. What names files or tests, or rewrites expectations, runs in one.
 
 Everyday runs draw the same random examples, so that a failure is one of the change at hand. `--nightly` draws new ones,
-and more of them. Either way the seed is said at the end, and `--hypothesis-seed` repeats it (see `chance.py`).
+more of them, and runs the tests that are marked `nightly`, too. Either way the seed is said at the end, and
+`--hypothesis-seed` repeats it (see `chance.py`).
 """
 
 import os
@@ -37,12 +38,21 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "nightly(why): takes long, and runs with --nightly only")
     if config.option.hypothesis_seed is None:
         nightly = config.getoption("--nightly")
         drawn = str(secrets.randbits(32) if nightly else chance.EVERYDAY_SEED)
         config.option.hypothesis_seed = getattr(config, "workerinput", {}).get("seed", drawn)
     core.global_force_seed = int(config.option.hypothesis_seed)
     chance.begin(core.global_force_seed, config.getoption("--nightly"))
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--nightly"):
+        return
+    for item in items:
+        if (mark := item.get_closest_marker("nightly")) is not None:
+            item.add_marker(pytest.mark.skip(f"{mark.args[0]}: pytest --nightly"))
 
 
 @pytest.hookimpl(optionalhook=True)

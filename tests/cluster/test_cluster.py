@@ -1,4 +1,4 @@
-"""The same queries on a Spark cluster as in one process; run with --nightly, for they take a minute."""
+"""The same queries on a Spark cluster as in one process; run with --nightly."""
 
 import json
 import subprocess
@@ -13,9 +13,8 @@ from spark_cluster import running_cluster
 from ticks import write_ticks
 
 
-def test_a_cluster_gives_what_one_process_gives(request, tmp_path):
-    if not request.config.getoption("--nightly"):
-        pytest.skip("it takes a minute: --nightly")
+@pytest.mark.nightly("it takes a minute")
+def test_a_cluster_gives_what_one_process_gives(tmp_path):
     local = _run("local[2]", tmp_path / "local")
     assert all(local.values()) and all(rows for _, rows in (local["rises"], local["chain"], local["over"]))
     with or_skipped(running_cluster) as url:

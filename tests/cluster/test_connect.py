@@ -40,9 +40,8 @@ def test_names_of_frames_become_places_in_sql():
     )
 
 
-def test_bounded_queries_give_what_one_process_gives(request, tmp_path):
-    if not request.config.getoption("--nightly"):
-        pytest.skip("it takes a minute: --nightly")
+@pytest.mark.nightly("it takes a minute")
+def test_bounded_queries_give_what_one_process_gives(tmp_path):
     packages = _client_packages()
     local, remote = (_run(mode, tmp_path / mode, packages) for mode in ("local", "connect"))
     refused = remote.pop("refused")

@@ -33,6 +33,7 @@ def logged(folder):
     return [json.loads(line)["path"][-6:] for line in last.read_text().splitlines()[1:]]
 
 
+@pytest.mark.nightly("it takes ten seconds")
 def test_old_files_are_forgotten_and_not_read_again(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(source_log, "_KEPT_BATCHES", 3)
     monkeypatch.setattr(standing_query, "_TIDY_SECONDS", 0)

@@ -10,9 +10,8 @@ from kills import Round, differences, rounds
 KILLS = examples(6)
 
 
-def test_nothing_is_lost_or_doubled(request):
-    if not request.config.getoption("--nightly"):
-        pytest.skip("it takes minutes: --nightly")
+@pytest.mark.nightly("it takes minutes")
+def test_nothing_is_lost_or_doubled():
     with rounds(required=os.environ.get("CEPSQL_TEST_SERVERS") == "required") as (folder, server, broker):
         undisturbed = Round(folder / "undisturbed", server, broker)
         undisturbed.run(None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.dataset
 import pytest
-from chance import draws, examples
+from chance import draws, everyday, examples
 from postgresql import running_postgresql
 from skipping import or_skipped
 from writing import PARTS, ROWS
@@ -36,7 +36,7 @@ def written(folder: Path, format: str, url: str | None) -> list[int]:
         return [number for (number,) in connection.execute(query).fetchall()]
 
 
-@pytest.mark.parametrize("format", ["parquet", "sqlite", "postgresql"])
+@pytest.mark.parametrize("format", everyday(["postgresql", "parquet", "sqlite"], 3))
 def test_nothing_is_lost_or_doubled(request, tmp_path, format):
     url = request.getfixturevalue("server") if format == "postgresql" else None
     folder = tmp_path / format

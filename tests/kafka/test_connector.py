@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from kafka_broker import connector_jars
 from skipping import skipping
 from test_kafka import COLUMNS, MATCH, events
@@ -21,6 +22,7 @@ FORMATS = """
 """
 
 
+@pytest.mark.nightly("a Spark of its own fetches the connector")
 def test_both_readers_give_the_same_rows(topics):
     with skipping():
         jars = connector_jars()

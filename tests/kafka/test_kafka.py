@@ -210,6 +210,7 @@ def test_tables_that_change(engine, topics):
     assert (progress.rows_read, progress.rows_malformed, progress.rows_used) == (7, 2, 5)
 
 
+@pytest.mark.nightly("files tell nearly the same")
 def test_a_record_without_a_value_ends_a_version(engine, topics):
     rates, asked = topics.new(1), topics.new(1)
     second = 1_770_000_000_000
@@ -278,6 +279,7 @@ def test_a_new_checkpoint_begins_where_it_is_told(spark, topics, tmp_path):
         engine.sql("STOP QUERY q")
 
 
+@pytest.mark.nightly("files tell the same")
 def test_partial_matches_are_made_anew_under_another_text(spark, topics, tmp_path):
     topic = topics.new(2)
     text = """SELECT k, a, b FROM s MATCH_RECOGNIZE (
@@ -396,6 +398,7 @@ def own_broker(broker, tmp_path):
     made.stop()
 
 
+@pytest.mark.nightly("a broker starts three times")
 def test_a_broker_that_is_away_is_waited_for(engine, own_broker, tmp_path):
     topics = Topics(own_broker.address)
     source, alerts = topics.new(), topics.new()

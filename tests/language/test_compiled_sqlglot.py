@@ -18,6 +18,7 @@ READING = (
 )
 
 
+@pytest.mark.nightly("it runs a thousand tests again")
 def test_sqlglot_in_python_gives_the_same():
     """The other tests run with what is installed."""
     if sqlglot.parser.__file__.endswith(".py"):

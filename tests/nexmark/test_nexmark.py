@@ -34,10 +34,9 @@ def engines(spark, events):
     return streams, tables
 
 
+@pytest.mark.nightly("all queries of Nexmark take minutes")
 @pytest.mark.parametrize("file", QUERIES, ids=lambda file: file.stem)
-def test_streams_give_what_tables_give(file, engines, request):
-    if not request.config.getoption("--nightly"):
-        pytest.skip("--nightly runs the queries of Nexmark")
+def test_streams_give_what_tables_give(file, engines):
     text = file.read_text("utf-8")
     streams, tables = engines
     expected = tables.query(text).arrow()

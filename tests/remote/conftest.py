@@ -1,4 +1,5 @@
-"""An HDFS and an S3 for the tests of this folder, which run on both unless a parameter or fixture `store` names one.
+"""An HDFS and an S3 for the tests of this folder, which run on S3, by night on both, unless a parameter or fixture
+`store` names one.
 
 Without the server they are skipped, unless CEPSQL_TEST_SERVERS is "required".
 """
@@ -8,6 +9,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from chance import everyday
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 
@@ -45,7 +47,7 @@ def s3(s3_conf, spark):
     return f"s3a://{BUCKET}"
 
 
-@pytest.fixture(params=["hdfs", "s3"])
+@pytest.fixture(params=everyday(["s3", "hdfs"]))
 def store(request):
     """What the test runs on."""
     return request.param

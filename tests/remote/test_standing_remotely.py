@@ -97,7 +97,8 @@ def test_a_query_its_savepoints_and_its_replacements(spark, folder, place):
         assert not any(".savepoints/first-" in path for path in folders())
 
 
-@pytest.mark.parametrize("store", everyday(["s3", "hdfs"]))
+@pytest.mark.nightly("it takes ten seconds")
+@pytest.mark.parametrize("store", ["s3", "hdfs"])
 def test_a_state_made_anew_is_that_of_the_checkpoint_and_its_copies(spark, folder, place, monkeypatch):
     def parts(path):
         return [part.name for part in path.iterdir() if part.name.startswith("spark")]
@@ -133,6 +134,7 @@ def test_a_state_made_anew_is_that_of_the_checkpoint_and_its_copies(spark, folde
         assert len(parts(folder)) == 1
 
 
+@pytest.mark.nightly("it takes ten seconds")
 @pytest.mark.parametrize("store", ["s3"])
 def test_a_batch_that_was_planned_and_not_begun_is_in_no_savepoint(spark, folder, place):
     with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
@@ -221,7 +223,8 @@ def test_a_process_that_fails_is_gone_on_for(spark, folder, place, conf, way):
             engine.sql(RISES.replace("A B", "A B+")).start(checkpoint=str(folder))
 
 
-@pytest.mark.parametrize("store", everyday(["hdfs", "s3"]))
+@pytest.mark.nightly("it takes ten seconds")
+@pytest.mark.parametrize("store", ["hdfs", "s3"])
 def test_totals_go_on_and_an_input_that_was_ended_stays_so(spark, folder, place):
     with contextlib.closing(connect(spark)) as engine:
         engine.sql(DEFINITIONS.format(checkpoint=folder))
@@ -238,7 +241,8 @@ def test_totals_go_on_and_an_input_that_was_ended_stays_so(spark, folder, place)
             engine.sql(RISES).start(checkpoint=str(folder))
 
 
-@pytest.mark.parametrize("store", everyday(["s3", "hdfs"]))
+@pytest.mark.nightly("it takes ten seconds")
+@pytest.mark.parametrize("store", ["s3", "hdfs"])
 def test_rows_of_tables_are_kept(spark, folder, place, tmp_path, monkeypatch):
     copies = tmp_path / "copies"
     copies.mkdir()

@@ -18,9 +18,8 @@ KERNEL = ("delta-kernel-api", "delta-kernel-defaults", "delta-kernel-unitycatalo
 ARTIFACTS = ("delta-spark_2.13", "delta-storage", *KERNEL)
 
 
-def test_a_batch_that_comes_again_is_not_written_again(request, tmp_path):
-    if not request.config.getoption("--nightly"):
-        pytest.skip("it takes two minutes: --nightly")
+@pytest.mark.nightly("it fetches Delta Lake and takes two minutes")
+def test_a_batch_that_comes_again_is_not_written_again(tmp_path):
     with or_skipped(_jars) as jars:
         for number in range(2):
             _put(tmp_path, number)

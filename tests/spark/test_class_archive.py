@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 
-import chance
 import pytest
 
 from cepsql import cli
@@ -62,7 +61,7 @@ def test_who_wants_it_later(monkeypatch):
     assert asked
 
 
-@pytest.mark.skipif(not chance.is_night(), reason="takes a minute: by night")
+@pytest.mark.nightly("it takes a minute")
 def test_the_java_that_comes_with_the_package_makes_one_and_uses_it(tmp_path, monkeypatch):
     """It is cut down: without an archive of its own classes, which AppCDS would need."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

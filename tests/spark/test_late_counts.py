@@ -63,6 +63,9 @@ MATCH = """SELECT * FROM (SELECT k, ts, x FROM s UNION ALL SELECT k, ts, -x FROM
 MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts, x MEASURES A.x AS a PATTERN (A B) DEFINE A AS x > 0)"""
 
 
+RESTARTED = {"tumbling": QUERIES["tumbling"], "time": QUERIES["time"], "match": MATCH, "join": JOIN}
+
+
 @pytest.fixture
 def engine(spark, tmp_path):
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
@@ -91,7 +94,7 @@ def run(engine, sql, **options):
     return rows, standing.progress
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES))
+@pytest.mark.parametrize("name", everyday(QUERIES, 4))
 def test_rows_used_are_those_that_came_in(engine, name):
     rows, progress = run(engine, QUERIES[name])
     used = {x for row in rows for x in row["xs"]}
@@ -131,9 +134,7 @@ def test_a_table_of_late_rows_has_only_the_malformed_ones(engine, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    "sql", [QUERIES["tumbling"], QUERIES["time"], JOIN, MATCH], ids=["tumbling", "time", "join", "match"]
-)
+@pytest.mark.parametrize("sql", everyday(pytest.param(sql, id=id) for id, sql in RESTARTED.items()))
 def test_counts_go_on_over_restarts(engine, tmp_path, sql):
     (tmp_path / "in").rename(tmp_path / "all")
     (tmp_path / "in").mkdir()

@@ -1,6 +1,7 @@
 """Conditions on the match so far end to end: money, times and sums mean what they mean in MEASURES and in Spark."""
 
 import pytest
+from chance import everyday
 from sessions import in_mode
 
 import cepsql
@@ -79,7 +80,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("columns", "values", "condition"), CASES)
+@pytest.mark.parametrize(("columns", "values", "condition"), everyday(CASES))
 def test_holds(engine, columns, values, condition):
     assert found(engine, columns, values, condition)
     assert not found(engine, columns, values, f"NOT ({condition})")

@@ -98,8 +98,8 @@ def counts(progress):
 @pytest.mark.parametrize(
     ("name", "zone"),
     [
-        *everyday((name, zone) for zone in ("UTC", "Europe/Berlin") for name in QUERIES),
-        *((name, "Europe/Berlin") for name in everyday(JOINS)),
+        *everyday(((name, zone) for zone in ("UTC", "Europe/Berlin") for name in QUERIES), 4),
+        *((name, "Europe/Berlin") for name in everyday(JOINS, 4)),
     ],
 )
 def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
@@ -121,8 +121,8 @@ def test_rows_and_counts_are_the_same(spark, tmp_path, name, zone):
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("text", [QUERIES["computed"], JOINS["some columns"]], ids=["one stream", "join"])
-def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path, text):
+@pytest.mark.parametrize("name", everyday(["some columns", "computed"]))
+def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path, name):
     (tmp_path / "in").mkdir()
     found = {}
     for scan in ("auto", "spark"):
@@ -132,7 +132,7 @@ def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path, text):
                 write(tmp_path / "in", number, draws(number))
                 if number % 2 == 0:
                     with engine_of(spark, tmp_path / "in", scan if number == 2 else other) as engine:
-                        query = engine.sql(text)
+                        query = engine.sql((QUERIES | JOINS)[name])
                         to = lambda rows, _, to=given: to.extend(rows.to_pylist())  # noqa: E731
                         with query.start(to, checkpoint=str(tmp_path / f"{scan}-{other}")) as standing:
                             standing.process_available()
@@ -144,7 +144,7 @@ def test_a_checkpoint_goes_on_with_either_scan(spark, tmp_path, text):
     assert len({str(value) for key, value in found.items() if len(key) == 2}) == 1
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/St_Johns"])
+@pytest.mark.parametrize("zone", everyday(["Europe/Berlin", "America/St_Johns", "UTC"], 3))
 def test_tasks_write_what_spark_would(spark, tmp_path, monkeypatch, zone):
     """Rows with values that only Spark writes are left to it."""
     draw, by_tasks = draws(7), []

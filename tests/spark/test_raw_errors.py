@@ -1,6 +1,9 @@
 """Whatever Spark refuses comes out as an error of ours, whichever way the query is run."""
 
+import itertools
+
 import pytest
+from chance import everyday
 
 import cepsql
 from cepsql.clause import match_recognize
@@ -21,8 +24,10 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize("expression", WRONG)
-@pytest.mark.parametrize("clause", ["MEASURES {} AS x PATTERN (A+)", "MEASURES 1 AS x PATTERN (A+) DEFINE A AS {} = b"])
+CLAUSES = ("MEASURES {} AS x PATTERN (A+)", "MEASURES 1 AS x PATTERN (A+) DEFINE A AS {} = b")
+
+
+@pytest.mark.parametrize(("expression", "clause"), everyday(itertools.product(WRONG, CLAUSES), 3))
 def test_match(spark, expression, clause) -> None:
     engine, said = cepsql.connect(spark), clause.format(expression)
     query = engine.sql(f"SELECT * FROM {ROWS} MATCH_RECOGNIZE (ORDER BY a {said})") if _plans(engine, said) else None

@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from chance import draws
+from chance import draws, everyday
 from sessions import in_mode
 
 import cepsql
@@ -81,8 +81,10 @@ def counts(progress: Progress):
     return [getattr(progress, f"rows_{name}") for name in names] + [progress.matches, progress.batches]
 
 
-@pytest.mark.parametrize("ansi", [False, True])
-@pytest.mark.parametrize(("name", "input"), list(zip(QUERIES, INPUTS, strict=True)))
+@pytest.mark.parametrize(
+    ("name", "input", "ansi"),
+    everyday(((*case, ansi) for case in zip(QUERIES, INPUTS, strict=True) for ansi in (False, True)), 3),
+)
 def test_both_scans_agree(spark, tmp_path, name, input, ansi):
     draw = draws(name + input)
     for number in range(4):
@@ -96,7 +98,7 @@ def test_both_scans_agree(spark, tmp_path, name, input, ansi):
     assert min(used, late, malformed, null_time, null_key, matches) > 0
 
 
-@pytest.mark.parametrize("join", JOINS)
+@pytest.mark.parametrize("join", everyday(JOINS))
 def test_both_scans_agree_on_joins(spark, tmp_path, join):
     draw = draws(join)
     for number in range(4):

@@ -116,7 +116,7 @@ def engine_of(spark, folder):
     return engine
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES))
+@pytest.mark.parametrize("name", everyday(QUERIES, 4))
 def test_rows_and_counts_are_the_same(spark, folder, name, monkeypatch):
     session, found = in_mode(spark, True), []
     session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
@@ -152,7 +152,7 @@ FILTERED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", everyday(FILTERED))
+@pytest.mark.parametrize("name", everyday(FILTERED, 4))
 def test_rows_of_joins_that_nobody_selects_are_left_out_at_once(spark, folder, name, monkeypatch):
     known, text = FILTERED[name]
     asked, given, found = cepsql.spark.build.with_filter, Counter(), []
@@ -177,7 +177,7 @@ def test_rows_of_joins_that_nobody_selects_are_left_out_at_once(spark, folder, n
     assert min(given["times"], 1) == known
 
 
-@pytest.mark.parametrize("name", ["computed over a pattern", "first ranks"])
+@pytest.mark.parametrize("name", everyday(["computed over a pattern", "first ranks"]))
 def test_tasks_write_what_spark_would(spark, folder, name, monkeypatch):
     counted, by_tasks, written = cepsql.sinks.files.written_rows, [], []
     monkeypatch.setattr(cepsql.sinks.files, "written_rows", lambda at: by_tasks.append(counted(at)) or by_tasks[-1])

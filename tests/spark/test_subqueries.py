@@ -1,6 +1,9 @@
 """Subqueries in DEFINE and MEASURES, against the same conditions with what they give written out."""
 
+import itertools
+
 import pytest
+from chance import everyday
 
 import cepsql
 
@@ -27,8 +30,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("condition", SAME)
-@pytest.mark.parametrize("rows", ["", "ALL ROWS PER MATCH"])
+@pytest.mark.parametrize(("condition", "rows"), everyday(itertools.product(SAME, ["", "ALL ROWS PER MATCH"]), 3))
 def test_define(spark, condition, rows) -> None:
     def found(define: str) -> tuple:
         clause = f"ORDER BY n MEASURES COUNT(*) AS size, FIRST(n) AS began {rows} PATTERN (A B*) DEFINE B AS {define}"

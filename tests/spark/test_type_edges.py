@@ -3,6 +3,7 @@
 `pytest --update` writes what Spark makes of them in a table.
 """
 
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +12,7 @@ from decimal import Context, Decimal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chance import everyday
 from sessions import in_mode
 from type_edges import ZONE_HOURS, Edge, edges, shown, write
 from values import plain_values
@@ -128,8 +130,7 @@ def _raw(column: pa.Array) -> list:
     return column.to_pylist()
 
 
-@pytest.mark.parametrize("late", ["parquet", "json"])
-@pytest.mark.parametrize("format", KINDS)
+@pytest.mark.parametrize(("format", "late"), everyday(itertools.product(KINDS, ["parquet", "json"]), 3))
 def test_bytes_that_are_no_text(engine, tmp_path, format, late):
     """Also in rows that are late, malformed, or without a time."""
     times = [b"2026-01-01 00:00:05", b"2026-01-01 00:00:01", b"", b"2026-01-01 00:00:09"]

@@ -5,7 +5,7 @@ from collections import Counter
 from zoneinfo import ZoneInfo
 
 import pytest
-from chance import draws
+from chance import draws, everyday
 
 import cepsql
 
@@ -68,7 +68,7 @@ def times(seed: str) -> list[datetime.datetime]:
     return found
 
 
-@pytest.fixture(params=["timestamp", "timestamp_ntz"])
+@pytest.fixture(params=everyday(["timestamp_ntz", "timestamp"]))
 def engine(request, spark):
     before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")

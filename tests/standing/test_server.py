@@ -181,9 +181,8 @@ def test_servers_die_and_freeze_and_take_over(folder, serve):
     engine.close()
 
 
-def test_java_is_killed(request, folder, serve, on_postgresql):
-    if not request.config.getoption("--nightly"):
-        pytest.skip("it takes a minute: --nightly")
+@pytest.mark.nightly("it takes a minute")
+def test_java_is_killed(folder, serve, on_postgresql):
     engine = connect(catalog=on_postgresql)
     engine.sql(DEFINITIONS.replace("OPTIONS (spark", f"OPTIONS (checkpoint '{folder}/rises', spark"))
     rises = engine.queries["rises"]

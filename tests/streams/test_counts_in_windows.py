@@ -52,7 +52,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kind", "kept"), everyday(draws("counts").sample(CASES, 12)))
+@pytest.mark.parametrize(("name", "kind", "kept"), everyday(draws("counts").sample(CASES, 12), 4))
 def test_a_row_counts_once(name, kind, kept, spark, tmp_path):
     query = QUERIES[name].replace("{windows}", WINDOWS[kind])
     engine, found = counted(query, kept, spark, tmp_path)

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from chance import draws
+from chance import draws, everyday
 
 import cepsql
 from cepsql.errors import OperationalError
@@ -67,7 +67,7 @@ def check(engine, progress, rows: list[str], used: list[int]) -> None:
         assert row["reason"] == "malformed" or (row["shown"] or "") == text.split(",")[2]
 
 
-@pytest.mark.parametrize(("seed", "late"), [(1, "parquet"), (2, "json")])
+@pytest.mark.parametrize(("seed", "late"), everyday([(1, "parquet"), (2, "json")]))
 def test_every_row_is_accounted_for(seed, late, spark, tmp_path):
     chance = draws(seed)
     rows = lines(chance, 150)

@@ -98,9 +98,8 @@ def test_a_table_without_rows(running):
     assert found == [None]
 
 
-def test_a_database_that_is_down(running, spark, request):
-    if not request.config.getoption("--nightly"):
-        pytest.skip("--nightly takes a database away: in a JVM that has run hundreds of queries it stays reachable")
+@pytest.mark.nightly("the database stays reachable in a JVM that has run hundreds of queries")
+def test_a_database_that_is_down(running, spark):
     query, folder = running
     engine, database = query._engine, f"jdbc:derby:{folder}/db"
     places = spark.createDataFrame([("a", "hall")], "device STRING, place STRING")
