@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from chance import everyday, is_night
+from chance import everyday
 
 from cepsql.engine import connect
 from cepsql.errors import DatabaseError, NotSupportedError, OperationalError, ProgrammingError
@@ -189,7 +189,8 @@ def another_process(spark, conf, rows):
 WAYS = [("s3", signal.SIGSTOP), ("hdfs", signal.SIGKILL), ("s3", signal.SIGKILL)]
 
 
-@pytest.mark.parametrize(("store", "way"), WAYS if is_night() else WAYS[:1])
+@pytest.mark.nightly("it starts a Spark that it kills")
+@pytest.mark.parametrize(("store", "way"), WAYS)
 def test_a_process_that_fails_is_gone_on_for(spark, folder, place, conf, way):
     with contextlib.closing(connect(spark, catalog="catalog.db")) as engine:
         engine.sql(DEFINITIONS.format(checkpoint=folder))

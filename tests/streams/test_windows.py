@@ -134,7 +134,7 @@ CHANGING = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGING)
+@pytest.mark.parametrize("name", everyday(CHANGING))
 def test_changes_add_up_to_the_table(name, spark):
     """Whoever applies the changes of each batch, first what is gone, has what the table gives in the end."""
     query = f"SELECT k, COUNT(*) AS n, SUM(d) AS total, COUNT(DISTINCT s) AS texts FROM events {CHANGING[name]}"
