@@ -42,7 +42,8 @@ def limit_fetched(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
 
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     """Raise NotSupportedError for what is left out: LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE in a
-    frame, and ORDER BY, LIMIT and HAVING within an aggregate."""
+    frame, and ORDER BY, LIMIT and HAVING within an aggregate; and for -> and ->> of other engines."""
+    _refuse_arrows(tokens, tree, sql)
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
         raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
     for limit in tree.find_all(exp.Limit):
@@ -63,6 +64,18 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
             at = next((token for token in tokens if token.token_type == kind and token.start > begin), tokens[0])
             message = f"{word} within an aggregate is not supported"
             raise NotSupportedError(message, Span(at.start, at.end + 1), _HINTS.get(word), sql)
+
+
+def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+    """Refuse -> that makes no function: sqlglot would give text in JSON a meaning between those of other engines."""
+    arrows = [token for token in tokens if token.token_type in (TokenType.ARROW, TokenType.DARROW)]
+    for node in tree.find_all(exp.JSONExtract, exp.JSONExtractScalar) if arrows else ():
+        if node.args.get("variant_extract"):
+            continue
+        end = max((part.meta["end"] for part in node.this.walk() if "end" in part.meta), default=0)
+        arrow = next((token for token in arrows if token.start > end), arrows[-1])
+        hint = "a field of a struct is read with a point, s.field; get_json_object(text, '$.field') reads one of JSON"
+        raise NotSupportedError(f"{arrow.text} is not supported", Span(arrow.start, arrow.end + 1), hint, sql)
 
 
 def _place(tokens: list[Token], word: str) -> Span:

@@ -49,6 +49,7 @@ _WINDOWS = {
     "CUMULATE": "WINDOW CUMULATING (SIZE 1 DAY, STEP 1 HOUR)",
     "SESSION": "WINDOW SESSION (GAP 30 MINUTES PARTITION BY k)",
 }  # fmt: skip
+_WINDOW_PARTS = ("SIZE", "ADVANCE", "STEP", "GAP", "OFFSET")
 _DESCRIBED = {
     "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
     "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
@@ -94,6 +95,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         return text.error("the statement ends too early", at, hint=hint)
     if text.raw(at) == "\\":
         hint = _SHELL
+    if word == "BY" and text.word(at - 1) == "ADVANCE" and "COMMA" in accepted:
+        hint = "is a comma missing before ADVANCE BY?"
     if accepted == {"LPAR"} and text.word(at - 1) == "SET":
         hint = "options stand in brackets: ALTER QUERY name SET (option value, ...)"
     before = [text.word(i) for i in (at - 2, at - 1) if i >= 0]
@@ -201,9 +204,12 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
         return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
+    before = next((i for i, token in enumerate(text.tokens) if token.start == tokens[0].start), 0) - 1
+    if words[index] in _WINDOW_PARTS and text.word(before) in ("ON", "BY", *_WINDOW_PARTS):
+        return f"is a comma missing before {words[index]}?"
     if words[index] == "INTO":
         return "INTO stands before AS: CREATE QUERY name INTO sink AS SELECT ..."
-    if text.raw(index) == "\\":
+    if words[index] == "\\":
         return _SHELL
     if words[index - 1] == "TOP" and words[index].isdigit():
         return f"the first rows are taken at the end: ORDER BY x LIMIT {words[index]}"
@@ -267,6 +273,10 @@ def _match_hint(text: Text, begin: int, at: int, accepted: set[str], hint: str |
         follows_operand = text.word(i - 1) not in CLAUSES and text.raw(i - 1) not in (",", ".", "(")
         if follows_operand and (near := _nearest(text.word(i), accepted & set(CLAUSES))):
             return f"did you mean {near}?"
+    if text.word(at) == "INTERVAL" and "WITHIN" in accepted:
+        return "did you mean WITHIN INTERVAL?"
+    if text.word(at) == "SHOW" and "ONE" in accepted:
+        return "SHOW TIMEOUT MATCHES follows ONE ROW PER MATCH or ALL ROWS PER MATCH"
     if text.word(at) == "AS" and accepted <= {"RPAR", "COMMA"}:
         return f"is a comma missing before {text.raw(at - 1)}?"
     return _as_hint(last) if hint == "expected AS" else hint
