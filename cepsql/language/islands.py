@@ -10,7 +10,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign import limit_fetched, refuse_foreign, spread_symmetric
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
-from cepsql.language.syntax_errors import dangling, plain_sql_error
+from cepsql.language.syntax_errors import UNITS, dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
 from cepsql.language.variant_path import fold_paths, unfold_paths
 
@@ -78,6 +78,17 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)
     return tree
+
+
+def spelled_interval(tokens: list[Token]) -> list[Token]:
+    """Return the tokens of a length with INTERVAL before them where it is left out: 5 MINUTES, or '5 minutes'."""
+    numbers, units = tokens[::2], tokens[1::2]
+    counted = all(token.token_type in (TokenType.NUMBER, TokenType.STRING) for token in numbers)
+    counted &= len(numbers) == len(units) and all(UNITS.fullmatch(token.text.upper()) for token in units)
+    whole = tokens[0].token_type == TokenType.STRING and len(tokens) == 1
+    if whole or counted:
+        return [made_token(TokenType.INTERVAL, "INTERVAL", tokens[0]), *tokens]
+    return tokens
 
 
 def _refuse_values(text: Text, tokens: list[Token], tree: exp.Expr) -> None:

@@ -60,7 +60,7 @@ _DESCRIBED = {
 _KINDS = _DESCRIBED.keys() - {"PARTITION_BY", "ORDER_BY"}
 """Terminals that stand for no word."""
 
-_UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
+UNITS = re.compile(r"(MICRO|MILLI)?SECONDS?|MINUTES?|HOURS?|DAYS?|WEEKS?|MONTHS?|YEARS?")
 # sqlglot lets these stand without what must follow them, and gives them a meaning of its own.
 _LISTS = {",", "SELECT", "GROUP BY", "ORDER BY", "PARTITION BY"}
 _DANGLING = {*_LISTS, "ON", "IN", "AND", "OR", "NOT", "WHERE", "HAVING", "LIKE"}
@@ -202,7 +202,7 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "at the end of a query: EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY INTERVAL '1' MINUTE"
     if words[index] == "WITHIN" and "JOIN" in words[:index]:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
-    if _UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
+    if UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
         return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
     before = next((i for i, token in enumerate(text.tokens) if token.start == tokens[0].start), 0) - 1
     if words[index] in _WINDOW_PARTS and text.word(before) in ("ON", "BY", *_WINDOW_PARTS):

@@ -13,7 +13,7 @@ from cepsql.catalog import ColumnDefinition
 from cepsql.errors import InterfaceError, NotSupportedError, Span, in_text, suggestion
 from cepsql.language.column_types import TYPES, check_type
 from cepsql.language.guard import deep_stack, no_collection
-from cepsql.language.islands import COMPARING, kept_name, parse_island
+from cepsql.language.islands import COMPARING, kept_name, parse_island, spelled_interval
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
@@ -131,7 +131,7 @@ class _Translator:
             self._value_format(_subtree(tree, "value_format")),
             self._start_clause(_subtree(tree, "start")),
             self._stream_key(_subtrees(tree, "stream_key"), columns, streaming),
-            next((self._expression(*_values(clause)) for clause in _subtrees(tree, "refresh")), None),
+            next((self._length(*_values(clause)) for clause in _subtrees(tree, "refresh")), None),
             self._backfill(_subtree(tree, "backfill")),
         )
 
@@ -146,7 +146,7 @@ class _Translator:
             if clause.data == "producer":
                 given["producer"] = self._name(values[0])
                 continue
-            given[clause.data] = self._expression(values[0])
+            given[clause.data] = self._length(values[0])
             if len(values) > 1:
                 given["reference"] = self._expression(values[1])
         given["idle"] = given.pop("idle_timeout", None)
@@ -403,7 +403,7 @@ class _Translator:
     def _emit(self, tree: Tree) -> EmitClause:
         words = [child for child in tree.children if isinstance(child, Token) and child.type != "EXPRESSION"]
         kind = {"ON": "close", "CHANGES": "changes", "EVERY": "every"}[_type(words[1])]
-        lengths = [self._expression(island) for island in _values(tree)]
+        lengths = [self._length(island) for island in _values(tree)]
         every = lengths.pop(0) if kind == "every" else None
         span = self.text.span(_begin(words[0]), _begin(words[0]) + (4 if kind == "close" else 2))
         return EmitClause(kind, every, lengths[0] if lengths else None, span)
@@ -540,7 +540,7 @@ class _Translator:
             source,
             tuple(self._expression(e).unnest() for e in _values(_subtree(tree, "partition_by"))),
             self._order_by(tree),
-            self._expression(_values(within)[0]) if within is not None else None,
+            self._length(_values(within)[0]) if within is not None else None,
             self._span(tree.children[0]),
         )
 
@@ -560,7 +560,7 @@ class _Translator:
             self._skip(_subtree(tree, "after_match")),
             pattern,
             names,
-            self._expression(_values(within)[0]) if within is not None else None,
+            self._length(_values(within)[0]) if within is not None else None,
             tuple(
                 (self._variable(union), tuple(self._variable(v) for v in members))
                 for union, *members in (_values(item) for item in _subtrees(subset, "subset_item"))
@@ -619,6 +619,10 @@ class _Translator:
     def _expression(self, island: Token) -> exp.Expr:
         """Read an expression of the match clause; see `NAVIGATION`."""
         return parse_island(self.text, self._navigation(_begin(island), _end(island)), exp.Condition)
+
+    def _length(self, island: Token) -> exp.Expr:
+        """Read a length of time, or what stands in its place."""
+        return parse_island(self.text, spelled_interval(self._tokens(island)), exp.Condition)
 
     def _navigation(self, i: int, end: int) -> list:
         tokens: list = []

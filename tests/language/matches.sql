@@ -584,3 +584,38 @@ __match_1: SELECT * FROM __match_0 AS a
   skip: past last row
   pattern: B
 query: SELECT * FROM __match_1 AS b
+====
+SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A B) WITHIN 1 HOUR 30 MINUTES)
+----
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A B
+  within: INTERVAL '1' HOUR + INTERVAL '30' MINUTES
+query: SELECT * FROM __match_0
+====
+SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A B) WITHIN '15' MINUTES)
+----
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A B
+  within: INTERVAL '15' MINUTES
+query: SELECT * FROM __match_0
+====
+SELECT * FROM ticks MATCH_RECOGNIZE (PATTERN (A B) WITHIN '15 minutes')
+----
+__match_0: SELECT * FROM ticks
+  rows: one
+  skip: past last row
+  pattern: A B
+  within: INTERVAL '15' MINUTES
+query: SELECT * FROM __match_0
+====
+SELECT k FROM ticks DEDUPLICATE (PARTITION BY k ORDER BY ts WITHIN 1 DAY)
+----
+__first_0: SELECT * FROM ticks
+  partition by: k
+  order by: ts
+  within: INTERVAL '1' DAY
+query: SELECT k FROM __first_0

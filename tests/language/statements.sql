@@ -546,3 +546,18 @@ windows __window_2 over SELECT * FROM (SELECT *, SUM(x) OVER (PARTITION BY k, ts
   on ts
   with window_time
 query: SELECT * FROM __window_1 CROSS JOIN __window_2
+====
+CREATE STREAM s (k STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts AHEAD AT MOST 1 HOUR BY k WITH IDLE TIMEOUT '5 minutes' WITH HEARTBEAT 10 SECONDS WITH LATE ALERT ABOVE 5 PERCENT) USING csv
+----
+create stream s
+  k: STRING
+  ts: TIMESTAMP
+  watermark ts: ts ahead INTERVAL '1' HOUR idle INTERVAL '5' MINUTES heartbeat INTERVAL '10' SECONDS late_alert 5 producer k
+  using csv
+====
+CREATE TABLE t (k STRING) USING csv REFRESH EVERY 10 MINUTES
+----
+create table t
+  k: STRING
+  using csv
+  refresh INTERVAL '10' MINUTES
