@@ -200,7 +200,9 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
     if word.replace(" ", "_") in choices and _is_keyword(text, at, choices):
         return word.replace(" ", "_"), at + 1
     if _begins_operator(text, at):
-        raise text.error(f"{word} must follow a table in FROM or JOIN", at)
+        written = f"WINDOW {text.word(at + 1)}" if word == "WINDOW" else word
+        hint = f"it reads a query in brackets, too: FROM (SELECT ... WHERE ...) {written} (...)"
+        raise text.error(f"{word} must follow a table in FROM or JOIN", at, hint=hint)
     for island in ISLANDS:
         if island == "RELATION" and "SQL" in choices and not _begins_operator(text, _relation_end(text, at)):
             # A bracket after FROM holds a query, or a relation with an operator of its own.
