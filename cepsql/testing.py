@@ -2,22 +2,26 @@
 
 import base64
 import datetime
+import decimal
+import enum
 import json
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from cepsql.analysis.python_values import python_value
 from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
-from cepsql.language.tokens import quoted
+from cepsql.language.tokens import DIALECT, quoted
 from cepsql.query import Query
 from cepsql.spark.names import ARRIVAL
 
@@ -216,11 +220,15 @@ def _stream(spark: "SparkSession", source: Source, folder: Path) -> "DataFrame":
 
 
 def _parsed(name: str, kind: str) -> str:
-    if kind.lower().startswith(("array", "map", "struct")):
+    if _is_nested(kind):
         return f"from_json({quoted(name)}, '{kind}')"
     if _is_binary(kind):
         return f"unhex({quoted(name)})"
     return f"try_cast({quoted(name)} AS {kind})"
+
+
+def _is_nested(kind: str) -> bool:
+    return kind.lower().startswith(("array", "map", "struct"))
 
 
 def _is_binary(kind: str) -> bool:
@@ -230,13 +238,25 @@ def _is_binary(kind: str) -> bool:
 def _texts(source: Source, batch: Batch) -> pa.Table:
     read = [column for column in source.columns if column.expression is None]
     names = [column.name for column in read]
+    kinds = [_nested_type(column.type) for column in read]
     columns: dict[str, list] = {name: [] for name in names}
+    if hasattr(batch, "columns"):
+        what = type(batch).__name__
+        raise InterfaceError(
+            f"the rows of {source.name} are a list, not a {what}", hint='to_dict("records") of pandas gives them'
+        )
     for row in batch:
+        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+            raise InterfaceError(f"a row of {source.name} is a sequence or a mapping of values, not {row!r}")
         values = _in_order(source, names, row) if isinstance(row, Mapping) else list(row)
         if len(values) != len(names):
             raise InterfaceError(f"a row of {source.name} has {len(names)} values: {', '.join(names)}")
-        for column, value in zip(read, values, strict=True):
-            columns[column.name].append(_hex(value) if _is_binary(column.type) else _text(value))
+        for column, kind, value in zip(read, kinds, values, strict=True):
+            try:
+                columns[column.name].append(_hex(value) if _is_binary(column.type) else _text(value, kind))
+            except TypeError as error:
+                hint = f"{value}.value may be one" if isinstance(value, enum.Enum) else None
+                raise InterfaceError(f"a value of {column.name} {column.type} cannot be {error}", hint=hint) from error
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
@@ -250,6 +270,11 @@ def _in_order(source: Source, names: list[str], row: Mapping[str, object]) -> li
     return [values.get(name.lower()) for name in names]
 
 
+def _nested_type(kind: str) -> exp.DataType | None:
+    """Return the type of an array, a map or a struct, None for another one."""
+    return exp.DataType.build(kind, dialect=DIALECT) if _is_nested(kind) else None
+
+
 def _hex(given: object) -> str | None:
     """Return a value of a BINARY column, bytes or a text, in hexadecimal digits: not all bytes are text."""
     if isinstance(given, bytes | bytearray | memoryview):
@@ -258,7 +283,11 @@ def _hex(given: object) -> str | None:
     return None if text is None else text.encode().hex()
 
 
-def _text(given: object) -> str | None:
+def _text(given: object, kind: exp.DataType | None = None) -> str | None:
+    """Return a value of a column as the text that Spark reads it from; `kind`: what of a nested type it is.
+
+    Raises TypeError for what is no value of a column.
+    """
     value = python_value(given)
     match value:
         case None | str():
@@ -267,23 +296,41 @@ def _text(given: object) -> str | None:
             return "true" if value else "false"
         case datetime.datetime():
             return value.isoformat(" ")
+        case datetime.timedelta():
+            seconds, micros = divmod(abs(value) // datetime.timedelta(microseconds=1), 1_000_000)
+            (minutes, second), sign = divmod(seconds, 60), "-" if value < datetime.timedelta() else ""
+            days, hours, minute = minutes // 1440, minutes // 60 % 24, minutes % 60
+            return f"{sign}{days} {hours:02}:{minute:02}:{second:02}.{micros:06}"
         case dict() | list() | tuple():
-            return json.dumps(_nested(value))
-    return str(value)
+            return json.dumps(_nested(value, kind))
+        case int() | float() | decimal.Decimal() | datetime.date() | datetime.time() | uuid.UUID():
+            return str(value)
+    raise TypeError(f"a {type(value).__name__}")
 
 
-def _nested(given: object) -> object:
-    """Return a value within an array, a map or a struct as JSON has it for Spark."""
+def _nested(given: object, kind: exp.DataType | None) -> object:
+    """Return a value within an array, a map or a struct as JSON has it for Spark; `kind`: its type, where it has parts.
+
+    Raises TypeError for what is no value.
+    """
     value = python_value(given)
+    parts = [] if kind is None else kind.expressions
+    fields = {part.name.lower(): part.kind for part in parts if isinstance(part, exp.ColumnDef)}
+    inner = parts[-1] if parts and isinstance(parts[-1], exp.DataType) else None
     match value:
         case None | bool() | int() | float() | str():
             return value
         case dict():
-            return {_text(key): _nested(part) for key, part in value.items()}
+            return {_text(key): _nested(part, fields.get(str(key).lower(), inner)) for key, part in value.items()}
         case tuple() if hasattr(value, "asDict"):
-            return _nested(value.asDict())
+            return _nested(value.asDict(), kind)
+        case tuple() if fields and len(value) != len(fields):
+            raise TypeError(f"{value!r}: the struct has {len(fields)} values")
+        case tuple() if fields:
+            names = [part.name for part in parts]
+            return {name: _nested(part, fields[name.lower()]) for name, part in zip(names, value, strict=True)}
         case list() | tuple():
-            return [_nested(part) for part in value]
+            return [_nested(part, inner) for part in value]
         case bytes() | bytearray() | memoryview():
             return base64.b64encode(value).decode()
     return _text(value)

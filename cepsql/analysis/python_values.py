@@ -11,7 +11,8 @@ _FINER = ("ns", "ps", "fs", "as")
 def python_value(value: object) -> object:
     """Return a value of a class derived from one of Python's, or a scalar of NumPy or pandas, as Python's own type.
 
-    Derived classes may write themselves otherwise; a missing value of pandas is None. Anything else stays as it is.
+    Derived classes may write themselves otherwise; a missing value of pandas is None, an array of NumPy a list of what
+    is in it. Anything else stays as it is.
 
     >>> class Sku(str):
     ...     def __str__(self): return "sku"
@@ -24,6 +25,8 @@ def python_value(value: object) -> object:
         return None
     if isinstance(value, getattr(numpy, "generic", ())):
         return _of_numpy(value)
+    if isinstance(value, getattr(numpy, "ndarray", ())):
+        return _of_array(value)
     match value:
         case bool() | None:
             return value
@@ -44,6 +47,11 @@ def python_value(value: object) -> object:
         case datetime.timedelta():
             return datetime.timedelta(value.days, value.seconds, value.microseconds)
     return value
+
+
+def _of_array(value) -> object:
+    """Return an array of NumPy as a list, one without dimensions as its value."""
+    return list(value) if value.ndim else _of_numpy(value[()])
 
 
 def _of_numpy(value) -> object:
