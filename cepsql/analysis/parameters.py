@@ -32,6 +32,8 @@ def named_values(statements: Sequence, args: Mapping[str, object] | Sequence) ->
         for name in args:
             if not isinstance(name, str):
                 raise InterfaceError(f"the names of parameters are texts, not {name!r}", hint=_FORMS)
+            if name.startswith(":"):
+                raise InterfaceError(f"the name of a parameter is given without its colon, not {name!r}", hint=_FORMS)
         return args
     if not isinstance(args, Sequence) or isinstance(args, str | bytes):
         frame = "a DataFrame cannot be called args, which is the name of the values of parameters: give it another one"

@@ -104,6 +104,9 @@ class Day(datetime.date):
         (pd.Timedelta("5s"), datetime.timedelta(seconds=5)),
         (pd.NaT, None),
         (pd.NA, None),
+        (np.array([[1.5, np.nan], [0, 1]]), [[1.5, float("nan")], [0.0, 1.0]]),
+        (np.array(["2024-02-29", "NaT"], "M8[ns]"), [datetime.datetime(2024, 2, 29), None]),
+        (np.array(3), 3),
     ],
 )
 def test_a_value_of_a_class_of_its_own_is_that_of_pythons(value, same):
@@ -162,6 +165,7 @@ def test_a_parameter_without_value():
         ("a", "args are the values of parameters, not str", "as a list"),
         ((n for n in [1]), "args are the values of parameters, not generator", "as a list"),
         ({1: 1}, "the names of parameters are texts, not 1", "as a mapping"),
+        ({":a": 1}, "the name of a parameter is given without its colon, not ':a'", "as a mapping"),
         (pd.DataFrame({"a": [1]}), "args are the values of parameters, not DataFrame", "cannot be called args"),
         (pa.table({"a": [1]}), "args are the values of parameters, not Table", "cannot be called args"),
     ],
