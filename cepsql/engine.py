@@ -194,6 +194,9 @@ class Engine:
 
             join_session(self, spark)
 
+    def __reduce__(self):
+        raise InterfaceError("an engine cannot be copied or pickled", hint="connect() makes another one")
+
     def __repr__(self) -> str:
         how = "closed" if self._closed else "Spark runs" if self._spark is not None else "Spark has not started"
         return f"<cepsql engine: {how}>"

@@ -1,6 +1,7 @@
 """A query that has not run: lazy, until its rows are asked for or it is started."""
 
 import contextlib
+import inspect
 import io
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -80,6 +81,9 @@ class Query:
         self._frame: DataFrame | None = None
         self._ran: DataFrame | None = None
         self._now: Run | None = None
+
+    def __reduce__(self):
+        raise InterfaceError("a query cannot be copied or pickled", hint="pass on its text, or its rows")
 
     def __repr__(self) -> str:
         return f"<cepsql query, {'streaming' if self.streaming else 'bounded'}>\n{explain_logical(self.plan)}"
@@ -207,8 +211,7 @@ class Query:
         try:
             return self.df.collect()
         except (ValueError, OverflowError, PySparkNotImplementedError) as failure:
-            hint = "arrow() gives the rows as they are; CAST(... AS STRING) gives the value as text"
-            raise DataError(f"a value has no type in Python: {failure}", hint=hint) from failure
+            raise _no_type(failure) from failure
 
     @property
     def malformed(self) -> int:
@@ -234,7 +237,11 @@ class Query:
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return all rows of a bounded query as a pandas DataFrame; errors as for `collect`."""
-        return self.arrow().to_pandas()
+        found = self.arrow()
+        try:
+            return found.to_pandas()
+        except ValueError as failure:
+            raise _no_type(failure) from failure
 
     def to_polars(self) -> "pl.DataFrame":
         """Return all rows of a bounded query as a Polars DataFrame; errors as for `collect`.
@@ -596,10 +603,18 @@ class Query:
             raise
 
 
+def _no_type(failure: Exception) -> DataError:
+    hint = "arrow() gives the rows as they are; CAST(... AS STRING) gives the value as text"
+    return DataError(f"a value has no type in Python: {failure}", hint=hint)
+
+
 def _check_arguments(on_rows: object, sink: object, checkpoint: object, trigger: object) -> None:
     """Raise InterfaceError for arguments of `Query.start` that are of another kind, or exclude each other."""
     if on_rows is not None and not callable(on_rows):
         raise InterfaceError(f"on_rows is a function, not {on_rows!r}")
+    if any(map(inspect.iscoroutinefunction, (on_rows, type(on_rows).__call__))):
+        hint = "a plain function can hand rows to a loop: asyncio.run_coroutine_threadsafe(show(rows), loop).result()"
+        raise InterfaceError("on_rows is an async function, which no loop would run", hint=hint)
     if checkpoint is not None and not isinstance(checkpoint, str | Path):
         raise InterfaceError(f"a checkpoint is a folder, not {checkpoint!r}")
     if trigger is not None and not (isinstance(trigger, str) and is_duration(trigger)):

@@ -120,6 +120,14 @@ _EXPLANATIONS = (
         rf"\b(?:{_OF_PATTERNS})(?=\s*\()",
     ),
     Explanation(
+        "DATATYPE_MISMATCH",
+        r'Input to `in` should all be the same type, but it\'s \["(?!ARRAY)[^\]]*, "ARRAY<',
+        ProgrammingError,
+        "IN takes values one by one, and here is a list",
+        "array_contains(:list, x) tells whether a list has x",
+        r"\bIN\s*\(\s*(?::\w+|\?|array\b)",
+    ),
+    Explanation(
         "",
         "No suitable driver",
         OperationalError,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _DELAY = "spark.watermarkDelayMs"
+_MAX_PRECISION = 38
 _PASSING = re.compile(r"#\d+L?|@[0-9a-f]+|0x[0-9a-f]+|\bplan_id=\d+|__cepsql_\d+|\[id=#?\d+\]")
 """What differs in the texts of a plan from one session to the next: numbers of columns, addresses."""
 
@@ -103,6 +104,8 @@ def _with_types_of_spark(name: str, table: "pa.Table") -> "pa.Table":
     fields = [field.with_type(wider.get(field.type, field.type)) for field in table.schema]
     for field in fields:
         try:
+            if pa.types.is_decimal(field.type) and field.type.precision > _MAX_PRECISION:
+                raise ValueError(f"{field.type} has more than {_MAX_PRECISION} digits")
             from_arrow_type(field.type)
         except (PySparkException, ValueError) as failure:
             message = f"column {field.name} of {name} has the type {field.type}, which Spark does not have"

@@ -153,6 +153,9 @@ class StandingQuery:
     def __exit__(self, *exception) -> None:
         self.stop()
 
+    def __reduce__(self):
+        raise InterfaceError("a standing query cannot be copied or pickled", hint="pass on its rows, or its progress")
+
     def __repr__(self) -> str:
         return f"<standing query: {self.status}>"
 

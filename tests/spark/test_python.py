@@ -83,6 +83,11 @@ def test_frames_of_pandas_and_arrow(engine):
             InterfaceError,
             r"column a of t has the type date64\[ms\], which",
         ),
+        (
+            pd.DataFrame({"a": [decimal.Decimal("1e30"), decimal.Decimal("1e-10")]}),
+            InterfaceError,
+            r"column a of t has the type decimal256\(41, 10\), which Spark does not have",
+        ),
         (pa.table({"a": pa.array([1], pa.duration("ns"))}), DataError, "t cannot be read: Casting from duration"),
         ([1], InterfaceError, "t is no DataFrame but list"),
     ],

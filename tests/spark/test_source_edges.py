@@ -108,9 +108,9 @@ def test_values_that_python_has_no_type_for(engine):
     assert months.arrow().to_pylist() == [{"i": "INTERVAL '1-2' YEAR TO MONTH", "x": 1}]
     far = engine.sql("SELECT make_date(12026, 1, 1) AS d")
     assert str(far.arrow()["d"].cast("string")[0]) == "12026-01-01"
-    for query in (months, far):
+    for rows in (months.collect, far.collect, far.to_pandas):
         with pytest.raises(cepsql.DataError, match="a value has no type in Python") as caught:
-            query.collect()
+            rows()
         assert "CAST" in caught.value.hint
     for clause in ("MATCH_RECOGNIZE (ORDER BY x MEASURES A.i AS i PATTERN (A))", "DEDUPLICATE (ORDER BY x) AS o"):
         with pytest.raises(cepsql.NotSupportedError, match="INTERVAL YEAR TO MONTH") as caught:

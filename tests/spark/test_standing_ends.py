@@ -1,8 +1,11 @@
 """Standing queries as a program sees them: LIMIT, what a callback raises, what is held, and what newcomers are told."""
 
+import copy
 import datetime
+import functools
 import gc
 import json
+import pickle
 import time
 import weakref
 
@@ -93,6 +96,30 @@ def test_a_callback_that_would_end_the_process_ends_the_query(kind, engine):
     running.stop()
 
 
+class Shown:
+    async def __call__(self, rows, batch):
+        raise AssertionError
+
+
+async def show(rows, batch):
+    raise AssertionError
+
+
+@pytest.mark.parametrize("on_rows", [show, Shown(), functools.partial(show, batch=1)])
+def test_an_async_callback_that_no_loop_would_run_is_refused(engine, on_rows):
+    with pytest.raises(InterfaceError, match="on_rows is an async function, which no loop would run"):
+        engine.query("SELECT n FROM ticks").start(on_rows)
+
+
+def test_neither_engines_nor_queries_are_copied_or_pickled(engine):
+    query = engine.query("SELECT n FROM ticks")
+    with query.start(lambda rows, batch: None) as running:
+        for made in (engine, query, running):
+            for use in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(InterfaceError, match="cannot be copied or pickled"):
+                    use(made)
+
+
 def test_what_is_held_and_why_nothing_comes(engine):
     query = engine.query(OPEN)
     with query.start(lambda rows, batch: None) as running:
@@ -156,6 +183,8 @@ def test_windows_are_not_called_matches(engine):
             ProgrammingError,
             "are a relation, or written with Spark's function window",
         ),
+        ("SELECT n FROM ticks WHERE n IN (1, 2) AND n IN (ARRAY(3, 4))", ProgrammingError, "here is a list"),
+        (OPEN.replace("B.n > LAST(A.n) + 100", "n IN (array(1))"), ProgrammingError, "here is a list"),
         (OPEN.replace("LAST(A.n) + 100", "nofunction(n)"), ProgrammingError, "there is no function nofunction"),
     ],
 )
