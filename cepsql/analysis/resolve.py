@@ -19,6 +19,7 @@ from cepsql.analysis.unions import check_branches
 from cepsql.analysis.window_calls import WINDOW_CALLS, is_window_call
 from cepsql.catalog import ColumnDefinition, Watermark
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
+from cepsql.operators.windows import END, START
 
 Lookup = Callable[[exp.Table], Properties]
 """Tells what is known of the rows that a table name means, or raises ProgrammingError."""
@@ -253,10 +254,10 @@ def _qualify_error(query: exp.Query, message: str, relations: dict[str, Properti
         table = next((t for t in query.find_all(exp.Table) if column and t.alias_or_name == column.table), None)
         relation = relations.get(table_name(table)) if table is not None and column and column.table else None
         if column is not None and relation is not None:
-            hint = suggestion(name, [c.name for c in relation.columns], "columns")
+            hint = _column_hint(name, [c.name for c in relation.columns])
             return ProgrammingError(f"{column.table} has no column {name}", place, hint)
         known = list(dict.fromkeys(c.name for relation in relations.values() for c in relation.columns))
-        return ProgrammingError(f"there is no column {name}", place, suggestion(name, known, "columns"))
+        return ProgrammingError(f"there is no column {name}", place, _column_hint(name, known))
     return ProgrammingError(message[:1].lower() + message[1:], span_of(query))
 
 
@@ -340,7 +341,14 @@ def _check_column(column: exp.Column, columns: dict[str, list[str]], everything:
     known = columns[table] if table else everything
     if name.lower() not in (c.lower() for c in known):
         where = f"{column.table} has" if table and len(columns) > 1 else "there is"
-        raise ProgrammingError(f"{where} no column {name}", span_of(column.this), suggestion(name, known, "columns"))
+        raise ProgrammingError(f"{where} no column {name}", span_of(column.this), _column_hint(name, known))
+
+
+def _column_hint(name: str, known: list[str]) -> str:
+    """Make the hint for a column that is not known."""
+    if name.lower() in (START, END) and not {START, END} & {column.lower() for column in known}:
+        return f"a relation with WINDOW TUMBLING (SIZE 1 HOUR) behind it in FROM has {name}"
+    return suggestion(name, known, "columns")
 
 
 def _is_alias(column: exp.Column, scope: Scope) -> bool:

@@ -38,6 +38,7 @@ _WRITTEN = "a column is written: name type [AS expression]"
 _OTHERWISE = {
     "PRIMARY KEY": "a key is an entry of its own among the columns: PRIMARY KEY (column, ...) [DELETE WHEN condition]",
     "WHEN": "DELETE WHEN condition follows PRIMARY KEY (column, ...) without a comma",
+    "FOR": "did you mean WATERMARK FOR? It stands among the columns",
     "ROWS": "LATE ROWS INTO name follows the OPTIONS of the stream",
 }
 """What stands where a type, or its end, was looked for, and how it is written."""
@@ -55,7 +56,9 @@ def check_type(text: Text, begin: int, end: int, lengths: bool) -> None:
         raise too_deep(text.span(begin, end))
     after = reader.type_at(0)
     if after < len(reader.pieces):
-        hint = _OTHERWISE.get(reader.word(after), _WRITTEN)
+        word, is_column = reader.word(after), reader.word(after + 1) in TYPES
+        comma = f"is a comma missing before {reader.piece(after)}?"
+        hint = comma if is_column or word == "WATERMARK" else _OTHERWISE.get(word, _WRITTEN)
         raise reader.error(f"syntax error: unexpected {reader.piece(after)} after the type", after, hint)
 
 

@@ -2,6 +2,8 @@
 
 import difflib
 import re
+from collections.abc import Iterable
+from itertools import pairwise
 
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
@@ -42,14 +44,17 @@ _AMONG_COLUMNS = {
 _SHELL = "commands that begin with \\ are those of the shell; they stand there in a line of their own"
 
 _PLAIN_WORDS = (
-    "SELECT", "FROM", "WHERE", "HAVING", "LIMIT", "JOIN", "UNION", "VALUES", "GROUP BY", "ORDER BY", "MATCH_RECOGNIZE",
+    "SELECT", "FROM", "WHERE", "HAVING", "LIMIT", "JOIN", "LEFT", "RIGHT", "UNION", "VALUES", "INTERVAL", "BETWEEN",
+    "MATCH_RECOGNIZE",
 )  # fmt: skip
+_BEFORE_BY = ("GROUP", "ORDER")
 _WINDOWS = {
     "TUMBLE": "WINDOW TUMBLING (SIZE 1 HOUR)", "HOP": "WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES)",
     "CUMULATE": "WINDOW CUMULATING (SIZE 1 DAY, STEP 1 HOUR)",
     "SESSION": "WINDOW SESSION (GAP 30 MINUTES PARTITION BY k)",
 }  # fmt: skip
 _WINDOW_PARTS = ("SIZE", "ADVANCE", "STEP", "GAP", "OFFSET")
+_WINDOW_KINDS = {form.split()[1]: form for form in _WINDOWS.values()}
 _DESCRIBED = {
     "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
     "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
@@ -83,6 +88,12 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         hint = f"order of the clauses: {', '.join(clauses)}"
     if accepted == {"USING"} and word == "WITH":
         hint = "the source is written: USING format OPTIONS (key 'value', ...)"
+    if accepted - {"DOT"} == {"LPAR"} and word == "USING" and _defined(text, at) == "STREAM":
+        hint = "a stream says its columns: CREATE STREAM name (column TYPE, ..., WATERMARK FOR ...) USING ..."
+    if text.raw(at) == "(" and "OPTIONS" in accepted:
+        hint = "options are written OPTIONS (key 'value', ...)"
+    if accepted == {"AS"} and at > 2 and [text.word(at - 3), text.word(at - 2)] == ["WATERMARK", "FOR"]:
+        hint = f"WATERMARK FOR {text.raw(at - 1)} AS {text.raw(at - 1)} - INTERVAL '10' SECONDS"
     if word in _AMONG_COLUMNS and (accepted == {"USING"} or "BACKFILL" in accepted):
         hint = _AMONG_COLUMNS[word]
     if word == "AS" and accepted <= {"USING", "LPAR", "DOT"}:
@@ -174,8 +185,10 @@ def _in_words(said: str, written: str) -> str:
     if got := re.fullmatch(r"(Expected [\w ]+) but got <Token .*", said):
         # Of sqlglot's own: what comes is told by its place.
         return f"{got[1].lower()} before {written}" if written else f"{got[1].lower()} at the end"
+    if "CTE to have alias" in said:
+        return f"the name of a query is missing before {written}"
     found = re.match(r"Expect(?:ed|ing) (.+)", said)
-    if found and found.group(1).startswith("TYPE"):
+    if found and (found[1] == "type" or found[1].startswith("TYPE")):
         return f"{written} is no type"
     if found:
         return f"expected {found.group(1)} before {written}" if len(found.group(1)) == 1 else f"expected {found[1]}"
@@ -198,8 +211,15 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "EMIT ON WINDOW CLOSE, as without EMIT, gives each window once, when it is over"
     if "EMIT" in words and "LIMIT" in words[words.index("EMIT") :]:
         return "LIMIT stands before EMIT"
-    if words[index] == "EMIT" or (words[index] in ("CHANGES", "FINAL") and "EMIT" in words):
+    emit = next((i for i, word in enumerate(words) if _near(word, ("EMIT",)) or word == "EMITCHANGES"), None)
+    if emit in (index, index - 1) or (emit is not None and words[index] in ("CHANGES", "FINAL")):
         return "at the end of a query: EMIT ON WINDOW CLOSE, EMIT CHANGES or EMIT EVERY INTERVAL '1' MINUTE"
+    for word, after in pairwise(words[max(0, index - 4) : index + 1]):
+        if _near(word, ("WINDOW",)) and (meant := _near(after, _WINDOW_KINDS)):
+            wrong = "WINDOW" if word != "WINDOW" else meant if meant != after else None
+            return f"did you mean {wrong}?" if wrong else f"windows are written {_WINDOW_KINDS[meant]}"
+    if words[index : index + 2] == ["FOR", "KEY"]:
+        return "the values of a key stand in brackets: FOR KEY ('a', 1)"
     if words[index] == "WITHIN" and "JOIN" in words[:index]:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     if UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
@@ -211,20 +231,30 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "INTO stands before AS: CREATE QUERY name INTO sink AS SELECT ..."
     if words[index] == "\\":
         return _SHELL
+    if words[index - 1 : index + 1] == ["OVER", "PARTITION BY"]:
+        return "the rows are told in brackets: OVER (PARTITION BY x ORDER BY y)"
+    if words[index] == "=>" or words[max(0, index - 2) : index] == ["=", "<"]:
+        return "did you mean >= ?" if words[index] == "=>" else "did you mean <= ?"
     if words[index - 1] == "TOP" and words[index].isdigit():
         return f"the first rows are taken at the end: ORDER BY x LIMIT {words[index]}"
     if words[index] == "&&":
         return "did you mean AND?"
     if kind := next((word for word in words[max(0, index - 3) : index] if word in _WINDOWS), None):
         return f"windows of event time are written {_WINDOWS[kind]} behind a table in FROM"
-    known = {word.split()[0]: word for word in _PLAIN_WORDS}
-    for word in reversed(words[max(0, index - 2) : index + 1]):
-        if word in ("GROUP", "ORDER", "PARTITION"):
-            return f"did you mean {word} BY?"
-        near = difflib.get_close_matches(word, known, 1, 0.75)
-        if near and near[0] != word and word.isalpha():
-            return f"did you mean {known[near[0]]}?"
+    last = words[max(0, index - 2) : index + 1][::-1]
+    # Names such as orders and groups are near the words before BY.
+    for known in (_PLAIN_WORDS, _BEFORE_BY):
+        for word in last:
+            if word in ("GROUP", "ORDER", "PARTITION"):
+                return f"did you mean {word} BY?"
+            if word.isalpha() and (near := _near(word, known)) is not None and near != word:
+                return f"did you mean {near}{' BY' * (known is _BEFORE_BY)}?"
     return None
+
+
+def _near(word: str, known: Iterable[str]) -> str | None:
+    """Return the keyword that a word is, or may be meant as, None for none."""
+    return next(iter(difflib.get_close_matches(word, known, 1, 0.75)), None)
 
 
 def _no_statement(text: Text, at: int) -> ProgrammingError | NotSupportedError:
@@ -275,10 +305,12 @@ def _match_hint(text: Text, begin: int, at: int, accepted: set[str], hint: str |
             return f"did you mean {near}?"
     if text.word(at) == "INTERVAL" and "WITHIN" in accepted:
         return "did you mean WITHIN INTERVAL?"
-    if text.word(at) == "SHOW" and "ONE" in accepted:
-        return "SHOW TIMEOUT MATCHES follows ONE ROW PER MATCH or ALL ROWS PER MATCH"
     if text.word(at) == "AS" and accepted <= {"RPAR", "COMMA"}:
         return f"is a comma missing before {text.raw(at - 1)}?"
+    if text.word(at) == "SHOW" and "ONE" in accepted:
+        return "what is shown follows the rows: ONE ROW PER MATCH SHOW TIMEOUT MATCHES"
+    if "COMMA" in accepted and last == "MEASURES" and text.raw(at).isidentifier():
+        return f"is a comma missing before {text.raw(at)}?"
     return _as_hint(last) if hint == "expected AS" else hint
 
 
