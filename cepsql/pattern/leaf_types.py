@@ -66,7 +66,7 @@ def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
                     # Python compares texts byte by byte.
                     what = f"{function.upper()} of {'DISTINCT ' if distinct else ''}{str(compared).upper()} values"
                     raise NotSupportedError(what, hint="take them COLLATE UTF8_BINARY")
-                if distinct and not _is_plain(values):
+                if distinct and not is_plain(values):
                     raise NotSupportedError(
                         f"{function.upper()} of DISTINCT {str(values).upper()} values",
                         hint="take their texts, which to_json gives",
@@ -77,7 +77,7 @@ def leaf_types(columns: Mapping[str, Type]) -> Callable[[object], Type]:
     return leaf_type
 
 
-def _is_plain(values: Type) -> bool:
+def is_plain(values: Type) -> bool:
     """Tell whether values are no arrays, structs or the like, of which Python keeps no sets."""
     return values == UNKNOWN or (parse_type(str(values)) == values and not values.arguments)
 

@@ -1,17 +1,19 @@
 """A match program made ready for the search: numbered instructions, condition functions, how states are told apart."""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
 
+from cepsql.ordered.ordinal import nested_key
 from cepsql.pattern.compile import Instruction, compile_pattern, successors
 from cepsql.pattern.conditions import split
-from cepsql.pattern.leaf_types import ColumnTypes, column_types
+from cepsql.pattern.leaf_types import ColumnTypes, column_types, is_plain, value_type
 from cepsql.pattern.program import MatchProgram
-from cepsql.pattern.registers import live
+from cepsql.pattern.registers import Register, live
 from cepsql.pattern.steps import compile_steps
 
 ROW, SPLIT, LEAP, JUMP, BEGIN, END, START_ANCHOR, END_ANCHOR, ACCEPT, FAIL = range(10)
@@ -62,7 +64,8 @@ class SearchPlan:
         plain = BEGIN not in self.operations
         self.flat = [entries[pc] > 1 and plain and not live_here for pc, live_here in enumerate(needed)] + [False]
         self.deep = [entries[pc] > 1 and not flat for pc, flat in enumerate(self.flat)]
-        self.kept: list[Any] = [itemgetter(*sorted(places)) if places else None for places in needed]
+        nested = _nested_places(self.steps.registers, types)
+        self.kept: list[Any] = [_picker(sorted(places), nested) if places else None for places in needed]
 
     def _leap(self, program: MatchProgram, pc: int) -> tuple[int, int] | None:
         """Return the variable Y and the instruction of X if a split is that of `X*? Y` as described, else None."""
@@ -74,6 +77,24 @@ class SearchPlan:
             return None
         free = program.conditions[taken.x] is None and not any(r.changed_by(taken.x) for r in self.steps.registers)
         return (wanted.x, pc + 1) if free else None
+
+
+def _nested_places(registers: Sequence[Register], types: ColumnTypes) -> frozenset[int]:
+    """Return the places of the registers whose values Python keeps in no set: arrays, structs and the like."""
+    known = dict(types)
+    read = [(place, column) for place, r in enumerate(registers) for column in (r.column, r.by) if column is not None]
+    return frozenset(place for place, column in read if not is_plain(value_type(column, known)))
+
+
+def _picker(places: Sequence[int], nested: frozenset[int]) -> Callable:
+    """Return what picks registers at these places, by which states are told apart."""
+    if nested.isdisjoint(places):
+        return itemgetter(*places)
+
+    def picked(registers: tuple) -> tuple:
+        return tuple(nested_key(registers[p], equal_zeros=False) if p in nested else registers[p] for p in places)
+
+    return picked
 
 
 def _operation(instruction: Instruction) -> int:

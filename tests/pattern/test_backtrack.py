@@ -314,6 +314,17 @@ def test_values_of_other_types() -> None:
     assert matches(find_matches(asked, partitions)) == [(0, 1, (0, 1, 2), True)]
 
 
+@pytest.mark.parametrize("read", [Aggregate("max_by", "v0", by="v1"), Aggregate("collect_list", "v0")])
+def test_arrays_that_a_condition_ahead_reads(read) -> None:
+    """Paths that meet at a row are told apart by what they have gathered, be it no value of which Python makes sets."""
+    arrays = pa.array([[1], [2, 3], None], pa.list_(pa.int64()))
+    rows = pa.table({"t": pa.array([1, 2, 3], pa.int64()), "v0": arrays, "v1": pa.array([1, 2, None], pa.int64())})
+    asked = program(pattern("(A | B)+ C"), [None, None, Call("eq", (Call("size", (read,)), Literal(2)))])
+    starts, scan, ends, numbers = (np.array(values) for values in ([0, 3], [0], [3], [0]))
+    partitions = Partitions(rows, starts, scan, ends, numbers, END_OF_TIME)
+    assert matches(find_matches(asked, partitions)) == [(0, 1, (0, 0, 2), True)]
+
+
 def test_candidates_do_not_hide_timeouts() -> None:
     first = Call("ge", (Navigation("v0", frozenset([0]), first=True), Literal(1)))
     asked = program(pattern("A B"), [first, Bit(1)], ("A", "B"), within=2, timeouts=True)
