@@ -88,7 +88,7 @@ def net_changes(owners: np.ndarray, columns: Sequence[pa.Array], weights: np.nda
 
 def equal_values(left: pa.Array, right: pa.Array) -> np.ndarray:
     """Tell which values are equal, where NULL equals NULL and NaN equals NaN."""
-    if is_nested(left.type):
+    if is_nested(left.type) or pa.types.is_null(left.type):
         codes, _ = key_codes([pa.concat_arrays([left, right])], 2 * len(left))
         return codes[: len(left)] == codes[len(left) :]
     left, right = canonical(left), canonical(right)

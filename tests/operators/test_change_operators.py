@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepsql.errors import OperationalError
-from cepsql.operators.change_rows import IDENTITY, KIND, identities
+from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.retracting_groups import GroupCall, RetractingGroups
 from cepsql.operators.table_join import TableJoin
@@ -195,6 +195,11 @@ def test_nested_times_that_python_does_not_have_tell_rows_apart():
     found = identities([days], 4).to_pylist()
     assert len(set(found)) == 4
     assert identities([days.slice(1, 1)], 1).to_pylist() == found[1:2]
+
+
+def test_a_column_that_is_always_null_never_changes():
+    nothing = pa.nulls(2)
+    assert equal_values(nothing, nothing).tolist() == [True, True]
 
 
 def test_percentiles_are_rounded_as_those_of_a_match():
