@@ -601,8 +601,9 @@ class Engine:
     def _start_owned(self, definition: RegisteredQuery, lease: "Lease") -> "StandingQuery":
         """Start a query that stands under a name, as the owner of its lease; its settings are lent to Spark."""
         spark = self.spark
+        from cepsql.spark.failures import translated_failures
         from cepsql.spark.settings import lent_settings
-        from cepsql.standing.replacement import refuse_lost
+        from cepsql.standing.replacement import kept_session, refuse_lost
         from cepsql.standing.tuned import Tuned
 
         refuse_lost(self.home, definition)
@@ -612,7 +613,7 @@ class Engine:
         sink = self.catalog.sink(definition.sink) if definition.sink else None
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
         tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
-        with lent_settings(spark, settings):
+        with translated_failures(definition.sql), lent_settings(spark, kept_session(self.home, definition) | settings):
             return Query(tuned, self.plan(statement), options.get("start")).start(
                 sink=sink or Sink("nothing", (), "noop"),
                 name=definition.name,

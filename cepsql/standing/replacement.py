@@ -103,6 +103,15 @@ def kept_identity(home: "Home", checkpoint: str) -> dict | None:
     return checkpoints.kept_identity(home.folder(checkpoint))
 
 
+def kept_session(home: "Home", query: RegisteredQuery) -> dict[str, str]:
+    """Return Spark's settings under which the checkpoint of a query was begun, of those that change what it means.
+
+    It means the same wherever it runs, also on a machine in another time zone.
+    """
+    known = kept_identity(home, home.checkpoint(query))
+    return {} if known is None else known["session"]
+
+
 def _rebuilding_obstacle(home: "Home", checkpoint: str) -> str | None:
     from cepsql.spark.checkpoint_path import used
     from cepsql.spark.rebuilding import rebuilding_obstacle

@@ -157,3 +157,30 @@ def test_settings_are_the_querys_own(engine, spark):
     engine.sql("START QUERY hours")
     until(lambda: engine.queries["hours"].progress.get("rows_out") == 1)
     assert table("hours") == [9] and spark.conf.get("spark.sql.session.timeZone") == zone
+
+
+def test_what_it_means_stays_as_it_was_begun(engine, spark):
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    engine.sql(
+        "CREATE SINK hours (a INT) USING sqlite OPTIONS (path 'out.db', create_table 'true');"
+        "CREATE QUERY hours INTO hours AS "
+        "SELECT hour(TIMESTAMP '2026-01-01 00:00:00Z') AS a FROM ticks WHERE n % 100 = 0"
+    )
+    hours = engine.queries["hours"]
+    try:
+        for minute, here in enumerate(("Asia/Tokyo", "UTC")):
+            # As where a server on another machine takes it over.
+            spark.conf.set("spark.sql.session.timeZone", here)
+            put(minute)
+            hours.start()
+            until(lambda: hours.progress.get("rows_out") == minute + 1)  # noqa: B023
+            hours.stop()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    assert table("hours") == [9, 9]
+
+
+def test_a_setting_that_spark_refuses_is_told(engine):
+    engine.sql("ALTER QUERY rises SET (spark.sql.shuffle.partitions 'many')")
+    with pytest.raises(OperationalError, match="The value 'many' in the config"):
+        engine.sql("START QUERY rises")
