@@ -10,7 +10,6 @@ Whoever reads the folder, with Spark or not, sees whole files, and no row twice.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -34,6 +33,7 @@ from cepsql.sinks.options import Options
 from cepsql.sinks.text_options import is_plain_csv, writing_options
 from cepsql.sinks.writer import WriterIdentity, fenced
 from cepsql.spark.column_types import column_types
+from cepsql.spark.file_turn import turn
 from cepsql.spark.settings import setting, tasks_share_files
 from cepsql.spark.task_files import writing_tasks
 
@@ -208,8 +208,7 @@ class FileSink(FittedSink):
         """Let no other writer of this query decide a batch at the same time, nor one of an earlier epoch at all."""
         try:
             self._record.parent.mkdir(parents=True, exist_ok=True)
-            with self._record.with_suffix(".lock").open("a") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with turn(self._record.with_suffix(".lock"), f"the folder {self._folder} of sink {self.sink.name}"):
                 self._check_epoch()
                 yield
         except OSError as error:

@@ -5,10 +5,8 @@ ends with its process. Where there are no locks a claim does (`cepsql.spark.chec
 """
 
 import contextlib
-import fcntl
 import json
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +16,9 @@ from cepsql.errors import OperationalError
 from cepsql.spark.checkpoint_claim import CheckpointClaim, claim_checkpoint
 from cepsql.spark.checkpoint_holder import gone, holder_here, in_use, taken_over
 from cepsql.spark.checkpoint_path import CheckpointPath
+from cepsql.spark.file_turn import lock, turn
 
 _FILE = "lock"
-
-_PATIENCE_SECONDS, _PAUSE_SECONDS = 10.0, 0.02
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ def _locked(folder: Path, epoch: int | None) -> FileLock:
     path = folder / _FILE
     with _alone(folder):
         file = path.open("a+", encoding="utf-8")
-        if not _lock(file):
+        if not lock(file):
             holder = _holder(file)
             if epoch is None or holder.get("epoch") is None or holder["epoch"] >= epoch:
                 file.close()
@@ -91,7 +88,7 @@ def _locked(folder: Path, epoch: int | None) -> FileLock:
             file.close()
             new = folder / f".{_FILE}"
             file = new.open("a+", encoding="utf-8")
-            _lock(file)
+            lock(file)
             os.replace(new, path)
         file.truncate(0)
         json.dump(holder_here(epoch), file)
@@ -99,29 +96,9 @@ def _locked(folder: Path, epoch: int | None) -> FileLock:
     return FileLock(path, file)
 
 
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Lend the turn to change who uses a checkpoint, or to write where nobody may do so. It is kept for moments, but by
-    a process that hangs: raises OperationalError then, OSError where the folder cannot be written or has no locks."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    with (folder / f"{_FILE}.turn").open("a") as turn:
-        while not _lock(turn):
-            if time.monotonic() >= deadline:
-                raise OperationalError(
-                    f"a process hangs while it writes to the checkpoint {folder}, which nobody else can use meanwhile",
-                    hint="let it go on, or end it",
-                )
-            time.sleep(_PAUSE_SECONDS)
-        yield
-
-
-def _lock(file: IO[str]) -> bool:
-    """Tell whether a file could be locked; raises OSError where the file system has no locks."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _alone(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Lend the turn to change who uses a checkpoint, or to write where nobody may do so."""
+    return turn(folder / f"{_FILE}.turn", f"the checkpoint {folder}")
 
 
 def _holder(file: IO[str]) -> dict:

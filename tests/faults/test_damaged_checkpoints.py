@@ -163,7 +163,7 @@ def test_a_later_owner_takes_it_from_one_that_hangs(spark, begun, copy):
 
 def test_a_process_that_hangs_while_it_writes_is_told(tmp_path, monkeypatch):
     lock = lock_checkpoint(tmp_path, 1)
-    monkeypatch.setattr("cepsql.spark.checkpoint_lock._PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("cepsql.spark.file_turn._PATIENCE_SECONDS", 0.1)
     with lock.held(), pytest.raises(OperationalError, match=f"a process hangs while it writes to .* {tmp_path}, which"):
         lock_checkpoint(tmp_path, 2)
     lock_checkpoint(tmp_path, 2).release()
