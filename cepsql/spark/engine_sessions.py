@@ -5,12 +5,14 @@ for its own statements alone. Whoever closes last stops it. A Spark that somebod
 for an engine with settings, by a copy of its session, and never stopped.
 """
 
+import contextlib
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -134,9 +136,12 @@ def _check_settings(spark: SparkSession) -> None:
     """Stop a Spark whose settings of sessions have a wrong value: it would only say so to the first who uses it."""
     try:
         _ = spark.conf
-    except PySparkException as failure:
-        spark.stop()
-        raise SessionError(translate_failure(failure).message) from failure
+    except (PySparkException, Py4JError, OSError) as failure:
+        error = translate_failure(failure)
+        # Java may have ended meanwhile.
+        with contextlib.suppress(PySparkException, Py4JError, OSError):
+            spark.stop()
+        raise SessionError(error.message, hint=error.hint, detail=error.detail) from failure
 
 
 def _beside(started: _Started, wanted: Mapping[str, str]) -> SparkSession:

@@ -1,5 +1,6 @@
 """Several engines in one process: the settings of each hold for its own statements, and none ends what another uses."""
 
+import errno
 import multiprocessing
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pyspark import SparkContext
 
 from cepsql.engine import ANSI, Engine, connect
 from cepsql.errors import DataError, InterfaceError, OperationalError, SessionError
+from cepsql.spark import engine_sessions
 from cepsql.spark.failures import translate_failure
 
 ZONE = "spark.sql.session.timeZone"
@@ -180,3 +182,14 @@ def test_a_session_that_its_owner_has_stopped(monkeypatch):
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     failure = AttributeError("'NoneType' object has no attribute 'addJobTag'")
     assert translate_failure(failure).message == "the Spark session has been stopped"
+
+
+def test_java_that_ends_while_spark_starts_is_told():
+    class Ended:
+        conf = property(lambda self: self.stop())
+
+        def stop(self):
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+    with pytest.raises(SessionError, match="Connection refused"):
+        engine_sessions._check_settings(Ended())
