@@ -3,19 +3,30 @@
 import datetime
 import json
 import logging
+import threading
 from typing import TextIO
 
 from cepsql.secrets import redact
 
 
 def log_json(stream: TextIO) -> None:
-    """Send what cepsql logs to a stream, one JSON object a line."""
+    """Send what cepsql logs to a stream, one JSON object a line; so goes what other packages warn of."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("cepsql")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
+    logging.getLogger().addHandler(handler)
+    logging.captureWarnings(True)
+    threading.excepthook = _log_end
+
+
+def _log_end(ended: threading.ExceptHookArgs) -> None:
+    """Log what ended a thread."""
+    name = "" if ended.thread is None else f" {ended.thread.name}"
+    failure = ended.exc_value if ended.exc_value is not None else ended.exc_type()
+    logging.getLogger("cepsql").error("the thread%s ended: %s", name, failure, exc_info=failure)
 
 
 class JsonLines(logging.Formatter):

@@ -85,7 +85,7 @@ class Server:
         from cepsql.server.metrics import QueryMetrics
 
         server = listen(host, port, QueryMetrics(self._home.states.all, self.leads), self.health)
-        LOG.info("metrics on http://%s:%d/metrics", *server.server_address[:2])
+        LOG.info("metrics on http://%s/metrics", server.address)
 
     def health(self) -> tuple[bool, dict]:
         """Tell whether this server is well, and what it does."""
@@ -102,6 +102,9 @@ class Server:
             start_spark(self._engine, stop)
         except Error as error:
             LOG.error(_said(error))
+            return ExitCode.SESSION
+        except Exception as failure:
+            LOG.exception("cepsql failed: %s", failure)
             return ExitCode.SESSION
         while not stop.wait(_EVERY_SECONDS):
             try:

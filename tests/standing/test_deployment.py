@@ -8,9 +8,13 @@ import re
 import shlex
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
+import urllib.request
+import warnings
 from configparser import ConfigParser
 from pathlib import Path
 from unittest import mock
@@ -20,7 +24,8 @@ import yaml
 
 from cepsql.errors import ExitCode, InterfaceError, OperationalError
 from cepsql.server import serve as server
-from cepsql.server.json_log import JsonLines
+from cepsql.server.http import listen
+from cepsql.server.json_log import JsonLines, log_json
 from cepsql.server.options import parser
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
@@ -98,6 +103,86 @@ def test_the_log_has_the_account_of_a_failure():
     first, second = map(json.loads, log.getvalue().splitlines())
     assert (first["query"], first["detail"]) == ("fraud", "at Spark.java:1, password=***")
     assert second.keys() == {"at", "level", "message"}
+
+
+def test_the_log_has_what_others_say(monkeypatch):
+    log, root = io.StringIO(), logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [])
+    for name in ("handlers", "propagate", "level"):
+        monkeypatch.setattr(logging.getLogger("cepsql"), name, getattr(logging.getLogger("cepsql"), name))
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        log_json(log)
+        try:
+            logging.getLogger("sqlalchemy.pool").error("a connection broke", exc_info=OSError("password=hunter2"))
+            warnings.warn("old", stacklevel=1)
+            ending = threading.Thread(target=lambda: 1 / 0, name="one")
+            ending.start()
+            ending.join()
+        finally:
+            logging.captureWarnings(False)
+    broke, old, ended = map(json.loads, log.getvalue().splitlines())
+    assert broke["message"] == "a connection broke" and broke["detail"] == "OSError: password=***"
+    assert "UserWarning: old" in old["message"] and old["level"] == "warning"
+    assert ended["message"] == "the thread one ended: division by zero" and "ZeroDivisionError" in ended["detail"]
+
+
+@pytest.fixture
+def addresses(monkeypatch):
+    """Where a server answers, of which `asked` tells when somebody waits and `go` lets it go on."""
+    monkeypatch.setattr("cepsql.server.http._PATIENCE_SECONDS", 0.2)
+    asked, go = threading.Event(), threading.Event()
+
+    def health():
+        asked.set()
+        go.wait()
+        return True, {"role": "leads"}
+
+    server = listen("127.0.0.1", 0, mock.MagicMock(collect=lambda: []), health)
+    yield server, asked, go
+    server.shutdown()
+    server.server_close()
+
+
+def test_whoever_asks_leaves_no_trace_and_keeps_nobody_waiting(addresses, capfd, caplog):
+    server, asked, go = addresses
+    with socket.create_connection(server.server_address) as impatient:
+        impatient.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        impatient.send(b"GET /healthz HTTP/1.1\r\n\r\n")
+        asked.wait()
+    go.set()
+    with socket.create_connection(server.server_address) as silent:
+        silent.settimeout(10)
+        assert silent.recv(1) == b""
+    url = f"http://{server.address}"
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/healthz", method="HEAD")) as answer:
+        assert (answer.status, answer.read()) == (200, b"")
+    assert urllib.request.urlopen(f"{url}/healthz").read() == b'{"role": "leads"}\n'
+    assert urllib.request.urlopen(f"{url}/metrics").read() == b""
+    assert capfd.readouterr().err == "" and not caplog.records
+
+
+def test_a_defect_behind_an_address_is_logged(addresses, capfd, caplog):
+    server, _, _ = addresses
+    server.RequestHandlerClass.do_GET = lambda _: 1 / 0
+    with socket.create_connection(server.server_address) as asking:
+        asking.send(b"GET /metrics HTTP/1.1\r\n\r\n")
+        assert asking.recv(1) == b""
+    assert "a request could not be answered: division by zero" in caplog.text
+    assert capfd.readouterr().err == ""
+
+
+def test_addresses_may_be_of_ipv6():
+    try:
+        server = listen("::1", 0, mock.MagicMock(collect=lambda: []), lambda: (True, {}))
+    except OSError as error:
+        pytest.skip(f"this machine has no IPv6: {error}")
+    try:
+        assert urllib.request.urlopen(f"http://{server.address}/healthz").read() == b"{}\n"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_a_server_that_waits_for_spark_ends_when_it_is_told_to(monkeypatch):
