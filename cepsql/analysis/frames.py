@@ -1,6 +1,7 @@
 """How far the frame of a window function reaches from its row: OVER (... ROWS | RANGE BETWEEN ...)."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -9,8 +10,10 @@ from cepsql.analysis.intervals import interval_micros
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
+from cepsql.language.tokens import DIALECT
 
 _DAY = 86_400_000_000
+_Tree = TypeVar("_Tree", bound=exp.Expr)
 _LONGEST = 2**60
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _OF_ALL_ROWS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
@@ -70,6 +73,43 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
             "a partition of a stream has no last row: end the frame at CURRENT ROW, or some rows or time after it",
         )
     return _between(kind, start, end, time_type, place)
+
+
+def with_bounds_of_one_type(tree: _Tree) -> _Tree:
+    """Return SQL in which both bounds of a frame are intervals of one type, as Spark asks for: a day before and an hour
+    before are of two. The tree itself if they are.
+
+    >>> frame = "RANGE BETWEEN INTERVAL '1' DAY PRECEDING AND INTERVAL '2' HOURS PRECEDING"
+    >>> call = exp.maybe_parse(f"MAX(x) OVER (ORDER BY t {frame})", dialect=DIALECT)
+    >>> with_bounds_of_one_type(call).args["spec"].args["end"].sql(DIALECT)
+    "CAST(INTERVAL '2' HOURS AS INTERVAL DAY TO SECOND)"
+    """
+    mixed = [spec for spec in tree.find_all(exp.WindowSpec) if len(_bound_units(spec)) > 1]
+    if not mixed:
+        return tree
+    found = tree.copy()
+    for spec in list(found.find_all(exp.WindowSpec)):
+        units = _bound_units(spec)
+        if len(units) > 1:
+            months = any("MONTH" in unit or "YEAR" in unit for unit in units)
+            kind = exp.DataType.build(f"INTERVAL {'YEAR TO MONTH' if months else 'DAY TO SECOND'}", dialect=DIALECT)
+            for side in ("start", "end"):
+                spec.set(side, exp.Cast(this=spec.args[side], to=kind.copy()))
+    return found
+
+
+def _bound_units(spec: exp.WindowSpec) -> set[str]:
+    """Return which units the bounds of a frame have that both are plain intervals, of those that tell types apart."""
+    found = (spec.args.get("start"), spec.args.get("end"))
+    bounds = [bound for bound in found if isinstance(bound, exp.Interval | exp.Add | exp.Paren)]
+    if len(bounds) < 2:
+        return set()
+    return {" ".join(sorted({_unit(part) for part in bound.find_all(exp.Interval)})) for bound in bounds}
+
+
+def _unit(interval: exp.Interval) -> str:
+    unit = str(interval.unit or "").upper().removesuffix("S")
+    return {"WEEK": "DAY", "MILLISECOND": "SECOND", "MICROSECOND": "SECOND"}.get(unit, unit)
 
 
 def call_name(call: exp.Window) -> str:

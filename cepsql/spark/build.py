@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampType
 from sqlglot import exp
 
+from cepsql.analysis.frames import with_bounds_of_one_type
 from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.resolve import catalog_tables, flatten_names, table_name
@@ -564,6 +565,7 @@ class _Builder:
                     query = carry_column(query, name, hidden)
             frames[views[name][-1]] = frame
         unused = {name: iter(names) for name, names in views.items()}
+        query = with_bounds_of_one_type(query)
         if node.written is not None and query is node.query:
             sql = node.written.sql(lambda name: next(unused[name]))
         else:

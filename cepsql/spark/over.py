@@ -23,6 +23,7 @@ from sqlglot import exp
 
 from cepsql.analysis.canonical import digest
 from cepsql.analysis.framed_calls import framed_calls
+from cepsql.analysis.frames import with_bounds_of_one_type
 from cepsql.analysis.over import Frames
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.errors import NotSupportedError
@@ -167,7 +168,10 @@ def _computed(rows: DataFrame, frames: Frames, marks: list[str]) -> DataFrame:
     order += [_sort_key(item) for item in frames.order]
     # Rows that tie in ORDER BY keep the stage's order, which is the same in every micro-batch.
     placed = spread.sortWithinPartitions(*order, _PLACE)
-    calls = [f"{sql_of(_over_rows(call.call, marks))} AS {quoted(call.column.name)}" for call in frames.calls]
+    calls = [
+        f"{sql_of(with_bounds_of_one_type(_over_rows(call.call, marks)))} AS {quoted(call.column.name)}"
+        for call in frames.calls
+    ]
     computed = with_nulls_inside(placed.selectExpr("*", *calls), [call.column.name for call in frames.calls])
     return computed.where(" OR ".join([_FRESH, *(f"{mark} IS NOT NULL" for mark in marks)])).drop(_FRESH, _PLACE)
 
