@@ -20,6 +20,7 @@ ISLANDS = {
     "TYPE": "type",
     "NAME": "name",
     "PATTERN_TEXT": "alternation",
+    "FRAME": "ROWS BETWEEN CURRENT ROW AND ... FOLLOWING",
     "VALUE": "value",
     "OPTION_KEY": "key or 'text'",
     "INT": "number",
@@ -35,7 +36,7 @@ TITLES = {
         "explain_picture", "explain_match", "explain_replace", "set", "reset",
     ),
     "Row patterns": ("alternation", "concatenation", "factor", "primary", "quantifier"),
-    "Queries": ("query", "from_clause", "from_item", "match_recognize", "deduplicate"),
+    "Queries": ("query", "from_clause", "from_item", "match_recognize", "window_pattern", "deduplicate"),
 }  # fmt: skip
 """The rules that begin a section, in the order of the page; what they use follows under `Parts`."""
 
@@ -150,6 +151,8 @@ def _named(name: str, rules: dict[str, Tree]):
     if name in rules:
         shown = name.strip("_").replace("_", " ")
         return _drawn(rules[name], rules) if _is_small(name, rules) else railroad.NonTerminal(shown)
+    if name == "PATTERN_WINDOW":
+        return railroad.Terminal("(")
     if name in ("QUESTION", "RELUCTANT"):
         return railroad.Terminal("?")
     return railroad.Terminal(name.replace("_BY", " BY").replace("_KEY", " KEY"))

@@ -39,7 +39,7 @@ def describe_pattern(clause: MatchClause) -> dict:
         for union, members in clause.subsets
         if union.text in {name.upper() for name in named} | named | {clause.skip.variable and clause.skip.variable.text}
     }
-    return {
+    described = {
         "partition by": [canonical_sql(key) for key in clause.partition_by],
         "order by": [_describe_order(item) for item in clause.order_by],
         "skip": [clause.skip.target, clause.skip.variable and clause.skip.variable.text],
@@ -48,6 +48,7 @@ def describe_pattern(clause: MatchClause) -> dict:
         "subset": unions,
         "define": conditions,
     }
+    return described if clause.frame is None else described | {"frame": clause.frame.after}
 
 
 def _describe_order(item: exp.Ordered) -> list[str]:
@@ -58,7 +59,10 @@ def _describe_order(item: exp.Ordered) -> list[str]:
 def describe_clause(clause: MatchClause) -> dict:
     """Return a MATCH_RECOGNIZE, without its input, as data that JSON can hold."""
     rows = clause.rows
-    return describe_pattern(clause) | {
+    described = describe_pattern(clause) | {
         "measures": [[measure.name.text, canonical_sql(measure.expression)] for measure in clause.measures],
         "rows": {"all": rows.all, "empty": rows.empty, "timeouts": rows.timeouts},
     }
+    if clause.frame is None:
+        return described
+    return described | {"calls": clause.calls, "columns": list(clause.kept)}

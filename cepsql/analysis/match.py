@@ -1,7 +1,7 @@
 """A MATCH_RECOGNIZE clause, its names resolved, becomes a match program and the SQL around it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -35,6 +35,7 @@ from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
+from cepsql.pattern.frame import UNBOUNDED, framed_condition, framed_measure
 from cepsql.pattern.program import Complete, MatchId, MatchProgram, Scalar
 
 STATE_VERSION = 1
@@ -97,10 +98,14 @@ def plan_match(
     time, order_columns, order = _order(clause, scope, streaming, watermark)
     within = _within(clause, time)
     timely = time is not None and scope.type_of(time) == "timestamp"
+    if clause.frame is not None and within is None and not streaming:
+        # Each row gives one, those without a time, too: it is a column like others.
+        clause, time, timely = _with_row_time(clause, time if timely else None), None, False
     traveling = Traveling(scope.row_sql(time) if time is not None and timely else None)
     keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
     conditions = _conditions(clause, scope, traveling)
     atoms = Atoms()
+    after = None if clause.frame is None or clause.frame.after is None else min(clause.frame.after, UNBOUNDED)
     output = _output(clause, scope, traveling, atoms)
     id_columns: tuple[str, ...] = ()
     if any(isinstance(measure.source, MatchId) for measure in atoms.measures):
@@ -109,6 +114,10 @@ def plan_match(
     if not atoms.measures and not keys:
         # Arrow tells how many matches there are by their columns, and the output may be constants.
         atoms.column(Complete())
+    measures = tuple(atoms.measures)
+    if clause.frame is not None:
+        conditions = tuple(framed_condition(condition, after) for condition in conditions)
+        measures = tuple(framed_measure(measure, after) for measure in measures)
     if not (keys or time or traveling.values or traveling.predicates):
         # So it does for rows.
         traveling.value("TRUE")
@@ -121,7 +130,7 @@ def plan_match(
         order=order_columns if streaming else (),
         values=tuple(traveling.values),
         predicates=tuple(traveling.predicates),
-        measures=tuple(atoms.measures),
+        measures=measures,
         skip=clause.skip.target,
         within=within,
         timeouts=clause.rows.timeouts,
@@ -129,6 +138,7 @@ def plan_match(
         strict=not streaming,
         all_rows=clause.rows.all,
         empty=clause.rows.empty or "show",
+        frame=after,
         id_columns=id_columns,
         state_id=_state_id(clause, keys, order_columns, traveling),
         pattern_id=digest(describe_pattern(clause)),
@@ -162,6 +172,8 @@ def _state_id(
 
 def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
     nodes = list(ir.walk(clause.pattern))
+    if clause.frame is not None:
+        _refuse_in_window(clause, nodes)
     if streaming and ir.Anchor(end=True) in nodes:
         raise NotSupportedError(
             "the anchor $ in a pattern over a stream is not supported",
@@ -177,6 +189,44 @@ def _refuse_unsupported(clause: MatchClause, streaming: bool) -> None:
         )
     if not clause.rows.all and not clause.partition_by and not clause.measures:
         raise ProgrammingError("MATCH_RECOGNIZE gives no column", clause.span, "add MEASURES or PARTITION BY")
+
+
+def _refuse_in_window(clause: MatchClause, nodes: list[ir.Pattern]) -> None:
+    """Refuse what the row pattern of a window cannot have."""
+    anchor = next((node for node in nodes if isinstance(node, ir.Anchor)), None)
+    if anchor is not None:
+        raise ProgrammingError(
+            f"the anchor {'$' if anchor.end else '^'} may not stand in the row pattern of a window",
+            clause.span,
+            "a match there always begins with the first row of the frame",
+        )
+    if any(isinstance(node, ir.Exclude) for node in nodes):
+        raise ProgrammingError(
+            "an exclusion {- -} may not stand in the row pattern of a window",
+            clause.span,
+            "each row gives one row there, also one of a match",
+        )
+    for expression in (*(m.expression for m in clause.measures), *(condition for _, condition in clause.defines)):
+        for call in expression.walk():
+            name = navigation_name(call)
+            if name in ("MATCH_NUMBER", "MATCH_TIMEOUT"):
+                raise ProgrammingError(
+                    f"{name}() may not stand in the row pattern of a window",
+                    span_of(call, clause.span),
+                    "MATCH_ID() tells matches apart" if name == "MATCH_NUMBER" else None,
+                )
+
+
+def _with_row_time(clause: MatchClause, time: exp.Expr | None) -> MatchClause:
+    """Return a clause whose measures read the time of the last row, a column, in place of MATCH_ROWTIME()."""
+
+    def read(node: exp.Expr) -> exp.Expr:
+        if time is None or navigation_name(node) != "MATCH_ROWTIME" or node.expressions:
+            return node
+        return exp.Anonymous(this=LAST, expressions=[time.copy()])
+
+    changed = (replace(measure, expression=measure.expression.transform(read)) for measure in clause.measures)
+    return replace(clause, measures=tuple(changed))
 
 
 def _refuse_endless(clause: MatchClause, program: MatchProgram) -> None:
@@ -241,7 +291,7 @@ def _order(
     items = clause.order_by
     sql = tuple(order_sql(item, scope) for item in items)
     if streaming:
-        check_stream_order(clause, scope, watermark, "MATCH_RECOGNIZE")
+        check_stream_order(clause, scope, watermark, "MATCH_RECOGNIZE" if clause.frame is None else "OVER")
         further = tuple(
             OrderColumn(f"o{i}", scope.row_sql(item.this), bool(item.args.get("desc")), _nulls_first(item))
             for i, item in enumerate(items[1:])
@@ -383,19 +433,20 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
                 "give it another name in a subquery before",
             )
         _add(OutputColumn(name, f"k{i}", scope.type_of(key)), span_of(key), output, spans)
-    if clause.rows.all:
+    if clause.rows.all and clause.frame is None:
         columns = [item.this for item in clause.order_by if isinstance(item.this, exp.Column)]
         ordered = [column for column in columns if isinstance(scope.resolve(column)[1], exp.Column)]
         _add_row_values(ordered, scope, traveling, atoms, output, spans)
     before = set(spans)
-    for measure in clause.measures:
+    for number, measure in enumerate(clause.measures):
         place = scope.at(measure.name.span)
         check_rows(measure.expression, place)
         check_modifiers(measure.expression, place)
         lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows)
         if clause.rows.empty == "unmatched" and not isinstance(lowered, exp.Column):
-            # A row of no match has NULL measures, even where the expression makes something of NULL.
-            lowered = exp.case().when(exp.not_(atoms.column(Complete()).is_(exp.null())), lowered)
+            lowered = _null_without_match(lowered, atoms)
+        if clause.frame is not None and number < len(clause.measures) - clause.calls:
+            lowered = _null_without_match(lowered, atoms)
         kind = place.type_of(measure.expression)
         name = measure.name.text
         if clause.rows.all and name.lower() in scope.columns and name.lower() not in before:
@@ -407,9 +458,17 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
         _add(OutputColumn(name, sql_of(lowered), kind), measure.name.span, output, spans)
     if clause.rows.all:
         names = [name for name, _ in scope.columns.values() if not name.startswith(HIDDEN)]
-        everything = [exp.column(name, quoted=True) for name in names]
+        names = list(clause.kept) if clause.frame is not None else names
+        # What a pattern in a window reads anyway need not travel under another name.
+        known = {column.sql for column in traveling.values} if clause.frame is not None else set()
+        everything = [exp.column(name, quoted=name not in known) for name in names]
         _add_row_values(everything, scope, traveling, atoms, output, spans)
     return tuple(output)
+
+
+def _null_without_match(lowered: exp.Expr, atoms: Atoms) -> exp.Expr:
+    """Return a measure that is NULL in a row of no match, even where the expression makes something of NULL."""
+    return exp.case().when(exp.not_(atoms.column(Complete()).is_(exp.null())), lowered)
 
 
 def _add_row_values(

@@ -17,12 +17,14 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from sqlglot.tokens import TokenType
 
 from cepsql.errors import Error, suggestion
+from cepsql.language.pattern_windows import begins_frame, begins_pattern_window
 from cepsql.language.stray import stray_character
 from cepsql.language.syntax_errors import unexpected
 from cepsql.language.tokens import DIALECT, Text
 
 _PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
 ISLANDS = (
+    "FRAME",
     "TABLE_ALIAS",
     "RELATION",
     "EXPRESSION",
@@ -45,7 +47,7 @@ _CLAUSE_STARTS: dict[str, tuple[str, ...]] = {
     "ORDER BY": (), "MEASURES": (), "ONE": ("ROW",), "ALL": ("ROW",), "AFTER": ("MATCH",), "PATTERN": ("(",),
     "WITHIN": (), "SUBSET": (), "DEFINE": (), "PARTITION BY": (), "ALLOWED": ("LATENESS",),
     "WITH": ("HEARTBEAT", "IDLE", "PUNCTUATION", "LATE"), "AHEAD": ("AT",), "BY": (), "OF": (), "PERCENT": (),
-    "LATE": ("ROWS",),
+    "LATE": ("ROWS",), "INITIAL": ("PATTERN",), "SEEK": ("PATTERN",),
 }  # fmt: skip
 """The words that end an expression, each with those of which one must follow."""
 
@@ -179,7 +181,7 @@ def expected(text: str) -> set[str]:
 def keywords() -> frozenset[str]:
     """Return all keywords: those of the grammar and those of plain SQL, upper case."""
     own = {part.name for rule in _lark().rules for part in rule.expansion if part.is_term}
-    own -= set(ISLANDS) | set(_PUNCTUATION.values())
+    own -= set(ISLANDS) | set(_PUNCTUATION.values()) | {"PATTERN_WINDOW"}
     plain = {word for words in DIALECT.tokenizer_class.KEYWORDS for word in words.split() if word.isalpha()}
     return frozenset(own - {"PARTITION_BY", "ORDER_BY"} | plain)
 
@@ -194,6 +196,8 @@ def _choices(parser) -> set[str]:
 def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
     """Choose the terminal that token `at` begins, and where it ends."""
     raw, word = text.raw(at), text.word(at)
+    if "PATTERN_WINDOW" in choices and begins_pattern_window(text, at):
+        return "PATTERN_WINDOW", at + 1
     punctuation = _PUNCTUATION.get(raw)
     if punctuation in choices and not (raw == "(" and "SQL" in choices and not _holds_match(text, at)):
         return punctuation, at + 1
@@ -262,6 +266,9 @@ def _island_end(text: Text, at: int, island: str, choices: set[str]) -> int:
             return end if _is_name(text, at) or _is_string(text, at) else at
         case "PATTERN_TEXT":
             return _run(text, at, lambda i: False)
+        case "FRAME":
+            framed = begins_frame(text, at)
+            return _run(text, at, lambda i: text.raw(i) == ";" or _starts_clause(text, i, at)) if framed else at
         case "TYPE":
             return _type_end(text, at)
         case "VALUE" | "ARGUMENT":
@@ -348,7 +355,8 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
     word = text.word(i)
     if i == begin:
         return _begins_clause(text, i)
-    if word not in _CLAUSE_STARTS or text.word(i - 1) in _OPERATOR_WORDS:
+    frame = begins_frame(text, i)
+    if not (word in _CLAUSE_STARTS or frame) or text.word(i - 1) in _OPERATOR_WORDS:
         return False
     before = text.raw(i - 1)
     if not (
@@ -361,7 +369,7 @@ def _starts_clause(text: Text, i: int, begin: int) -> bool:
         return False
     if word == "WITHIN" and text.word(i + 1).startswith("GROUP"):
         return False
-    needed = _CLAUSE_STARTS[word]
+    needed = () if frame else _CLAUSE_STARTS[word]
     return not needed or any(text.word(i + 1) in (word, f"{word}S") or text.raw(i + 1) == word for word in needed)
 
 
@@ -446,4 +454,6 @@ def _is_string(text: Text, i: int) -> bool:
 
 
 def _holds_match(text: Text, at: int) -> bool:
-    return any(_begins_operator(text, i) or _begins_window_function(text, i) for i in range(at, text.closing[at]))
+    """Tell whether a bracket holds what only the grammar knows, or is that of a window with a row pattern."""
+    begins = (_begins_operator, _begins_window_function, begins_pattern_window)
+    return any(begun(text, i) for i in range(at, text.closing[at]) for begun in begins)

@@ -53,8 +53,15 @@ class Skip:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """ROWS BETWEEN CURRENT ROW AND n FOLLOWING: `after` is n, None for UNBOUNDED."""
+
+    after: int | None
+
+
+@dataclass(frozen=True)
 class MatchClause:
-    """One MATCH_RECOGNIZE.
+    """One MATCH_RECOGNIZE, or the row pattern of a window.
 
     In its expressions FIRST, LAST, RUNNING and FINAL are the functions named in NAVIGATION, since sqlglot's own FIRST
     and LAST lose the offset.
@@ -62,6 +69,9 @@ class MatchClause:
     name:   the placeholder table that stands for it in the query around it.
     input:  SELECT * FROM the relation that it follows.
     pattern_names, defines, subsets: keep the positions of variables.
+    frame:  of a window, in which each row gives one row; None for a MATCH_RECOGNIZE.
+    calls:  with a frame, how many of the measures, the last ones, are functions of the window.
+    kept:   with a frame, the columns of the input that come out beside the measures.
     """
 
     name: str
@@ -77,6 +87,23 @@ class MatchClause:
     subsets: tuple[tuple[Name, tuple[Name, ...]], ...]
     defines: tuple[tuple[Name, exp.Expr], ...]
     span: Span = field(compare=False)
+    frame: Frame | None = None
+    calls: int = 0
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WindowPattern:
+    """The row pattern of OVER (... PATTERN ...), or of WINDOW name AS (... PATTERN ...).
+
+    name:   the placeholder window that stands for it in the query.
+    base:   the window that it goes on from, None without one.
+    clause: what it says; its input is made of the SELECT that it stands in.
+    """
+
+    name: str
+    base: Name | None
+    clause: MatchClause
 
 
 @dataclass(frozen=True)
@@ -148,6 +175,7 @@ class Query:
     parameters: the parameters in the text; an empty one stands for those whose place is not known.
     values:    SQL of the parameters' values, once they are bound.
     emit:      its EMIT clause.
+    windows:   the windows with a row pattern.
     """
 
     expression: exp.Query
@@ -160,6 +188,7 @@ class Query:
     parameters: tuple[Name, ...] = field(default=(), compare=False)
     values: Mapping[str, str] = field(default_factory=dict, compare=False)
     emit: EmitClause | None = None
+    windows: tuple[WindowPattern, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,20 @@ from cepsql.language.foreign_statements import (
     SYNONYMS,
     UNSUPPORTED,
 )
+from cepsql.language.pattern_windows import begins_pattern_window, no_seek
 from cepsql.language.tokens import Text
 
 CLAUSES = ("PARTITION BY", "ORDER BY", "MEASURES", "ONE", "ALL", "AFTER", "PATTERN", "WITHIN", "SUBSET", "DEFINE")
 _ORDER = (
     "order of the clauses: PARTITION BY, ORDER BY, MEASURES, ONE ROW PER MATCH, AFTER MATCH SKIP, PATTERN, WITHIN, "
     "SUBSET, DEFINE"
+)
+_WINDOW_CLAUSES = (
+    "PARTITION BY", "ORDER BY", "MEASURES", "ROWS", "AFTER", "INITIAL", "PATTERN", "WITHIN", "SUBSET", "DEFINE",
+)  # fmt: skip
+_WINDOW_ORDER = (
+    "order of the clauses: PARTITION BY, ORDER BY, MEASURES, ROWS BETWEEN, AFTER MATCH SKIP, PATTERN, WITHIN, SUBSET, "
+    "DEFINE"
 )
 _SOURCE_CLAUSES = {
     "STREAM": ("USING", "OPTIONS", "FORMAT", "FROM", "BACKFILL", "LATE ROWS INTO"),
@@ -57,8 +65,8 @@ _WINDOW_PARTS = ("SIZE", "ADVANCE", "STEP", "GAP", "OFFSET")
 _WINDOW_KINDS = {form.split()[1]: form for form in _WINDOWS.values()}
 _DESCRIBED = {
     "SQL": "a query", "RELATION": "a table", "TABLE_ALIAS": "an alias", "EXPRESSION": "an expression", "NAME": "a name",
-    "ORDERED": "an expression", "TYPE": "a type", "PATTERN_TEXT": "a row pattern", "VALUE": "a value",
-    "OPTION_KEY": "a name", "PRIMARY_KEY": "PRIMARY KEY",
+    "ORDERED": "an expression", "FRAME": "ROWS BETWEEN", "TYPE": "a type", "PATTERN_TEXT": "a row pattern",
+    "VALUE": "a value", "OPTION_KEY": "a name", "PRIMARY_KEY": "PRIMARY KEY",
     "LPAR": "(", "RPAR": ")", "COMMA": "a comma", "DOT": "a point", "EQUAL": "=",
     "SEMICOLON": "the end", "$END": "the end", "PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY",
 }  # fmt: skip
@@ -75,13 +83,20 @@ _ENDS = {"", ")", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "U
 def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | NotSupportedError:
     """Make the error for token `at`, which is none of the accepted terminals; beyond the text for its end."""
     word, ended = text.word(at), at >= len(text)
+    # It is what it begins, which nobody means who has not written it.
+    accepted = accepted - {"PATTERN_WINDOW"}
     if {"CREATE", "SQL"} <= accepted and not ended:
         return _no_statement(text, at)
     hint = _expected(accepted)
     begin = _match_start(text, at)
     if begin is not None:
-        if word in CLAUSES and not ended:
+        if word == "SEEK" and "INITIAL" in accepted:
+            return no_seek(text, at)
+        if word in _clauses(text, begin)[0] and not ended:
             return _misplaced(text, begin, at, hint)
+        if word in ("ONE", "ALL") and text.word(at + 1) in ("ROW", "ROWS"):
+            spoken = f"{_SPOKEN[word]} may not stand in the row pattern of a window"
+            return text.error(spoken, at, at + 4, "each row gives one row there, with the match that begins at it")
         hint = _match_hint(text, begin, at, accepted, hint)
     clauses = _SOURCE_CLAUSES.get(_defined(text, at) or "", ())
     if "$END" in accepted and word in (clause.split()[0] for clause in clauses):
@@ -153,9 +168,9 @@ def plain_sql_error(text: Text, tokens: list[Token], error: ParseError) -> Progr
     pattern = _pattern_in_window(text, tokens)
     if pattern is not None:
         return NotSupportedError(
-            "a row pattern in OVER or WINDOW is not supported",
+            "a row pattern in OVER is not supported here",
             Span(pattern.start, pattern.end + 1),
-            "a row pattern stands behind a table in FROM: MATCH_RECOGNIZE (...)",
+            "functions over such a window stand in a SELECT; a MATCH_RECOGNIZE may read that",
             text.sql,
         )
     said = (details.get("description") or "").rstrip(".")
@@ -277,31 +292,34 @@ def _no_statement(text: Text, at: int) -> ProgrammingError | NotSupportedError:
 
 
 def _misplaced(text: Text, begin: int, at: int, hint: str | None) -> ProgrammingError:
-    word = text.word(at)
+    word, (clauses, order) = text.word(at), _clauses(text, begin)
     earlier = [text.word(i) for i in _same_level(text, begin, at)]
     later = [text.word(i) for i in _same_level(text, at, text.closing[begin])]
-    last = next((w for w in reversed(earlier) if w in CLAUSES), None)
+    last = next((w for w in reversed(earlier) if w in clauses), None)
     spoken = _SPOKEN.get(word, word)
     if word in earlier:
-        return text.error(f"syntax error: {spoken} stands here for the second time", at, hint=_ORDER)
-    if last is not None and CLAUSES.index(last) > CLAUSES.index(word):
-        return text.error(f"{spoken} must stand before {_SPOKEN.get(last, last)}", at, hint=_ORDER)
+        return text.error(f"syntax error: {spoken} stands here for the second time", at, hint=order)
+    if last is not None and clauses.index(last) > clauses.index(word):
+        return text.error(f"{spoken} must stand before {_SPOKEN.get(last, last)}", at, hint=order)
     if word in ("WITHIN", "SUBSET", "DEFINE") and "PATTERN" in later:
-        return text.error(f"{word} must stand after PATTERN", at, hint=_ORDER)
+        return text.error(f"{word} must stand after PATTERN", at, hint=order)
+    if word in ("WITHIN", "SUBSET", "DEFINE") and "PATTERN" not in earlier:
+        hint = "PATTERN ( ... ) is missing before it"
     if hint == "expected AS":
         hint = _as_hint(last)
     return text.error(f"syntax error: unexpected {word}", at, hint=hint)
 
 
 def _match_hint(text: Text, begin: int, at: int, accepted: set[str], hint: str | None) -> str | None:
-    last = next((text.word(i) for i in reversed(_same_level(text, begin, at)) if text.word(i) in CLAUSES), None)
+    clauses, _ = _clauses(text, begin)
+    last = next((text.word(i) for i in reversed(_same_level(text, begin, at)) if text.word(i) in clauses), None)
     if text.raw(at) == ")" and "PATTERN" in accepted:
         return "PATTERN ( ... ) is missing"
     for i in reversed(_same_level(text, begin, at)):
-        if text.word(i) in CLAUSES:
+        if text.word(i) in clauses:
             break
-        follows_operand = text.word(i - 1) not in CLAUSES and text.raw(i - 1) not in (",", ".", "(")
-        if follows_operand and (near := _nearest(text.word(i), accepted & set(CLAUSES))):
+        follows_operand = text.word(i - 1) not in clauses and text.raw(i - 1) not in (",", ".", "(")
+        if follows_operand and (near := _nearest(text.word(i), accepted & set(clauses))):
             return f"did you mean {near}?"
     if text.word(at) == "INTERVAL" and "WITHIN" in accepted:
         return "did you mean WITHIN INTERVAL?"
@@ -327,10 +345,16 @@ def _as_hint(clause: str | None) -> str:
 
 
 def _match_start(text: Text, at: int) -> int | None:
-    """Return the bracket of the innermost MATCH_RECOGNIZE that holds token `at` directly, None if there is none."""
+    """Return the bracket of the innermost MATCH_RECOGNIZE, or window with a row pattern, that holds token `at`
+    directly, None if there is none."""
     around = [begin for begin, end in text.closing.items() if begin < at <= end]
     begin = max(around, default=-1)
-    return begin if text.word(begin - 1) == "MATCH_RECOGNIZE" else None
+    return begin if text.word(begin - 1) == "MATCH_RECOGNIZE" or begins_pattern_window(text, begin) else None
+
+
+def _clauses(text: Text, begin: int) -> tuple[tuple[str, ...], str]:
+    """Return the words of the clauses that a bracket may have, in their order, and what is said of that."""
+    return (CLAUSES, _ORDER) if text.word(begin - 1) == "MATCH_RECOGNIZE" else (_WINDOW_CLAUSES, _WINDOW_ORDER)
 
 
 def _same_level(text: Text, begin: int, end: int) -> list[int]:

@@ -3,6 +3,7 @@
 import ast
 import re
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from lark import Token, Tree
@@ -16,6 +17,13 @@ from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.islands import COMPARING, kept_name, parse_island, spelled_interval
 from cepsql.language.parse import parse
 from cepsql.language.pattern import fold, parse_pattern
+from cepsql.language.pattern_windows import (
+    MEASURE,
+    missing_frame,
+    pattern_frame,
+    pattern_window_names,
+    with_measures,
+)
 from cepsql.language.spark_aggregates import SPARK_AGGREGATES
 from cepsql.language.statements import (
     NAVIGATION,
@@ -57,6 +65,7 @@ from cepsql.language.statements import (
     StreamKey,
     ValueClause,
     WatermarkClause,
+    WindowPattern,
 )
 from cepsql.language.temporal_joins import with_temporal_joins
 from cepsql.language.tokens import Text, made_token
@@ -76,11 +85,13 @@ def statements(sql: str) -> list[Statement]:
 
 
 class _Translator:
-    """Turns the trees of one statement; numbers its MATCH_RECOGNIZE, DEDUPLICATE and WINDOW clauses."""
+    """Turns the trees of one statement; numbers its MATCH_RECOGNIZE, DEDUPLICATE and WINDOW clauses, and its windows
+    with a row pattern."""
 
     def __init__(self, text: Text):
         self.text = text
         self.operators: list[Clause] = []
+        self.windows: list[WindowPattern] = []
         self.inputs: dict[str, Span] = {}
         self.places: dict[str, Span] = {}
 
@@ -382,6 +393,7 @@ class _Translator:
         tokens = self._query_tokens(tree)
         expression = parse_island(self.text, with_temporal_joins(self.text, tokens))
         self._forget_inner_aliases(expression)
+        _name_measures(expression)
         span = Span(tokens[0].start, self._statement_end(tokens[-1].start))
         if isinstance(expression, exp.Values | exp.Table):
             expression = exp.select("*").from_(expression)
@@ -398,6 +410,7 @@ class _Translator:
             self.places,
             tuple(Name(name, place) for place, name in self.text.parameters),
             emit=None if emit is None else self._emit(emit),
+            windows=tuple(self.windows),
         )
 
     def _emit(self, tree: Tree) -> EmitClause:
@@ -419,6 +432,8 @@ class _Translator:
         """Return the token after a part of a query."""
         if isinstance(part, Token):
             return _end(part)
+        if part.data == "window_pattern":
+            return self.text.closing[_begin(part.children[0])] + 1
         if part.data in _OPERATORS:
             alias = part.children[-1]
             return _end(alias) if isinstance(alias, Token) and alias.type == "TABLE_ALIAS" else self._closed(part)
@@ -446,8 +461,11 @@ class _Translator:
 
     def _part_tokens(self, part: Tree | Token) -> list:
         if isinstance(part, Token):
-            return self._tokens(part)
+            sql = part.type == "SQL" and self._pattern_windows
+            return with_measures(self.text, _begin(part), _end(part), sql) if sql else self._tokens(part)
         match part.data:
+            case "window_pattern":
+                return self._window_tokens(part)
             case "nested" if (item := _only_item(part)) is not None:
                 return self._from_item_tokens(item)
             case "nested":
@@ -463,6 +481,26 @@ class _Translator:
                 tokens.append(made_token(TokenType.COMMA, ",", tokens[-1]))
             tokens += self._part_tokens(item)
         return tokens
+
+    @cached_property
+    def _pattern_windows(self) -> frozenset[str]:
+        return pattern_window_names(self.text)
+
+    def _window_tokens(self, tree: Tree) -> list:
+        """Record a window with a row pattern; return the tokens of the placeholder window that stands for it."""
+        opening = _begin(tree.children[0])
+        name, word = f"__pattern_{len(self.windows)}", _needed(tree, "pattern").children[0]
+        parts = {child.type: child for child in tree.children if isinstance(child, Token)}
+        if "FRAME" not in parts:
+            raise missing_frame(self.text, _begin(word))
+        frame = pattern_frame(self.text, _begin(parts["FRAME"]), _end(parts["FRAME"]))
+        base = self._name(parts["NAME"]) if "NAME" in parts else None
+        clause = replace(
+            self._match(tree, name, exp.select("*")), frame=frame, rows=Rows(True, "each"), span=self._span(word)
+        )
+        self.windows.append(WindowPattern(name, base, clause))
+        around = self.text.tokens[opening], self.text.tokens[self.text.closing[opening]]
+        return [around[0], made_token(TokenType.VAR, name, around[0]), around[1]]
 
     def _bracket(self, neighbour, step: int):
         index = next(i for i, t in enumerate(self.text.tokens) if t.start == neighbour.start) + step
@@ -495,6 +533,7 @@ class _Translator:
         )
         assert isinstance(source, exp.Query)
         self._forget_inner_aliases(source)
+        _name_measures(source)
         alias = next((c for c in tree.children if isinstance(c, Token) and c.type == "TABLE_ALIAS"), None)
         around = self._tokens(alias) if alias else []
         if called is not None:
@@ -746,6 +785,15 @@ def _subtrees(tree: Tree | None, kind: str) -> list[Tree]:
 
 def _is_extended(tree: Tree) -> bool:
     return any(isinstance(token, Token) and token.type == "EXTENDED" for token in tree.children)
+
+
+def _name_measures(query: exp.Expr) -> None:
+    """Let what is only a measure over a window with a row pattern, in SELECT, have the measure's name."""
+    for select in query.find_all(exp.Select):
+        for item in select.expressions:
+            call = item.this if isinstance(item, exp.Window) else None
+            if isinstance(call, exp.Anonymous) and call.name == MEASURE:
+                item.replace(exp.alias_(item.copy(), call.expressions[0].name, quoted=True))
 
 
 def _option_name(key: str) -> str:

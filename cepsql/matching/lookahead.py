@@ -33,8 +33,10 @@ def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, a
     places = measure_table(replace(program, keys=(), measures=probes, all_rows=False), numbered, matches)
     furthest = np.full(len(matches.start), -1, np.int64)
     for source, column in zip(ahead, places.columns, strict=True):
-        place = column.combine_chunks().fill_null(-1 - source.shift).to_numpy()
-        np.maximum(furthest, place + source.shift, out=furthest)
+        place = column.combine_chunks().fill_null(-1 - source.shift).to_numpy() + source.shift
+        if source.frame is not None:
+            place[place > matches.start + source.frame] = -1
+        np.maximum(furthest, place, out=furthest)
     return furthest
 
 

@@ -10,7 +10,13 @@ import pyarrow as pa
 from cepsql.matching.lookahead import hold_for_next
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.measures import measure_table
-from cepsql.pattern.output import asks_for_unmatched, covered_rows, unmatched_rows
+from cepsql.pattern.output import (
+    asks_for_unmatched,
+    covered_rows,
+    gives_each_row,
+    rows_without_match,
+    unmatched_rows,
+)
 from cepsql.pattern.program import MatchProgram
 from cepsql.pattern.rows import Partitions
 
@@ -59,6 +65,8 @@ def _match(program: MatchProgram, partitions: Partitions) -> Scanned:
     found = hold_for_next(program, partitions, find_matches(program, partitions))
     covered = covered_rows(partitions, found.matches) if asks_for_unmatched(program) else None
     unmatched = None if covered is None else unmatched_rows(partitions, found, covered)
+    if gives_each_row(program):
+        unmatched = rows_without_match(partitions, found)
     matches = int(np.count_nonzero(found.matches.complete))
     return Scanned(
         output=measure_table(program, partitions, found.matches, unmatched),

@@ -34,7 +34,7 @@ def least_distances(pattern: Pattern) -> dict[str, int]:
 
 def _leaf_reach(leaf: object, least: dict[int, int], current: int) -> int:
     """Return how far a leaf reads before the match if the row it is read at is at least `current` rows into it."""
-    if not isinstance(leaf, Navigation) or leaf.shift >= 0:
+    if not isinstance(leaf, Navigation) or leaf.shift >= 0 or leaf.frame is not None:
         return 0
     if leaf.variables is None:
         distance = leaf.offset if leaf.first else max(0, current - leaf.offset)

@@ -178,6 +178,8 @@ def _further(distance: int | None) -> int | None:
 def _resolve(node: Scalar | None, at_row: _Distances, never_null: frozenset[str]) -> Scalar | None:
     """Return the condition of a row with navigation resolved; `at_row` counts the row under test as 1 back."""
     match node:
+        case Navigation(frame=int()):
+            raise _Unresolved
         case Navigation(column, members, first, offset, shift):
             distance = at_row["first" if first else "last", members, offset]
             if distance == _VARIES:

@@ -11,7 +11,7 @@ def endless_variables(program: MatchProgram) -> tuple[str, ...]:
     A greedy loop that every row satisfies prefers one more row, so a path that leaves it is never the most preferred
     one for certain. No match is decided if every way through the pattern leaves such a loop.
     """
-    if program.within is not None:
+    if program.within is not None or program.frame is not None:
         return ()
     code = compile_pattern(program.pattern, program.variables)
     loops = {}

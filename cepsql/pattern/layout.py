@@ -58,12 +58,29 @@ def lay_out(partitions: Partitions, alphabet: Alphabet, futures: int, within: in
     return Layout(text, alphabet, begins, added, scan)
 
 
-def read_limits(partitions: Partitions, layout: Layout, positions: np.ndarray, within: int) -> np.ndarray:
-    """Return for matches that begin at the text's positions where they must end, by WITHIN, at the latest.
+def read_limits(
+    partitions: Partitions, layout: Layout, positions: np.ndarray, within: int | None, frame: int | None = None
+) -> np.ndarray:
+    """Return for matches that begin at the text's positions where they must end at the latest.
 
-    That is the first row that is `within` microseconds or more after the match's first row. If all readable rows are
-    nearer and rows to come may be, then the FUTURE codes belong to what a match may read.
+    By WITHIN that is the first row that is `within` microseconds or more after the match's first row, by its frame the
+    row behind the `frame` rows that follow the first one. If all readable rows are nearer and rows to come may be, then
+    FUTURE codes belong to what a match may read.
     """
+    limits = [_deadlines(partitions, layout, positions, within)] if within is not None else []
+    limits += [_frame_ends(partitions, layout, positions, frame)] if frame is not None else []
+    return np.minimum.reduce(limits)
+
+
+def _frame_ends(partitions: Partitions, layout: Layout, positions: np.ndarray, frame: int) -> np.ndarray:
+    """Return where the frames end that begin at the text's positions; rows to come are FUTURE codes in them."""
+    partition, _ = layout.locate(positions)
+    size = partitions.ends[partition] - partitions.scan[partition] + layout.futures[partition]
+    return np.minimum(positions + frame + 1, layout.begins[partition] + size)
+
+
+def _deadlines(partitions: Partitions, layout: Layout, positions: np.ndarray, within: int) -> np.ndarray:
+    """Return where what spans less than `within` microseconds ends that begins at the text's positions."""
     partition, row = layout.locate(positions)
     times = _times(partitions)
     deadlines = times[row] + within

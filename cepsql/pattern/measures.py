@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from cepsql.pattern.aggregates import aggregate
 from cepsql.pattern.labels import ranges
-from cepsql.pattern.output import OutputRows, output_rows
+from cepsql.pattern.output import OutputRows, gives_each_row, output_rows
 from cepsql.pattern.program import (
     Aggregate,
     ByVariable,
@@ -67,6 +67,7 @@ class _View:
 
     def __init__(self, program: MatchProgram, partitions: Partitions, matches: Matches, rows: OutputRows):
         self._program, self._partitions = program, partitions
+        self._each_row = gives_each_row(program)
         self.variables, self.rows = program.variables, partitions.rows
         self.labels = matches.labels % len(program.variables) if len(program.variables) else matches.labels
         self.output, self.matches = rows, matches
@@ -83,10 +84,15 @@ class _View:
         self._selections: dict[frozenset[int] | None, _Selection] = {}
 
     def evaluate(self, source: object) -> pa.Array:
-        """Return one value an output row; NULL for unmatched rows unless it is a value of the row itself."""
+        """Return one value an output row; NULL for unmatched rows unless it is a value of the row itself.
+
+        Where each row is given out a row without match has an aggregate of no rows.
+        """
         if isinstance(source, RowValue):
             return self._column(source.column).take(pa.array(self.output.row))
         values = self._of_match(source)
+        if self._each_row and isinstance(source, Aggregate):
+            return values
         return pc.if_else(pa.array(self._missing), None, values) if self._missing.any() else values
 
     def _of_match(self, source: object) -> pa.Array:
@@ -120,6 +126,8 @@ class _View:
         place, exists = self._find(source)
         row = self._start + place - self._begin
         exists &= (row >= self._first) & (row < self._stop)
+        if source.frame is not None:
+            exists &= (row >= self._start) & (row <= self._start + source.frame)
         return self._column(source.column).take(pa.array(row, mask=~exists))
 
     def _classify(self, source: Classifier) -> pa.Array:

@@ -29,11 +29,17 @@ class OutputRows:
 def output_rows(program: MatchProgram, partitions: Partitions, matches: Matches, unmatched: np.ndarray) -> OutputRows:
     """Return the rows to give out: one a match, or with ALL ROWS PER MATCH one a row, in the order of rows.
 
-    unmatched: the rows of no match to give out (WITH UNMATCHED ROWS).
+    unmatched: the rows of no match to give out (WITH UNMATCHED ROWS), or those at which none begins.
     """
     count = len(matches.start)
     if not program.all_rows:
         return OutputRows(np.arange(count), matches.start + np.maximum(matches.length - 1, 0), matches.length)
+    if gives_each_row(program):
+        nothing = np.zeros(len(unmatched), np.int64)
+        row = np.concatenate([matches.start, unmatched])
+        order = np.argsort(row)
+        match = np.concatenate([np.arange(count), nothing - 1])
+        return OutputRows(match[order], row[order], np.concatenate([matches.length, nothing])[order])
     match = np.repeat(np.arange(count), matches.length)
     row = ranges(matches.start, matches.length)
     seen = row - matches.start[match] + 1
@@ -47,6 +53,18 @@ def output_rows(program: MatchProgram, partitions: Partitions, matches: Matches,
     first = np.where(match >= 0, matches.start[match] if count else row, row)
     order = np.lexsort((row, match, first))
     return OutputRows(match[order], row[order], seen[order])
+
+
+def gives_each_row(program: MatchProgram) -> bool:
+    """Tell whether the program gives out each row once, with the match that begins there."""
+    return program.all_rows and program.empty == "each"
+
+
+def rows_without_match(partitions: Partitions, found: Found) -> np.ndarray:
+    """Return the rows that this scan decided and at which no match begins."""
+    begun = np.zeros(partitions.rows.num_rows, bool)
+    begun[found.matches.start] = True
+    return unmatched_rows(partitions, found, begun)
 
 
 def asks_for_unmatched(program: MatchProgram) -> bool:

@@ -43,6 +43,8 @@ class Navigation:
     first:     count from the first such row, else from the last; `offset` such rows further in.
     shift:     then so many rows of the ordered partition: negative for PREV, positive for NEXT.
     final:     seen from the end of the match, not from the row that a measure is computed for.
+    frame:     of a pattern in a window: no row before the first one of the match is read, and none more than so many
+               after it.
     In a condition the row under test is part of the match already: variables=None, first=False, offset=0 is that row.
     NULL where there is no such row.
     """
@@ -53,6 +55,7 @@ class Navigation:
     offset: int = 0
     shift: int = 0
     final: bool = False
+    frame: int | None = None
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,8 @@ class MatchProgram:
                 after the match, or at its second row. So is an attempt that takes more than `step_budget` steps; else
                 its first row counts as not matched.
     all_rows:   ALL ROWS PER MATCH, with empty matches ("show"), without ("omit"), or with them and the unmatched rows
-                ("unmatched"), as `empty` says.
+                ("unmatched"), as `empty` says; "each" gives each row once, with the match that begins there.
+    frame:      of a pattern in a window: no match goes more than so many rows beyond its first one; None for no limit.
     within:     microseconds, or None: last row's time - first row's time < within.
     timeouts:   also return partial matches whose deadline passed.
     session:    by whose rules conditions compute.
@@ -168,6 +172,7 @@ class MatchProgram:
     strict: bool = field(default=False, repr=False)
     all_rows: bool = False
     empty: str = "show"
+    frame: int | None = None
     step_budget: int = field(default=STEP_BUDGET, repr=False)
     session: Session = field(default_factory=Session, repr=False)
     intervals: tuple[tuple[str, Type], ...] = field(default=(), repr=False)
@@ -185,6 +190,6 @@ def reads_row_only(leaf: Scalar) -> bool:
     match leaf:
         case Literal() | Null() | Bit():
             return True
-        case Navigation(_, variables, first, offset):
+        case Navigation(_, variables, first, offset, frame=None):
             return variables is None and not first and offset == 0
     return False

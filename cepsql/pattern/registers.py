@@ -47,6 +47,8 @@ def registers_of(leaf: Scalar) -> tuple[Register, ...]:
     match leaf:
         case MatchNumber():
             return (NUMBER,)
+        case Navigation(_, variables, first, offset, frame=int()):
+            return (START, *_row_registers(variables, first, offset))
         case Navigation(_, variables, first, offset, _):
             return _row_registers(variables, first, offset)
         case Classifier(None, False, offset, shift):

@@ -17,7 +17,7 @@ from cepsql.pattern.rows import Found, Matches, Partitions
 
 MAX_FUTURES = 64
 BLOCK = 64
-"""How many starts one search serves at least where WITHIN limits matches."""
+"""How many starts one search serves at least where WITHIN or a frame limits matches."""
 
 
 def is_regular(program: MatchProgram, partitions: Partitions, tests: RowTests) -> bool:
@@ -51,10 +51,10 @@ def find_regular(program: MatchProgram, partitions: Partitions, tests: RowTests)
     assert alphabet is not None
     expression = _expression(program, alphabet)
     layout = lay_out(partitions, alphabet, futures_needed(program.pattern), program.within)
-    if program.within is None:
+    if program.within is None and program.frame is None:
         spans = _search(compile_expression(expression.text), layout, program.skip)
     else:
-        spans = _search_within(program, partitions, compile_expression(expression.text), layout)
+        spans = _search_limited(program, partitions, compile_expression(expression.text), layout)
     return _final(program, partitions, tests, expression, layout, spans)
 
 
@@ -90,17 +90,16 @@ def _search(expression, layout: Layout, skip: str) -> np.ndarray:
             position = end if skip == "past last row" else start + 1
 
 
-def _search_within(program: MatchProgram, partitions: Partitions, expression, layout: Layout) -> np.ndarray:
-    """Return the spans of the matches, [matches, groups + 1, 2], where WITHIN limits what a match may read.
+def _search_limited(program: MatchProgram, partitions: Partitions, expression, layout: Layout) -> np.ndarray:
+    """Return the spans of the matches, [matches, groups + 1, 2], where WITHIN or a frame limits what a match may read.
 
     One search serves a block of starts: with the limit of the block's last start it finds the first start that may
     have a match, or that none has. So starts without a match cost next to nothing, and blocks as long as a window keep
     the time linear.
     """
     match, anchors = expression._regexp.Match, re2._re2.RE2.Anchor
-    assert program.within is not None
     starts = _possible_starts(program, layout)
-    limits = read_limits(partitions, layout, starts, program.within)
+    limits = read_limits(partitions, layout, starts, program.within, program.frame)
     blocks = np.maximum(np.searchsorted(starts, limits), np.arange(BLOCK, BLOCK + len(starts)))
     blocks = np.minimum(blocks, len(starts))
     starts, limits, blocks, reach = starts.tolist(), limits.tolist(), blocks.tolist(), limits[blocks - 1].tolist()

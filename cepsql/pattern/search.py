@@ -104,13 +104,15 @@ class Search:
         return outcome
 
     def _reach(self, start: int) -> tuple[int, bool]:
-        """Return one past the last row that the attempt may read, and whether no row can ever be added there."""
-        within, bound = self.program.within, self.partitions.bound
+        """Return one past the last row that the attempt may take, and whether no row can ever be added there."""
+        within, frame, bound = self.program.within, self.program.frame, self.partitions.bound
+        high = self._high if frame is None else min(self._high, start + frame + 1)
+        closed = bound == END_OF_TIME or (frame is not None and start + frame < self._high)
         if within is None:
-            return self._high, bound == END_OF_TIME
+            return high, closed
         deadline = self._times[start] + within
-        limit = bisect_left(self._times, deadline, start, self._high)
-        return limit, limit < self._high or bound == END_OF_TIME or bound >= deadline - 1
+        limit = bisect_left(self._times, deadline, start, high)
+        return limit, closed or limit < high or bound >= deadline - 1
 
     def _leave_behind(self, start: int) -> None:
         """Free what is known of the rows that no attempt reads any more: many small sets make Python slow."""

@@ -234,9 +234,9 @@ class _Writer:
                 return f"{self.column('m')}[row] >> {index} & 1 == 1"
             case MatchNumber():
                 return self.places[NUMBER]
-            case Navigation(column, variables, first, offset, shift):
+            case Navigation(column, variables, first, offset, shift, _, frame):
                 row, exists = self.find(variables, first, offset)
-                return _guarded(f"{self.column(column)}[{self.shifted(row, exists, shift)}]", exists)
+                return _guarded(f"{self.column(column)}[{self.shifted(row, exists, shift, frame)}]", exists)
             case Classifier():
                 return self.label(leaf)
             case Aggregate():
@@ -256,12 +256,15 @@ class _Writer:
         name = self.places[Register("first" if first else "last", variables, offset)]
         return name, [f"{name} >= 0"]
 
-    def shifted(self, row: str, exists: list[str], shift: int) -> str:
+    def shifted(self, row: str, exists: list[str], shift: int, frame: int | None) -> str:
         """Return the expression of the row `shift` rows away and extend what must be true of it."""
         if not shift:
             return row
         self.physical = True
         place = self.source.assign(f"{row} {'+' if shift > 0 else '-'} {abs(shift)}")
+        if frame is not None:
+            start = self.places[START]
+            exists.append(f"{place} >= {start}" if shift < 0 else f"{place} <= {start} + {frame}")
         if shift > 0:
             known = " and ".join([*exists, f"{place} >= high", "open"])
             self.source.line(f"if {known}: raise UnknownRow")

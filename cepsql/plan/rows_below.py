@@ -79,10 +79,11 @@ Wanted = Callable[[exp.Select, Mapping[str, Node]], bool]
 """Tells whether something is to stand for a SELECT over nodes."""
 
 
-def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span) -> Sql:
+def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_streams: bool = True) -> Sql:
     """Return plain SQL in which something else stands for each wanted SELECT over a stream, outer ones first.
 
-    place: where the query stands.
+    place:      where the query stands.
+    of_streams: else those over tables are wanted, too.
     """
     query, nodes = below.inlined.qualified.copy(), {flat_name(name): node for name, node in below.inputs.items()}
 
@@ -92,7 +93,8 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span) -> Sql:
         for select in query.find_all(exp.Select):
             if any(select is one for one in left) or not wanted(select, nodes):
                 continue
-            if any(node.properties.streaming for node in read_nodes(select, nodes).values()):
+            read = read_nodes(select, nodes).values()
+            if not of_streams or any(node.properties.streaming for node in read):
                 return select
         return None
 

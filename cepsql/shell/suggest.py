@@ -38,9 +38,10 @@ _DESCRIBED_QUERY = re.compile(r"\A\s*DESC(?:RIBE)?\s+(?:EXTENDED\s+)?QUERY\s+\Z"
 _NEW = re.compile(r"\A\s*CREATE\s+(?!OR\s+REPLACE)", re.IGNORECASE)
 _SPOKEN = {"PARTITION_BY": "PARTITION BY", "ORDER_BY": "ORDER BY", "ONE": "ONE ROW PER MATCH",
            "AFTER": "AFTER MATCH SKIP", "MATCH_RECOGNIZE": "MATCH_RECOGNIZE (",
-           "PRIMARY_KEY": "PRIMARY KEY ("}  # fmt: skip
+           "PRIMARY_KEY": "PRIMARY KEY (", "FRAME": "ROWS BETWEEN CURRENT ROW AND"}  # fmt: skip
 _NO_KEYWORDS = {"SQL", "RELATION", "TABLE_ALIAS", "EXPRESSION", "ORDERED", "TYPE", "NAME", "PATTERN_TEXT", "VALUE",
-                "OPTION_KEY", "LPAR", "RPAR", "COMMA", "DOT", "EQUAL", "SEMICOLON", "$END"}  # fmt: skip
+                "OPTION_KEY", "PATTERN_WINDOW", "LPAR", "RPAR", "COMMA", "DOT", "EQUAL", "SEMICOLON",
+                "$END"}  # fmt: skip
 _NAVIGATION = {
     "FIRST": "(x[, n]): in the first row of the match, or n rows after it",
     "LAST": "(x[, n]): in the last row, or n rows before it",

@@ -39,6 +39,29 @@ CLAUSES = {
 }
 
 
+WINDOWS = {
+    "rest of the partition": """k, x, label OVER w, low OVER w, count(*) OVER w AS n, sum(d) OVER w AS total,
+        first_value(s) OVER w AS s, collect_list(x) OVER w AS xs, lag(x) OVER w AS before FROM events
+        WINDOW w AS (PARTITION BY k ORDER BY ts, x, s, d
+          MEASURES CLASSIFIER() AS label, LAST(D.x) AS low
+          ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+          PATTERN (A D+ U?) DEFINE D AS x < PREV(x), U AS x > FIRST(x))""",
+    "some rows": """k, ts, x, after OVER w, count(*) OVER w AS n, count(DISTINCT x) OVER w AS different,
+        median(x) OVER w AS middle, nth_value(x, 2) OVER w AS second FROM events
+        WINDOW w AS (PARTITION BY k ORDER BY ts, x DESC
+          MEASURES NEXT(LAST(x), 2) AS after
+          ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING
+          AFTER MATCH SKIP TO NEXT ROW
+          PATTERN (A* B) DEFINE A AS x > COALESCE(PREV(x), NEXT(x, 2)), B AS SUM(x) > 9)""",
+    "within a time": """k, ts, x, total OVER w, max(x) OVER v AS greatest FROM events
+        WINDOW w AS (PARTITION BY k ORDER BY ts MEASURES SUM(x) AS total
+          ROWS BETWEEN CURRENT ROW AND 9 FOLLOWING
+          PATTERN (A B*) WITHIN INTERVAL '9' SECONDS DEFINE B AS x <> FIRST(x)),
+        v AS (PARTITION BY k ORDER BY ts ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+          PATTERN (C*) WITHIN INTERVAL '5' SECONDS DEFINE C AS x > 2)""",
+}
+
+
 def events(seed: int) -> list[tuple]:
     """Make rows with few keys (one of them NULL), equal times, NULL values, in order of time."""
     chance = draws(seed)
@@ -64,11 +87,12 @@ def disordered(rows: list[tuple], seed: int) -> list[list[tuple]]:
     return batches
 
 
-@pytest.mark.parametrize("name", CLAUSES)
+@pytest.mark.parametrize("name", [*CLAUSES, *WINDOWS])
 def test_stream_equals_batch(name, spark):
-    query = f"SELECT * FROM events MATCH_RECOGNIZE ({CLAUSES[name]})"
+    text = CLAUSES.get(name) or WINDOWS[name]
+    query = f"SELECT * FROM events MATCH_RECOGNIZE ({text})" if name in CLAUSES else f"SELECT {text}"
     engine = cepsql.connect(spark)
-    for seed in itertools.count(len(CLAUSES[name])):
+    for seed in itertools.count(len(text)):
         rows = events(seed)
         typed = [(k, at, x, None if d is None else decimal.Decimal(d), s) for k, at, x, d, s in rows]
         engine.register("events", spark.createDataFrame(typed, TYPES))
