@@ -148,6 +148,7 @@ def refuse_on_streams(root: Sql) -> None:
     for query in root.query.find_all(exp.Query):
         if _reads(query, streams):
             _refuse_limits(query, outermost=query is root.query)
+            _refuse_samples(query, streams)
             _refuse_sets_without_window(query)
             _refuse_set_operation(query)
             _refuse_lateral(query)
@@ -367,6 +368,13 @@ def _refuse_limits(query: exp.Query, outermost: bool) -> None:
         raise NotSupportedError(
             "LIMIT in a subquery over a stream is not supported", span_of(query.args["limit"]), "the outer query may"
         )
+
+
+def _refuse_samples(query: exp.Query, streams: set[str]) -> None:
+    for relation in query.find_all(exp.Table, exp.Subquery):
+        if relation.args.get("sample") is not None and _reads(relation, streams):
+            hint = "WHERE rand() < 0.1 takes about a tenth of the rows"
+            raise NotSupportedError("TABLESAMPLE over a stream is not supported", span_of(relation), hint)
 
 
 def _in_condition(table: exp.Table) -> bool:
