@@ -34,8 +34,22 @@ def hoist_patterns(below: Sql, patterns: Iterable[WindowPattern], planned: Plann
     known = {pattern.name: pattern for pattern in patterns}
     if not known or below.query.find(exp.Window) is None:
         return below
+    for call in filter(is_measure, below.query.find_all(exp.Window)):
+        _refuse_without_pattern(call, known)
     hoist = partial(_hoisted, known, planned)
     return hoist_selects(below, lambda select, _: _has_pattern(select, known), hoist, place, of_streams=False)
+
+
+def _refuse_without_pattern(call: exp.Window, known: Mapping[str, WindowPattern]) -> None:
+    """Refuse a measure over a window that has no row pattern, or is not there."""
+    select = call.parent_select
+    assert isinstance(select, exp.Select)
+    if _pattern_of(call, select, known) is None:
+        with_own_window(call, select)
+        raise ProgrammingError(
+            f"{call.this.expressions[0].name} is no function, and the window has no row pattern whose measure it is",
+            span_of(call, span_of(select)),
+        )
 
 
 def _has_pattern(select: exp.Select, known: Mapping[str, WindowPattern]) -> bool:

@@ -20,7 +20,7 @@ from cepsql.analysis.written import Written, without_limit, written_input, writt
 from cepsql.catalog import ColumnDefinition, Registered, Relation, Source, View
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, in_text
 from cepsql.language.guard import deep_stack, no_collection
-from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause, WindowPattern
+from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
 from cepsql.language.translate import statements
 from cepsql.plan.as_of_tables import join_tables_as_of
 from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
@@ -158,13 +158,11 @@ class _Planner:
         self.texts: dict[str, str] = {}
         self.columns: list[str] = []
         self._ctes: list[str] = []
-        self._windows: tuple[WindowPattern, ...] = ()
         self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
 
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
-        self._windows = query.windows
         streaming = self._over_stream(query)
         if streaming:
             for part in (query.expression, *(clause.input for clause in query.operators)):
@@ -181,12 +179,15 @@ class _Planner:
                 clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
             given = used_ctes(_with_ctes(clause, query))
             text = written_input(query, clause, given) if clause.input is as_read else None
-            below = self._over(given, matches, text, query.span)
+            below = self._over(given, matches, text)
+            spoken = self._spoken(below)
+            below = hoist_patterns(below, query.windows, self._pattern, query.span)
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
-            self._name(clause.name, matches[clause.name], self._spoken(below))
+            self._name(clause.name, matches[clause.name], spoken)
         given = used_ctes(query.expression)
-        root, limit = replace(self._over(given, matches, written_query(query, given), query.span), view=view), None
+        root, limit = replace(self._over(given, matches, written_query(query, given)), view=view), None
         self.columns = self._spoken(root)
+        root = hoist_patterns(root, query.windows, self._pattern, query.span)
         refuse_groups_beside(root)
         _refuse_recursion(root, query)
         root = join_tables_as_of(root, query.span)
@@ -239,11 +240,11 @@ class _Planner:
                 below = join_tables_as_of(below, clause.span)
                 return window_rows(implied_partition(clause, query), below, self._checked)
 
-    def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None, place: Span) -> Sql:
+    def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
         names = {table_name(table): table for table in catalog_tables(query)}
         nodes = {name: matches.get(name) or self._node(table) for name, table in names.items()}
         refuse_made_in_where(query, nodes)
-        return hoist_patterns(Sql(query, nodes, text=text), self._windows, self._pattern, place)
+        return Sql(query, nodes, text=text)
 
     def _node(self, table: exp.Table) -> Node:
         name = table_name(table)
@@ -253,11 +254,11 @@ class _Planner:
             if isinstance(relation, View):
                 (query,) = statements(relation.sql)
                 assert isinstance(query, Query)
-                around = self._ctes, self._windows
+                ctes = self._ctes
                 with in_text(relation.sql, relation.name):
                     self._known[name] = self.query(query, relation.name)[0]
                 self.texts[relation.name.lower()] = relation.sql
-                self._ctes, self._windows = around
+                self._ctes = ctes
                 self._name(name, self._known[name], self.columns)
             else:
                 self._known[name] = Read(relation)
@@ -302,16 +303,13 @@ class _Planner:
             )
 
     def _pattern(self, clause: MatchClause, below: Sql) -> Match:
-        """Return the operator of a row pattern in a window; what its columns are called is what those below are."""
-        spoken = self._spoken(below)
+        """Return the operator of a row pattern in a window."""
         extended = with_hidden_columns(clause, partial(self._check_subquery, clause))
         if extended is not clause:
             tables = {table_name(table): table for table in catalog_tables(extended.input)}
             asked = {name: below.inputs.get(name) or self._node(table) for name, table in tables.items()}
             clause, below = extended, Sql(extended.input, asked)
-        match = self._match(clause, below)
-        self._name(clause.name, match, spoken)
-        return match
+        return self._match(clause, below)
 
     def _match(self, clause: MatchClause, below: Sql) -> Match:
         below = self._checked(clause, below, "MATCH_RECOGNIZE" if clause.frame is None else "OVER")
