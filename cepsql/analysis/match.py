@@ -505,7 +505,7 @@ def _notices(clause: MatchClause, scope: MatchScope, program: MatchProgram, stre
         loops = [
             ir.variables(node.part)
             for node in ir.walk(program.pattern)
-            if isinstance(node, ir.Repeat) and node.high is None
+            if isinstance(node, ir.Repeat) and node.high is None and program.frame is None
         ]
         which = f"{loops[0][0]} can repeat for ever" if loops and loops[0] else "it waits for its next row for ever"
         notices.append(f"without WITHIN a partial match is kept until it is decided: {which}")

@@ -49,6 +49,12 @@ def _explained_match(plan: Plan) -> MatchPlan:
             found[1].clause.span,
             "explain them one by one",
         )
+    if found[0].clause.frame is not None:
+        raise NotSupportedError(
+            "EXPLAIN MATCH of a row pattern in a window is not supported",
+            found[0].clause.span,
+            "EXPLAIN PATTERN shows its conditions and its automaton",
+        )
     return found[0]
 
 

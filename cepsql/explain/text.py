@@ -275,6 +275,8 @@ def _match_lines(node: Match) -> list[str]:
         f"  partition by: {', '.join(column.sql for column in program.keys) or 'nothing (one partition)'}",
         f"  order by: {', '.join(match.order)}",
     ]
+    if match.clause.frame is not None:
+        lines.append(f"  rows: each, with the match that begins at it{_frame(program)}")
     if match.streaming:
         delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
         lines.append(f"  watermark: {match.time} - {', '.join(delays)}")
@@ -291,6 +293,12 @@ def _match_lines(node: Match) -> list[str]:
         lines.append(f"  rows that travel: those where {_alive(program, alive)}; of the others only the times do")
     lines.append(f"  route: {_route(program)}")
     return lines
+
+
+def _frame(program: MatchProgram) -> str:
+    """Return how far the frames of a window let a match go."""
+    rows = program.frame
+    return "" if rows is None else f" and has at most {rows} row{'' if rows == 1 else 's'} after it"
 
 
 def _join_lines(node: IntervalJoin) -> list[str]:
@@ -408,6 +416,8 @@ def _pattern(match: MatchPlan) -> str:
     lines += [f"  {aggregate.name} = {dump_aggregate(aggregate)}" for aggregate in match.aggregates]
     if program.within is not None:
         lines.append(f"  WITHIN {_duration(program.within)}")
+    if program.frame is not None:
+        lines.append(f"  ROWS BETWEEN CURRENT ROW AND {program.frame} FOLLOWING")
     drawing = draw(program.pattern)
     lines += ["", *(f"  {line}" for line in [*drawing, *legend(drawing)]), ""]
     lines += [

@@ -141,7 +141,8 @@ def _hoisted(
     for window in windows.values():
         rows.take_named(window.clause)
     inner = rows.below.select(select)
-    below = Sql(inner, read_nodes(inner, nodes))
+    # The relations of FROM may have such windows, too.
+    below = hoist_patterns(Sql(inner, read_nodes(inner, nodes)), known.values(), planned, place)
     clauses = {name: window.whole(rows.names) for name, window in windows.items()}
     for unread in clauses.keys() - used.keys():
         # Only what is wrong with it is told.
@@ -321,8 +322,11 @@ def _outer(
     outer = exp.select(*map(over, items)).from_(exp.to_table(table))
     if select.args.get("qualify") is not None:
         outer.set("where", exp.Where(this=over(select.args["qualify"].this)))
-    names = frozenset(item.alias_or_name.lower() for item in items)
+    names = {before.alias_or_name.lower(): item for before, item in zip(select.expressions, items, strict=True)}
     for part in AROUND:
         if select.args.get(part) is not None:
-            outer.set(part, over(select.args[part], names))
+            outer.set(part, over(select.args[part], frozenset(names)))
+            for column in own_nodes(outer.args[part], exp.Column):
+                if not column.table and column.name.lower() in names:
+                    column.set("this", names[column.name.lower()].args["alias"].copy())
     return outer

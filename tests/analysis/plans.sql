@@ -1443,3 +1443,103 @@ Query  stream  sym string, more int, op string
             Stream ticks  json  watermark ts - 10 seconds
 == pattern ==
 the query has no row pattern
+====
+SELECT ts, low OVER w, sum(qty) OVER w AS total, count(*) OVER w, lag(price) OVER w AS before, median(price) OVER w AS middle FROM trades
+WINDOW w AS (PARTITION BY sym ORDER BY ts MEASURES LAST(B.price) AS low
+  ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A B+) DEFINE B AS price < PREV(price) AND NEXT(price) > A.price)
+----
+== rewritten ==
+__pattern_0 reads
+  SELECT trades.sym AS sym, trades.ts AS ts, trades.qty AS qty, LAG(trades.price) OVER (PARTITION BY trades.sym ORDER BY trades.ts) AS __c3, trades.price AS price FROM trades AS trades
+__pattern_0 gives
+  k0 AS sym
+  CASE WHEN NOT a1 IS NULL THEN a0 END AS low
+  a2 AS __over_1
+  a3 AS __over_2
+  g0 AS __over_4
+  a5 AS ts
+  a6 AS __c3
+SELECT __pattern_0.ts AS ts, __pattern_0.low AS `low`, __pattern_0.__over_1 AS total, __pattern_0.__over_2 AS `count(1) OVER w`, __pattern_0.__c3 AS before, __pattern_0.__over_4 AS middle FROM __pattern_0
+== logical ==
+Query  bounded  ts timestamp, low double, total bigint, count(1) over w bigint, before double, middle unknown
+  Sql  SELECT __pattern_0.ts AS ts, __pattern_0.low AS `low`, __pattern_0.__over_1 AS total, __pattern_0.__over_2 AS `count(1) OVER w`, __pattern_0.__c3 AS before, __pattern_0.__over_4 AS middle FROM __pattern_0
+    Match __pattern_0  PATTERN (A B+)  SKIP PAST LAST ROW
+      partition by: sym
+      order by: ts ASC NULLS FIRST
+      rows: each, with the match that begins at it
+      columns that travel: sym, price, qty, `ts`, `__c3`
+      route: search: a condition reads the match so far
+      Sql  SELECT trades.sym AS sym, trades.ts AS ts, trades.qty AS qty, LAG(trades.price) OVER (PARTITION BY trades.sym ORDER BY trades.ts) AS __c3, trades.price AS price FROM trades AS trades
+        Table trades  parquet
+== pattern ==
+__pattern_0: A B+
+  A AS TRUE
+  B AS (price < LAST(price, 1)) AND (NEXT(price) > LAST(A: price))
+  a0 = LAST(B: price)
+  a1 = complete
+  a2 = SUM(qty)
+  a3 = COUNT(*)
+  a4 = LIST(price)
+  a5 = row: `ts`
+  a6 = row: `__c3`
+  g0 = MEDIAN(a4), by Spark
+
+  ○──[A]──┬─[B]─┬──◉
+          ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
+  automaton
+    0 row A
+    1 row B
+    2 split 1 3
+    3 accept
+====
+SELECT sym, ts, after OVER w FROM ticks
+WINDOW w AS (PARTITION BY sym ORDER BY ts MEASURES NEXT(LAST(B.price), 2) AS after
+  ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING AFTER MATCH SKIP TO NEXT ROW
+  PATTERN (A B+) WITHIN INTERVAL '1' MINUTE DEFINE B AS price < PREV(price, 2) AND NEXT(price) > A.price AND PREV(LAST(A.price), 1) IS NULL)
+QUALIFY after OVER w > price
+----
+== rewritten ==
+__pattern_0 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.price AS price FROM ticks AS ticks
+__pattern_0 gives
+  k0 AS sym
+  CASE WHEN NOT a1 IS NULL THEN a0 END AS after
+  a2 AS ts
+  a3 AS price
+SELECT __pattern_0.sym AS sym, __pattern_0.ts AS ts, __pattern_0.after AS `after` FROM __pattern_0 WHERE __pattern_0.after > __pattern_0.price
+== logical ==
+Query  stream  sym string, ts timestamp, after double
+  Sql  SELECT __pattern_0.sym AS sym, __pattern_0.ts AS ts, __pattern_0.after AS `after` FROM __pattern_0 WHERE __pattern_0.after > __pattern_0.price
+    Match __pattern_0  PATTERN (A B+)  SKIP TO NEXT ROW
+      partition by: sym
+      order by: ts ASC NULLS FIRST
+      rows: each, with the match that begins at it and has at most 3 rows after it
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows from the start of the oldest undecided match, at most 1 minute
+      columns that travel: sym, price, `ts`
+      route: search: a condition reads the match so far
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.price AS price FROM ticks AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+== pattern ==
+__pattern_0: A B+
+  A AS TRUE
+  B AS ((price < LAST(price, 2)) AND (NEXT(price) > LAST(A: price))) AND isnull(PREV(LAST(A: price)))
+  a0 = NEXT(LAST(B: price), 2)
+  a1 = complete
+  a2 = row: `ts`
+  a3 = row: price
+  WITHIN 1 minute
+  ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING
+
+  ○──[A]──┬─[B]─┬──◉
+          ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
+  automaton
+    0 row A
+    1 row B
+    2 split 1 3
+    3 accept

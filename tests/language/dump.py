@@ -60,6 +60,9 @@ def _query(query: Query) -> list[str]:
                 lines += _windows(clause)
             case DeduplicateClause():
                 lines += _deduplicate(clause)
+    for window in query.windows:
+        lines += _match(window.clause)
+        lines.append(f"  on from: {window.base.text}" if window.base is not None else "  on its own")
     lines.append(f"query: {_sql(query.expression)}")
     if query.emit is not None:
         lengths = ("every", query.emit.every), ("lateness", query.emit.lateness)
@@ -84,6 +87,8 @@ def _match(clause: MatchClause) -> list[str]:
     lines.append(f"  rows: {' '.join(rows)}{' with timeouts' if clause.rows.timeouts else ''}")
     lines.append(f"  skip: {clause.skip.target}{f' {clause.skip.variable.text}' if clause.skip.variable else ''}")
     lines.append(f"  pattern: {dump_pattern(clause.pattern)}")
+    if clause.frame is not None:
+        lines.append(f"  frame: {clause.frame.after}")
     if clause.within is not None:
         lines.append(f"  within: {_sql(clause.within)}")
     for union, members in clause.subsets:

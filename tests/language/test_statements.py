@@ -12,7 +12,8 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
-    "case", [case for name in ("matches", "statements", "standing") for case in params(HERE, f"{name}.sql")]
+    "case",
+    [case for name in ("matches", "pattern_windows", "statements", "standing") for case in params(HERE, f"{name}.sql")],
 )
 def test_statement(case, update):
     check(case, "\n".join(map(dump, statements(case.text))), update)

@@ -190,3 +190,24 @@ SELECT sym, price FROM ticks QUALIFY RANK() OVER (PARTITION BY sym ORDER BY pric
 ----
 query.inputs.__result.inputs.__ranked_1.limit was 3 and is 4; query.inputs.__result.inputs.__ranked_1.order by[0] was price DESC and is price; query.inputs.__result.inputs.__ranked_1.ranks was ROW_NUMBER and is RANK
 the same match ids
+====
+SELECT ts, low OVER w FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts MEASURES LAST(B.price) AS low ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING PATTERN (A B+) DEFINE B AS price < PREV(price))
+~~~~
+select TS, Low over W from Ticks window W as (partition by Sym order by ts asc measures last(b.price) as Low rows between current row and 3 following after match skip past last row initial pattern (a b+) define b as Price < prev(price))
+----
+query.inputs.__pattern_0.match.measures[0][0] was low and is Low
+the same match ids
+====
+SELECT ts, low OVER w FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts MEASURES LAST(B.price) AS low ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING PATTERN (A B+) DEFINE B AS price < PREV(price))
+~~~~
+SELECT ts, low OVER w FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts MEASURES LAST(B.price) AS low ROWS BETWEEN CURRENT ROW AND 4 FOLLOWING PATTERN (A B+) DEFINE B AS price < PREV(price))
+----
+query.inputs.__pattern_0.match.frame was 3 and is 4
+other match ids
+====
+SELECT ts, low OVER w FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts MEASURES LAST(B.price) AS low ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING PATTERN (A B+) DEFINE B AS price < PREV(price))
+~~~~
+SELECT ts, low OVER w, count(*) OVER w AS n FROM ticks WINDOW w AS (PARTITION BY sym ORDER BY ts MEASURES LAST(B.price) AS low ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING PATTERN (A B+) DEFINE B AS price < PREV(price))
+----
+query.inputs.__pattern_0.match.calls was 0 and is 1; query.inputs.__pattern_0.match.measures was [['low', '__LAST(b.price)']] and is [['low', '__LAST(b.price)'], ['__over_1', 'COUNT(*)']]; query.sql was ...ttern_0.low AS `low` FROM __pattern_0 and is ...ttern_0.low AS `low`, __pattern_0.__over_1 AS n FROM __patte...
+the same match ids
