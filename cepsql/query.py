@@ -168,9 +168,10 @@ class Query:
         spark = self._engine.spark
         from cepsql.spark.build import build
         from cepsql.spark.failures import translated_failures
+        from cepsql.spark.interrupts import held_interrupts
         from cepsql.spark.settings import AS_WRITTEN, lent_settings
 
-        with translated_failures(self.plan.query.sql), lent_settings(spark, AS_WRITTEN):
+        with translated_failures(self.plan.query.sql), held_interrupts(), lent_settings(spark, AS_WRITTEN):
             return build(
                 spark,
                 started_at(self._valued, self._begins),
@@ -318,6 +319,31 @@ class Query:
                 "handled where Spark's driver runs",
                 hint="give a session that is not remote: connect(master='spark://...'), or a SparkSession of that kind",
             )
+        from cepsql.spark.interrupts import held_interrupts
+
+        standing = None
+        try:
+            with held_interrupts():
+                standing = self._started(on_rows, sink, name, epoch, drain, checkpoint, trigger, upgrades)
+        except KeyboardInterrupt:
+            # Nobody has it who could stop it.
+            if standing is not None:
+                standing.stop()
+            raise
+        return standing
+
+    def _started(
+        self,
+        on_rows: "Callable[[pa.Table, int], None] | None",
+        sink: Sink | None,
+        name: str | None,
+        epoch: int | None,
+        drain: bool,
+        checkpoint: str | Path | None,
+        trigger: str | None,
+        upgrades: bool,
+    ) -> "StandingQuery":
+        """Start the query; see `start`."""
         from cepsql.spark.checkpoint import ARROW_SCAN, SPARK_SCAN, discard, keep_shared, open_checkpoint
         from cepsql.spark.checkpoint_path import used
         from cepsql.spark.column_types import column_types

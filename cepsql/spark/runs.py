@@ -1,13 +1,11 @@
 """The bounded queries that run in this process, and how they are cancelled from another thread."""
 
 import itertools
-import signal
 import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -15,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from cepsql.errors import OperationalError
 from cepsql.spark.failures import translate_failure
+from cepsql.spark.interrupts import held_interrupts
 from cepsql.spark.run_once import cancel_runs
 from cepsql.spark.tasks import Tasks, tagged_tasks
 
@@ -46,35 +45,9 @@ class Run:
             with suppress(PySparkException, Py4JError, OSError):
                 remove(self._tag)
 
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C cancel the run within the block, which raises KeyboardInterrupt then; a second one does at once.
-
-        A signal must not break off what waits for Java: the answer to come would be taken for that to another call.
-        Where another handler than Python's own is in place, Ctrl-C is left to that.
-        """
-        before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
-            yield
-            return
-        pressed = threading.Event()
-
-        def press(number: int, frame: FrameType | None) -> None:
-            if pressed.is_set():
-                signal.default_int_handler(number, frame)
-            pressed.set()
-            self.cancel()
-
-        signal.signal(signal.SIGINT, press)
-        try:
-            yield
-        except Exception:
-            if not pressed.is_set():
-                raise
-        finally:
-            signal.signal(signal.SIGINT, before)
-        if pressed.is_set():
-            raise KeyboardInterrupt
+    def interruptible(self) -> AbstractContextManager[None]:
+        """Let Ctrl-C cancel the run within the block, which then raises KeyboardInterrupt."""
+        return held_interrupts(self.cancel)
 
     def tasks(self) -> Tasks | None:
         """Return how many tasks of its jobs are done, and how many there are; None if that is not known."""

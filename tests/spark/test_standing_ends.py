@@ -5,12 +5,15 @@ import datetime
 import functools
 import gc
 import json
+import os
 import pickle
+import signal
 import time
 import weakref
 
 import pytest
 
+import cepsql.spark.build
 from cepsql.clause import match_recognize
 from cepsql.engine import connect
 from cepsql.errors import Error, InterfaceError, NotSupportedError, OperationalError, ProgrammingError
@@ -118,6 +121,29 @@ def test_neither_engines_nor_queries_are_copied_or_pickled(engine):
             for use in (copy.copy, copy.deepcopy, pickle.dumps):
                 with pytest.raises(InterfaceError, match="cannot be copied or pickled"):
                     use(made)
+
+
+@pytest.mark.parametrize("moment", ["cepsql.spark.build.build", "cepsql.engine.Engine.keep"])
+def test_ctrl_c_while_a_query_starts_lets_nothing_run(engine, monkeypatch, moment):
+    home, _, name = moment.rpartition(".")
+    place = functools.reduce(getattr, home.split(".")[1:], cepsql)
+    plain, kept = getattr(place, name), engine.spark.conf.getAll
+
+    def press(*given):
+        os.kill(os.getpid(), signal.SIGINT)
+        return plain(*given)
+
+    monkeypatch.setattr(place, name, press)
+    running = {query.runId for query in engine.spark.streams.active}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            engine.query("SELECT n FROM ticks").start(lambda rows, batch: None)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert {query.runId for query in engine.spark.streams.active} <= running
+    assert engine.spark.conf.getAll == kept
 
 
 def test_what_is_held_and_why_nothing_comes(engine):
