@@ -61,8 +61,11 @@ def bind_parameters(statement, args: Mapping[str, object]):
 
     Raises ProgrammingError for a parameter without value, InterfaceError for a value that no literal can hold.
     """
-    literals = {name: literal(value) for name, value in args.items()}
     places = {named.text: named.span for query in _queries(statement) for named in reversed(query.parameters)}
+    used = {node.name for expression in _expressions(statement) for node in expression.find_all(exp.Placeholder)}
+    literals = {
+        name: _literal_at(value, places.get(name)) for name, value in args.items() if name in used or name in places
+    }
 
     def bind(expression: exp.Expr) -> exp.Expr:
         def value(node: exp.Expr) -> exp.Expr:
@@ -73,8 +76,8 @@ def bind_parameters(statement, args: Mapping[str, object]):
                 at = int(name.removeprefix(PLACED))
                 raise ProgrammingError("no value was given for ?", Span(at, at + 1), _FORMS)
             if name not in literals:
-                in_order = any(given.startswith(PLACED) for given in literals)
-                hint = _FORMS if in_order else suggestion(name, literals, "given")
+                in_order = any(given.startswith(PLACED) for given in args)
+                hint = _FORMS if in_order else suggestion(name, args, "given")
                 raise ProgrammingError(f"no value was given for :{name}", places.get(name), hint)
             return literals[name].copy()
 
@@ -98,6 +101,14 @@ def refuse_parameters(statement, what: str, span: Span) -> None:
         return expression
 
     _map(statement, refuse, {})
+
+
+def _literal_at(value: object, place: Span | None) -> exp.Expr:
+    try:
+        return literal(value)
+    except InterfaceError as error:
+        error.span = place
+        raise
 
 
 def literal(value: object) -> exp.Expr:
@@ -146,7 +157,10 @@ def literal(value: object) -> exp.Expr:
             raise InterfaceError(f"a parameter cannot be {found}", hint=f"{found}.value may be one")
         case uuid.UUID():
             raise InterfaceError("a parameter cannot be a UUID", hint="str() of it can be")
-    raise InterfaceError(f"a parameter cannot be a {type(value).__name__}", hint=_TYPES)
+    frame = "register() of the engine gives a DataFrame a name, which FROM takes"
+    raise InterfaceError(
+        f"a parameter cannot be a {type(value).__name__}", hint=frame if hasattr(value, "columns") else _TYPES
+    )
 
 
 def _expressions(node) -> Iterator[exp.Expr]:

@@ -2,11 +2,13 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.display import HTML, display
 
@@ -17,9 +19,21 @@ from cepsql.query import Query
 from cepsql.render.html import html_table
 from cepsql.runner.counted import counted
 
+if TYPE_CHECKING:
+    from cepsql.spark.query import StandingQuery
+
 _PARAMETER = re.compile(r"(?<!:):([A-Za-z_]\w*)")
 
 USAGE = "%%cepsql [--name NAME] [--limit N] [--drain], then statements; :variable stands for a variable of the notebook"
+
+
+@dataclass(frozen=True)
+class _Started:
+    """A query that a cell has started, with the variable that it is kept in."""
+
+    cell: str | None
+    name: str | None
+    standing: "StandingQuery"
 
 
 @magics_class
@@ -30,6 +44,9 @@ class CepsqlMagics(Magics):
         super().__init__(shell)
         self._notebook = shell
         self._made: Engine | None = None
+        self._cell: str | None = None
+        self._started: list[_Started] = []
+        shell.events.register("pre_run_cell", self._begin)
 
     @line_cell_magic
     def cepsql(self, line: str, cell: str | None = None):
@@ -45,10 +62,22 @@ class CepsqlMagics(Magics):
         try:
             for item in self._engine().execute(text, _parameters(text, self._notebook.user_ns)):
                 self._show(item, options)
-        except Error as error:
+        except (Error, KeyboardInterrupt) as error:
             # Where in cepsql it was raised says nothing about the cell.
-            error._render_traceback_ = lambda shown=str(error): [f"error: {shown}"]  # type: ignore[attr-defined]
+            said = f"error: {error}" if isinstance(error, Error) else "interrupted"
+            error._render_traceback_ = lambda: [said]  # type: ignore[union-attr]
             raise
+
+    def _begin(self, info: ExecutionInfo) -> None:
+        """Stop what a cell has started, whose place nobody sees any more, before it is run again."""
+        self._cell = info.cell_id
+        if self._cell is not None:
+            self._stop(lambda started: started.cell == self._cell)
+
+    def _stop(self, which: "Callable[[_Started], bool]") -> None:
+        for started in filter(which, self._started):
+            started.standing.stop()
+        self._started = [started for started in self._started if started.standing.status == "running"]
 
     def _engine(self) -> Engine:
         given = self._notebook.user_ns.get("engine")
@@ -65,15 +94,19 @@ class CepsqlMagics(Magics):
             return
         zone = self._engine().spark.conf.get("spark.sql.session.timeZone") or "UTC"
         result: object = item
+        name = options.get("name")
         if item.streaming:
-            result = _live(item, most, zone, "drain" in options)
+            if name is not None:
+                self._stop(lambda started: started.name == name)
+            result = standing = _live(item, most, zone, "drain" in options)
+            self._started.append(_Started(self._cell, name, standing))
         else:
             with_more = next(iter(item.pieces(most + 1)))
             shown = with_more.slice(0, most)
             note = f"the first {counted(most, 'row')}" if with_more.num_rows > most else counted(shown.num_rows, "row")
             display(HTML(html_table(item.columns, shown, zone, note)))
-        if "name" in options:
-            self._notebook.user_ns[options["name"]] = result
+        if name is not None:
+            self._notebook.user_ns[name] = result
 
 
 def _parameters(text: str, variables: Mapping[str, object]) -> dict[str, object]:
@@ -82,7 +115,11 @@ def _parameters(text: str, variables: Mapping[str, object]) -> dict[str, object]
 
 
 def _options(line: str) -> dict[str, str]:
-    words, found = shlex.split(line), {}
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(USAGE) from error
+    found = {}
     while words:
         word = words.pop(0)
         if word == "--drain":
@@ -101,19 +138,28 @@ def _live(query: Query, most: int, zone: str, drain: bool):
     handle = display(HTML(""), display_id=True)
     view = LiveView(most, lambda html: handle.update(HTML(html)), zone)
     standing = query.start(view.add, drain=drain)
-    # Without ipywidgets there is no button; standing.stop() does the same.
-    with suppress(ImportError):
-        from ipywidgets import Button
-
-        def stop(button: Button) -> None:
-            button.disabled = True
-            standing.stop()
-
-        button = Button(description="Stop")
-        button.on_click(stop)
-        display(button)
-    following = view.follow(standing)
-    if drain:
-        standing.await_()
-        following.join()
+    try:
+        following = view.follow(standing)
+        # Without ipywidgets there is no button; standing.stop() does the same.
+        with suppress(ImportError):
+            _show_button(standing)
+        if drain:
+            standing.await_()
+            following.join()
+    except BaseException:
+        # Nobody else can end what is interrupted here.
+        standing.stop()
+        raise
     return standing
+
+
+def _show_button(standing: "StandingQuery") -> None:
+    from ipywidgets import Button
+
+    def stop(button: Button) -> None:
+        button.disabled = True
+        standing.stop()
+
+    button = Button(description="Stop")
+    button.on_click(stop)
+    display(button)

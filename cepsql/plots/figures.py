@@ -17,10 +17,10 @@ def stacked(count: int, height: float) -> "tuple[Figure, list[Axes]]":
     Raises InterfaceError where matplotlib is not installed.
     """
     try:
-        from matplotlib.figure import Figure
+        from cepsql.plots.drawing import Drawing
     except ImportError as error:
         raise InterfaceError("matplotlib is not installed", hint="pip install 'cepsql[plot]'") from error
-    figure = Figure(figsize=(_WIDTH, count * height + 0.8), layout="constrained")
+    figure = Drawing(figsize=(_WIDTH, count * height + 0.8), layout="constrained")
     drawings = list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0])
     for axes in drawings:
         axes.spines[["top", "right"]].set_visible(False)

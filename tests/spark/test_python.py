@@ -12,6 +12,7 @@ import cepsql
 from cepsql.engine import connect
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, ProgrammingError
 from cepsql.query import Query
+from cepsql.spark.query import StandingQuery
 
 SERIES = [("a", n, y) for n, y in enumerate([5, 3, 2, 4, 6, 6, 1])] + [("b", n, 9 - n) for n in range(4)]
 V_SHAPE = """
@@ -171,6 +172,8 @@ def test_matches_are_drawn_on_their_series(engine, series):
     pytest.importorskip("matplotlib")
     engine.register("series", series)
     figure = engine.query(f"SELECT top {V_SHAPE} WHERE top > 1").plot("X", "y")
+    # A notebook shows it, without pyplot.
+    assert figure._repr_png_().startswith(b"\x89PNG")
     first, second = figure.axes
     assert (first.get_title(loc="left"), second.get_title(loc="left")) == ("k = a", "k = b")
     drawn = {marks.get_label(): marks.get_offsets().tolist() for marks in first.collections}
@@ -232,6 +235,47 @@ def test_the_magic(notebook, tmp_path):
     assert "stream lines" in html
     assert "finished: 2 rows, 1 batch" in html
     assert notebook.user_ns["standing"].status == "finished"
+
+
+def test_a_cell_that_is_run_again_stops_what_it_had_started(notebook, tmp_path):
+    (tmp_path / "1.csv").write_text("1\n2\n")
+    notebook.run_cell(f"%cepsql CREATE OR REPLACE STREAM lines (n INT) USING csv OPTIONS (path '{tmp_path}')")
+    for cell, line in [("a", "--name one"), ("b", "--name two"), ("a", "--name three"), ("c", "--name two")]:
+        assert notebook.run_cell(f"%%cepsql {line}\nSELECT n FROM lines", cell_id=cell).success
+        notebook.user_ns[f"{cell} {line}"] = notebook.user_ns[line.removeprefix("--name ")]
+    names = ("a --name one", "b --name two", "a --name three", "c --name two")
+    assert [notebook.user_ns[name].status for name in names] == ["stopped", "stopped", "running", "running"]
+    for name in names:
+        notebook.user_ns[name].stop()
+
+
+def test_a_cell_that_is_interrupted_leaves_nothing_running(notebook, tmp_path, monkeypatch, capsys):
+    def interrupted(standing):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StandingQuery, "await_", interrupted)
+    (tmp_path / "1.csv").write_text("1\n2\n")
+    lines = f"CREATE OR REPLACE STREAM lines (n INT) USING csv OPTIONS (path '{tmp_path}'); SELECT n FROM lines"
+    before = {query.runId for query in notebook.user_ns["engine"].spark.streams.active}
+    result = notebook.run_cell(f"%%cepsql --drain\n{lines}")
+    assert isinstance(result.error_in_exec, KeyboardInterrupt)
+    assert {query.runId for query in notebook.user_ns["engine"].spark.streams.active} <= before
+    said = "".join(capsys.readouterr())
+    assert "interrupted" in said and "Traceback" not in said
+
+
+def test_only_parameters_are_variables_of_the_notebook(notebook):
+    notebook.user_ns["frame"] = pd.DataFrame({"a": [1]})
+    html = shown(notebook, "", "SELECT 'b:frame' AS a, parse_json('{\"frame\": 7}'):frame AS b")
+    assert "<td>b:frame</td><td>7</td>" in html
+    with pytest.raises(InterfaceError, match=r"(?s)a parameter cannot be a DataFrame.*gives a DataFrame a name"):
+        shown(notebook, "", "SELECT * FROM :frame")
+
+
+@pytest.mark.parametrize("line", ["--name 'x", "--limit many", "--limit", "--rows 5"])
+def test_options_of_the_magic(notebook, line):
+    with pytest.raises(pytest.importorskip("IPython").core.error.UsageError, match="--name NAME"):
+        shown(notebook, line, "SELECT 1")
 
 
 def test_a_cell_that_fails(notebook, capsys):
