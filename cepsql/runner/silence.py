@@ -64,7 +64,8 @@ def reason(progress: "Progress", plan: "Plan", zone: str) -> str:
         waits.append(
             (_open_matches if plan.matches else _open_groups)(progress.open, shown_time(progress.next_deadline, zone))
         )
-    return "; ".join(waits) or "what was read gives no row, and no new input has come"
+    no_row = "no further row" if progress.rows_out else "no row"
+    return "; ".join(waits) or f"what was read gives {no_row}, and no new input has come"
 
 
 def _open_matches(number: int, until: str | None) -> str:
