@@ -165,6 +165,14 @@ def is_complete(text: str) -> bool:
         return True
 
 
+def has_statement(text: str) -> bool:
+    """Tell whether there is more in a text than blanks and comments."""
+    try:
+        return len(Text(text, unfinished=True)) > 0
+    except Error:
+        return True
+
+
 def expected(text: str) -> set[str]:
     """Return the grammar terminals that may follow the text; empty if the text is wrong."""
     try:

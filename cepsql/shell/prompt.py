@@ -13,7 +13,7 @@ from prompt_toolkit.application import create_app_session, get_app, run_in_termi
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import has_focus, is_searching
+from prompt_toolkit.filters import Condition, has_focus, is_searching
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings
@@ -34,6 +34,9 @@ WORDS = {"exit": "\\q", "quit": "\\q", "help": "\\?", "?": "\\?"}
 
 VERTICAL = "\\G"
 """Ends a statement whose rows are to be written with a line for each column."""
+
+_PASTED = 3
+"""How many keys wait behind one that is no key for who pasted it."""
 
 PROMPT, CONTINUATION = "cepsql> ", "   ...> "
 
@@ -109,11 +112,34 @@ class _SecretFree(FileHistory):
 
 def is_finished(text: str) -> bool:
     """Tell whether Enter hands the text over: nothing, a command of the shell, or finished statements."""
-    text = text.strip()
-    if not text or text.lower() in WORDS or text.endswith(VERTICAL) or command_within(text) is not None:
+    text = parts_typed(text.strip())[-1]
+    return not text or text.lower() in WORDS or command_within(text) is not None or _is_whole(text)
+
+
+def _is_whole(text: str) -> bool:
+    """Tell whether a command, or statements, have their end."""
+    if text.rstrip().endswith(VERTICAL):
         return True
     statement = statement_in(text) if text.startswith("\\") else text
     return statement is None or language().is_complete(statement)
+
+
+def parts_typed(text: str) -> list[str]:
+    """Split what was typed or pasted where a command stands between statements, in lines of its own.
+
+    >>> parts_typed("SELECT 1;\\n\\\\drain SELECT\\n2;\\nSELECT 3;\\nSELECT 4;")
+    ['SELECT 1;', '\\\\drain SELECT\\n2;', 'SELECT 3;\\nSELECT 4;']
+    """
+    first, *lines = text.split("\n")
+    parts = [first]
+    for line in lines:
+        last = parts[-1]
+        is_end = line.startswith("\\") or last.startswith("\\") or last.rstrip().endswith(VERTICAL)
+        if is_end and (_is_whole(last) or not language().has_statement(last)):
+            parts.append(line)
+        else:
+            parts[-1] = f"{last}\n{line}"
+    return parts
 
 
 def command_within(text: str) -> tuple[str, str] | None:
@@ -151,6 +177,11 @@ def announce(session: PromptSession, text: str, console: Console) -> None:
     loop.call_soon_threadsafe(lambda: run_in_terminal(lambda: console.say(text)))
 
 
+def _is_pasted() -> bool:
+    """Tell whether keys come faster than anybody types: what is pasted while a statement runs comes without a mark."""
+    return len(get_app().key_processor.input_queue) >= _PASTED
+
+
 def _keys(help: Callable[[], None] | None) -> KeyBindings:
     keys = KeyBindings()
 
@@ -158,6 +189,10 @@ def _keys(help: Callable[[], None] | None) -> KeyBindings:
     def on_help(event) -> None:
         if help is not None:
             run_in_terminal(help)
+
+    @keys.add("tab", filter=Condition(_is_pasted))
+    def tab(event) -> None:
+        event.current_buffer.insert_text("\t")
 
     @keys.add("enter", filter=has_focus("DEFAULT_BUFFER") & ~is_searching)
     def enter(event) -> None:

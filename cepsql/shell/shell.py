@@ -23,7 +23,7 @@ from cepsql.runner.settings import Settings
 from cepsql.shell.commands import Change, command, help_text
 from cepsql.shell.complete import SqlCompleter
 from cepsql.shell.opening import OpeningEngine
-from cepsql.shell.prompt import VERTICAL, WORDS, announce, command_within, edited, is_finished, prompt_session, question
+from cepsql.shell.prompt import VERTICAL, WORDS, announce, command_within, edited, parts_typed, prompt_session, question
 from cepsql.shell.query_watch import QueryWatch
 from cepsql.shell.top import top
 
@@ -102,19 +102,24 @@ class _Shell:
                 except EOFError:
                     text = "\\q"
                 self._next = ""
-                text = WORDS.get(text.rstrip("; ").lower(), text)
-                before, text = command_within(text) or ("", text)
-                self._last = before or self._last
-                if before and is_finished(before):
-                    self._execute(before, self._settings)
-                if text.startswith("\\"):
-                    if self._obey(text) is _Came.TO_LEAVE and self._may_leave():
+                for part in parts_typed(WORDS.get(text.rstrip("; ").lower(), text)):
+                    came = self._do(part)
+                    if came is _Came.TO_LEAVE and self._may_leave():
                         return ExitCode.OK
-                    if not is_finished(before):
-                        self._next = self._next or f"{before}\n"
-                elif text:
-                    self._last = text
-                    self._execute(text, self._settings)
+                    if came is not _Came.TO_ITS_END:
+                        break
+
+    def _do(self, text: str) -> _Came:
+        """Do what was typed: statements, or a command, which may stand behind a statement that is still to be ended."""
+        before, text = command_within(text) or ("", text)
+        self._last = before or self._last
+        if text.startswith("\\"):
+            came = self._obey(text)
+            if before:
+                self._next = self._next or f"{before}\n"
+            return came
+        self._last = text or self._last
+        return _Came.TO_ITS_END if not text or self._execute(text, self._settings) else _Came.TO_NOTHING
 
     def _show_toolbar(self, text: str) -> None:
         self._session.bottom_toolbar = text or None

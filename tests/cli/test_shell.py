@@ -46,6 +46,7 @@ STREAM = Source("ticks", (), "rate")
 VIEW = View("v", "select 1", (), False)
 PREPARED = {
     "select 1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
+    "select\t1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
     "select\n1": FakeQuery([("n", "bigint")], [numbers(1)], streaming=False),
     "select y": bad,
     "select z": lambda text: OperationalError("wrong", detail="at Spark.java:1\n"),
@@ -77,6 +78,14 @@ def type_in(keys: str, history=None, relations=(STREAM, VIEW), home=None):
         (f"select y; select 1;{ENTER}", ["select y"]),
         (f"select y;{ENTER}select 1;{ENTER}", ["select y", "select 1"]),
         (f"\x1b[200~select\n1;\x1b[201~{ENTER}", ["select\n1"]),
+        (
+            f"\x1b[200~select 1;\n\\d\n-- why?\n\\drain select\n1;\nselect 1;\nselect y;\n\\x on\x1b[201~{ENTER}",
+            ["select 1", "SHOW STREAMS", "SHOW VIEWS", "select\n1", "select 1", "select y"],
+        ),
+        (f"\x1b[200~\\x on\nselect 1\\G\nselect\n1;\x1b[201~{ENTER}", ["select 1", "select\n1"]),
+        (f"\x1b[200~select 1;\n\\wrong\nselect y;\x1b[201~{ENTER}", ["select 1"]),
+        (f"\x1b[200~select 1;\n\\q\nselect y;\x1b[201~{ENTER}", ["select 1"]),
+        (f"select\t1;{ENTER}", ["select\t1"]),
         (f"\\d{ENTER}", ["SHOW STREAMS", "SHOW VIEWS"]),
         (f"\\d ticks;{ENTER}", ["DESCRIBE ticks"]),
         (f"\\q{ENTER}select 1;{ENTER}", []),
@@ -259,6 +268,7 @@ def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path, monkeypatc
         ("select (1;", False), ("select 1);", True), ("exit", True), ("?", True), ("helpme", False),
         ("\\drain", True), ("\\drain off", True), ("\\drain select", False), ("\\drain select 1;", True),
         ("\\drain maybe", True), ("\\drain with", False), ("\\drain (select 1)", False), ("\\timing maybe", True),
+        ("select 1;\n\\q\nselect", False), ("\\x on\nselect 1", False), ("\\x on\nselect 1;", True),
         ("select 1\n\\q", True), ("select '\n\\q", False), ("/*\n\\q", False), ("select 1 -- x\n\\x on", True),
     ],
 )  # fmt: skip

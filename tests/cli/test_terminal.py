@@ -119,8 +119,8 @@ def ten_thousand_rows_a_second_leave_the_prompt_whole(shell) -> None:
     shell.expect(r"\s20000\n")
     shell.type(CTRL_C)
     shell.expect(r"stopped: \d+ rows")
-    shell.type("SELECT 40 + 2 AS ans\t")
-    say(shell, "wer;")
+    shell.type("SELECT 40 + 2\tAS answer\t")
+    say(shell, ";")
     shell.expect(r" answer\s+-+\s+42\s+1 row")
 
 
