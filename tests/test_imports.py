@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PLANNING = """
 import sys
@@ -51,6 +53,7 @@ for thread in threads:
 """
 
 
+@pytest.mark.nightly("it starts Spark once more")
 def test_threads_may_need_spark_at_the_same_time():
     done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -207,6 +207,7 @@ SELECT price FROM beats;
 """
 
 
+@pytest.mark.nightly("it starts Spark once more, as the installed command does")
 def test_a_script_in_spark(tmp_path):
     script = tmp_path / "beats.sql"
     script.write_text(SCRIPT)

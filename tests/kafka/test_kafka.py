@@ -259,6 +259,7 @@ def test_where_it_starts(engine, topics):
         ids("FROM TIMESTAMP 'soon'")
 
 
+@pytest.mark.nightly("a stream begins so, too")
 def test_a_new_checkpoint_begins_where_it_is_told(spark, topics, tmp_path):
     topic = topics.new(1)
     texts = events(30)
@@ -343,6 +344,7 @@ def test_records_that_are_gone_are_an_error(engine, topics, tmp_path):
     assert standing.progress.rows_read == 50
 
 
+@pytest.mark.nightly("plans tell the same")
 def test_a_topic_that_was_made_anew_is_an_error(engine, topics, tmp_path):
     topic = topics.new(1)
     topics.put(topic, *events(5))

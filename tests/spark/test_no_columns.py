@@ -1,6 +1,9 @@
 """Matches come out also where no column of a row travels to the matcher, or none of a match back."""
 
+import itertools
+
 import pytest
+from chance import everyday
 
 import cepsql
 from cepsql.testing import play
@@ -21,8 +24,10 @@ def test_table(spark, measures, order) -> None:
     assert list(map(tuple, cepsql.connect(spark).sql(query).collect())) == [MEASURES[measures]] * 3
 
 
-@pytest.mark.parametrize("within", ["", "WITHIN INTERVAL '1' HOUR"])
-@pytest.mark.parametrize("measures", ["CLASSIFIER() AS c", "'alarm' AS what"])
+@pytest.mark.parametrize(
+    ("measures", "within"),
+    everyday(itertools.product(["CLASSIFIER() AS c", "'alarm' AS what"], ["", "WITHIN INTERVAL '1' HOUR"]), 3),
+)
 def test_stream(spark, measures, within) -> None:
     sql = f"""CREATE STREAM s (ts TIMESTAMP, WATERMARK FOR ts AS ts) USING csv;
     SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES {measures} PATTERN (A) {within})"""

@@ -1,10 +1,12 @@
 """Large packets go to the buckets as files, which last as long as their micro-batch."""
 
+import itertools
 import os
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from chance import everyday
 
 import cepsql
 from cepsql.ordered.packet import open_packet
@@ -79,8 +81,7 @@ def test_other_machines_and_encrypted_disks_get_no_files(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("scan", ["auto", "spark"])
-@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize(("scan", "fails"), everyday(itertools.product(["auto", "spark"], [False, True]), 3))
 def test_a_query_leaves_no_packets(spark, tmp_path, scan, fails):
     folder, found, seen = tmp_path / "in", [], []
     folder.mkdir()

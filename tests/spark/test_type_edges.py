@@ -33,7 +33,7 @@ def engine(spark):
     return cepsql.connect(mode)
 
 
-@pytest.mark.parametrize("arrow", [True, False], ids=["both scans", "Spark alone"])
+@pytest.mark.parametrize("arrow", everyday([True, False]), ids=lambda arrow: "both scans" if arrow else "Spark alone")
 @pytest.mark.parametrize("format", KINDS)
 def test_texts(engine, tmp_path, format, arrow, update):
     known = edges()

@@ -39,7 +39,7 @@ def put(folder: Path, name: str, rows) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seam", "restart"), everyday(((seam, restart) for restart in (False, True) for seam in (0, 30, 61, 89, 999)), 4)
+    ("seam", "restart"), everyday(((seam, restart) for restart in (False, True) for seam in (0, 30, 61, 89, 999)), 7)
 )
 def test_history_and_stream_make_one_input(tmp_path, spark, seam, restart):
     random = draws(f"{seam}")

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from chance import draws
+from chance import draws, everyday
 
 from cepsql import connect
 from cepsql.testing import play
@@ -41,7 +41,7 @@ def literal(row: tuple) -> str:
     return "(" + ", ".join(f"CAST({v} AS {kind})" for v, kind in zip(values, casts, strict=True)) + ")"
 
 
-@pytest.mark.parametrize("clause", QUERIES, ids=["next_row", "timeouts", "all_rows"])
+@pytest.mark.parametrize("clause", everyday(QUERIES))
 def test_ids_do_not_depend_on_batches(spark, clause):
     select = f"SELECT k, id, c FROM s MATCH_RECOGNIZE ({clause})"
     batches = sample()
