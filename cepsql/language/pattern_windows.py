@@ -35,12 +35,14 @@ _WRITTEN = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
 
 def begins_pattern_window(text: Text, i: int) -> bool:
     """Tell whether a bracket behind OVER, or WINDOW name AS, has a row pattern, or another clause of one, in it."""
-    if text.raw(i) != "(" or not _is_window(text, i) or (text.word(i + 1) or text.raw(i + 1)) in _NO_SPEC:
+    if text.raw(i) != "(" or text.word(i - 1) not in ("OVER", "AS"):
+        return False
+    if (text.word(i + 1) or text.raw(i + 1)) in _NO_SPEC:
         return False
     at, end = i + 1, text.closing[i]
     while at < end:
         if _begins_part(text, at):
-            return True
+            return _is_window(text, i)
         at = text.closing.get(at, at) + 1
     return False
 

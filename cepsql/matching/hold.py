@@ -17,9 +17,12 @@ def hold(program: MatchProgram) -> int | None:
     2. With WITHIN w a start at time s is decided when b has reached s + w, whatever comes. A match waits for no start
        after its own, so all its rows are above b - w.
     3. NEXT reads a row after the match, which WITHIN does not limit.
+    4. In a window whose frame is the row alone, each row is decided when it comes.
 
     None where there is no such limit.
     """
+    if program.frame == 0:
+        return 0
     if looks_ahead(program):
         return None
     length = fixed_length(program.pattern)

@@ -226,13 +226,12 @@ def _window(
     order = tuple(rows.written(item) for item in clause.order_by)
     if pattern.base is not None:
         keys, order = _based(pattern.base, keys, order, select, known)
+    columns = (rows.column(key) if isinstance(key, exp.Column) else rows.below.take(key) for key in keys)
     measures = (replace(m, name=Name(_free(m.name.text, taken), m.name.span)) for m in clause.measures)
     return _Window(
         replace(
             clause,
-            partition_by=tuple(
-                rows.column(key) if isinstance(key, exp.Column) else rows.below.take(key) for key in keys
-            ),
+            partition_by=tuple(dict.fromkeys(columns)),
             order_by=tuple(rows.over(item) for item in order),
             measures=tuple(measures),
         ),

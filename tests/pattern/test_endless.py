@@ -1,6 +1,7 @@
 """endless_variables against what the matcher decides: an endless pattern never gives a match before the end."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from chance import examples
@@ -37,6 +38,7 @@ def test_examples(text: str) -> None:
     parsed = pattern(text)
     assert endless_variables(program(parsed, [None, Bit(1), Bit(2)], NAMES)) == CASES[text]
     assert endless_variables(program(parsed, [None, Bit(1), Bit(2)], NAMES, within=5)) == ()
+    assert endless_variables(replace(program(parsed, [None, Bit(1), Bit(2)], NAMES), frame=5)) == ()
 
 
 @settings(max_examples=examples(45))

@@ -15,6 +15,7 @@ from cepsql.ordered.packet import pack
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, Column
 from cepsql.ordered.stage import Input, Stage, advance
 from cepsql.pattern import ir
+from cepsql.pattern.frame import framed_condition
 from cepsql.pattern.program import MatchProgram, Measure, Navigation, RowValue
 
 A, B, C = (ir.Variable(name) for name in NAMES)
@@ -24,16 +25,20 @@ A, B, C = (ir.Variable(name) for name in NAMES)
 def programs(draw) -> MatchProgram:
     all_rows = draw(st.booleans())
     pattern = draw(st.one_of(patterns(anchors=False), loops(), fixed()))
-    empty = draw(st.sampled_from(("show", "omit", "unmatched"))) if all_rows else "show"
+    empty = draw(st.sampled_from(("show", "omit", "unmatched", "each"))) if all_rows else "show"
     has_exclusion = any(isinstance(node, ir.Exclude) for node in ir.walk(pattern))
-    timeouts = draw(st.booleans())
-    assume(empty != "unmatched" or not has_exclusion)
+    timeouts = empty != "each" and draw(st.booleans())
+    assume(empty not in ("unmatched", "each") or not has_exclusion)
+    frame = draw(st.none() | st.integers(0, 3)) if empty == "each" else None
+    tested = draw(st.one_of(bits(), conditions()))
+    if empty == "each":
+        tested = tuple(framed_condition(condition, frame) for condition in tested)
     within = draw(st.integers(1, 6)) if timeouts else draw(st.none() | st.integers(1, 6))
     skip = draw(st.sampled_from(("past last row", "to next row", "to last")))
     return MatchProgram(
         pattern=pattern,
         variables=NAMES,
-        conditions=draw(st.one_of(bits(), conditions())),
+        conditions=tested,
         keys=(Column("k0", "k"),),
         time=Column("t", "ts"),
         order=(),
@@ -46,6 +51,7 @@ def programs(draw) -> MatchProgram:
         timeouts=timeouts,
         all_rows=all_rows,
         empty=empty,
+        frame=frame,
     )
 
 
