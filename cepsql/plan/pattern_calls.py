@@ -1,7 +1,5 @@
 """The functions over a window with a row pattern: what each is as a measure, and what it is called."""
 
-import re
-
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import called_function, is_aggregate
@@ -75,13 +73,3 @@ def spoken_call(call: exp.Window) -> str:
         return sql_of(without_tables(call))
     said = call.this.expressions[0].name if is_measure(call) else spark_name(call.this)
     return f"{said} OVER {'(...)' if window.name.startswith('__') else window.name}"
-
-
-def named_item(item: exp.Expr) -> exp.Expr:
-    """Return an item of the outermost SELECT; one without a name gets that of what it computes."""
-    if not re.fullmatch(r"_col_\d+", item.alias):
-        return item
-    held = exp.Paren(this=item.unalias().copy())
-    for call in list(held.find_all(exp.Window)):
-        call.replace(exp.Var(this=spoken_call(call)))
-    return exp.alias_(item.unalias().copy(), spark_name(held.this), quoted=True)

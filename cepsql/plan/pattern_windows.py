@@ -1,5 +1,6 @@
 """Row patterns in windows: a SELECT with such windows reads operators that find the match that begins at each row."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,16 +10,17 @@ from sqlglot import exp
 
 from cepsql.analysis.canonical import canonical_json, describe_clause
 from cepsql.analysis.positions import span_of
+from cepsql.analysis.spark_names import spark_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
 from cepsql.language.statements import MatchClause, MeasureClause, Name, WindowPattern
 from cepsql.matching.hold import hold
 from cepsql.plan.join_order import relations
 from cepsql.plan.nodes import Match, Node, Sql
 from cepsql.plan.over import own_aggregate, window_calls, with_own_window
-from cepsql.plan.pattern_calls import as_measure, ignores_frame, is_measure, named_item, spoken_call
+from cepsql.plan.pattern_calls import as_measure, ignores_frame, is_measure, spoken_call
 from cepsql.plan.pattern_rows import PatternRows, own_nodes, pattern_rows
 from cepsql.plan.rows_below import AROUND, hoist_selects, read_nodes
-from cepsql.plan.stand_ins import stand_in
+from cepsql.plan.stand_ins import stand_in, with_written
 
 Planned = Callable[[MatchClause, Sql], Match]
 """Returns the operator of a clause over rows, or raises what is wrong with it."""
@@ -37,7 +39,8 @@ def hoist_patterns(below: Sql, patterns: Iterable[WindowPattern], planned: Plann
     for call in filter(is_measure, below.query.find_all(exp.Window)):
         _refuse_without_pattern(call, known)
     hoist = partial(_hoisted, known, planned)
-    return hoist_selects(below, lambda select, _: _has_pattern(select, known), hoist, place, of_streams=False)
+    found = hoist_selects(below, lambda select, _: _has_pattern(select, known), hoist, place, of_streams=False)
+    return found if found is below else replace(found, query=_with_names(found.query))
 
 
 def _refuse_without_pattern(call: exp.Window, known: Mapping[str, WindowPattern]) -> None:
@@ -104,7 +107,7 @@ def _hoisted(
     select: exp.Select,
     nodes: dict[str, Node],
     place: Span,
-    whole: bool,
+    _: bool,
 ) -> exp.Select:
     """Return a SELECT over the rows of the operators of its windows, which are new entries of `nodes`."""
     patterns = {call: _pattern_of(call, select, known) for call in window_calls(select)}
@@ -137,7 +140,7 @@ def _hoisted(
             name = Name(given[call], span_of(call, place) or place)
             window.calls.append(MeasureClause(rows.over(as_measure(call, place)), name))
     # Only now it is known what the input must have.
-    needed = {column.name for column in _outer(select, rows, given, "__rows", whole).find_all(exp.Column)}
+    needed = {column.name for column in _outer(select, rows, given, "__rows").find_all(exp.Column)}
     for window in windows.values():
         rows.take_named(window.clause)
     inner = rows.below.select(select)
@@ -171,7 +174,7 @@ def _hoisted(
     if not order:
         table = _free("__rows", {*nodes})
         nodes[table] = below
-    return _outer(select, rows, given, table, whole)
+    return _outer(select, rows, given, table)
 
 
 def _refuse(
@@ -305,9 +308,7 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _outer(
-    select: exp.Select, rows: PatternRows, given: Mapping[exp.Window, str], table: str, whole: bool
-) -> exp.Select:
+def _outer(select: exp.Select, rows: PatternRows, given: Mapping[exp.Window, str], table: str) -> exp.Select:
     """Return the SELECT over the rows of the last operator, which has a column for each window function."""
 
     def over(part: exp.Expr, names: frozenset[str] = frozenset()) -> exp.Expr:
@@ -317,15 +318,31 @@ def _outer(
                 call.replace(stand_in(exp.column(given[call], table=table), spoken_call(call)))
         return rows.over(held.this, table, names)
 
-    items = [named_item(item) if whole else item for item in select.expressions]
-    outer = exp.select(*map(over, items)).from_(exp.to_table(table))
+    outer = exp.select(*map(over, select.expressions)).from_(exp.to_table(table))
     if select.args.get("qualify") is not None:
         outer.set("where", exp.Where(this=over(select.args["qualify"].this)))
-    names = {before.alias_or_name.lower(): item for before, item in zip(select.expressions, items, strict=True)}
+    names = frozenset(item.alias_or_name.lower() for item in select.expressions)
     for part in AROUND:
         if select.args.get(part) is not None:
-            outer.set(part, over(select.args[part], frozenset(names)))
-            for column in own_nodes(outer.args[part], exp.Column):
-                if not column.table and column.name.lower() in names:
-                    column.set("this", names[column.name.lower()].args["alias"].copy())
+            outer.set(part, over(select.args[part], names))
     return outer
+
+
+def _with_names(query: exp.Query) -> exp.Query:
+    """Return a query whose columns without a name get those of what they compute."""
+    copy = query.copy()
+    select: exp.Expr = copy
+    while isinstance(select, exp.SetOperation | exp.Subquery):
+        select = select.this
+    if not isinstance(select, exp.Select):
+        return query
+    named = {}
+    for item in [item for item in select.expressions if re.fullmatch(r"_col_\d+", item.alias)]:
+        name = exp.to_identifier(spark_name(with_written(item.unalias())), quoted=True)
+        named[item.alias] = name
+        item.set("alias", name.copy())
+    around = (select.args[part] for part in AROUND if select.args.get(part) is not None)
+    for column in (column for part in around for column in part.find_all(exp.Column)):
+        if not column.table and column.name in named:
+            column.set("this", named[column.name].copy())
+    return copy

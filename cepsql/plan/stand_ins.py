@@ -14,6 +14,15 @@ def stand_in(column: exp.Column, written: str) -> exp.Column:
     return column
 
 
+def with_written(expression: exp.Expr) -> exp.Expr:
+    """Return an expression in which what they stand for is in place of columns that operators made up."""
+    held = exp.Paren(this=expression.copy())
+    for column in list(held.find_all(exp.Column)):
+        if _WRITTEN in column.meta:
+            column.replace(exp.Var(this=column.meta[_WRITTEN]))
+    return held.this
+
+
 def stand_ins(root: Node) -> dict[str, str]:
     """Return what the columns that operators made up stand for, by name, as a plan's plain SQL reads them."""
     return {

@@ -190,3 +190,16 @@ SELECT * FROM (SELECT customer, id, low OVER w FROM orders WINDOW w AS (PARTITIO
 customer|n|low
 c1|1|70
 c2|1|40
+====
+SELECT count(*), max(low) + 1, min(`count(1) OVER w`) FROM (SELECT low OVER w, count(*) OVER w AS `count(1) OVER w` FROM orders WINDOW w AS (PARTITION BY customer ORDER BY id MEASURES LAST(B.value) AS low ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A B+) DEFINE B AS value < PREV(value))) GROUP BY low IS NULL ORDER BY 1, 2
+----
+count(1)|(max(low) + 1)|min(count(1) OVER w)
+2|71|2
+7|NULL|0
+====
+SELECT id + 1, low OVER w FROM orders WINDOW w AS (PARTITION BY customer ORDER BY id MEASURES LAST(B.value) AS low ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A B+) DEFINE B AS value < PREV(value)) QUALIFY low OVER w > 0 UNION ALL SELECT 5, max(id) FROM names
+----
+(id + 1)|low
+2|40
+2|70
+5|2
