@@ -97,6 +97,9 @@ class _Reader:
             return self.text_at(at, word)
         if word in _INSIDE:
             return self.inside_at(at, word)
+        before = self.text.word(self.pieces[at][1] - 1) if word else ""
+        if word not in _PLAIN and difflib.get_close_matches(before, ["PRIMARY"], 1):
+            raise self.error(f"there is no type {self.piece(at)}", at, "did you mean PRIMARY KEY?")
         if word not in _PLAIN:
             raise self.error(f"there is no type {self.piece(at)}" if word else "a type is missing", at, _hint(word))
         if self.piece(at + 1) == "(":

@@ -19,7 +19,7 @@ from sqlglot.tokens import TokenType
 from cepsql.errors import Error, suggestion
 from cepsql.language.pattern_windows import begins_frame, begins_pattern_window
 from cepsql.language.stray import stray_character
-from cepsql.language.syntax_errors import unexpected
+from cepsql.language.syntax_errors import misspelt, unexpected
 from cepsql.language.tokens import DIALECT, Text
 
 _PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
@@ -213,7 +213,8 @@ def _classify(text: Text, at: int, choices: set[str]) -> tuple[str, int]:
         return word.replace(" ", "_"), at + 1
     if _begins_operator(text, at):
         written = f"WINDOW {text.word(at + 1)}" if word == "WINDOW" else word
-        hint = f"it reads a query in brackets, too: FROM (SELECT ... WHERE ...) {written} (...)"
+        otherwise = f"it reads a query in brackets, too: FROM (SELECT ... WHERE ...) {written} (...)"
+        hint = misspelt(text, at, ("FROM", "JOIN")) or otherwise
         raise text.error(f"{word} must follow a table in FROM or JOIN", at, hint=hint)
     for island in ISLANDS:
         if island == "RELATION" and "SQL" in choices and not _begins_operator(text, _relation_end(text, at)):

@@ -56,6 +56,11 @@ _PLAIN_WORDS = (
     "MATCH_RECOGNIZE",
 )  # fmt: skip
 _BEFORE_BY = ("GROUP", "ORDER")
+_FURTHER = (
+    "AND", "NOT", "LIKE", "OVER", "QUALIFY", "DISTINCT", "RANGE", "ROWS", "PRECEDING", "FOLLOWING", "CASE", "WHEN",
+    "THEN", "ELSE", "END", "DEDUPLICATE", "WITH", "HEARTBEAT", "PUNCTUATION", "IDLE",
+)  # fmt: skip
+"""Words that are looked for where an error is, but not around it: too many names are near them."""
 _WINDOWS = {
     "TUMBLE": "WINDOW TUMBLING (SIZE 1 HOUR)", "HOP": "WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES)",
     "CUMULATE": "WINDOW CUMULATING (SIZE 1 DAY, STEP 1 HOUR)",
@@ -134,6 +139,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
         meant = ELSEWHERE_AFTER.get(text.word(at - 1), {})
         if word in meant:
             return text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=meant[word])
+    if begin is None and {"LPAR", "RELATION"} & accepted:
+        hint = _misspelt_by(text, at) or hint
     if "STREAM" in accepted and word in CREATED:
         hint = CREATED[word]
     elif near := _nearest(text.word(at - 1) if word == "BY" else word, accepted):
@@ -218,8 +225,9 @@ def _in_words(said: str, written: str) -> str:
 def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
     words = [_written(text, token) for token in tokens]
     for i, word in enumerate(words):
-        if re.fullmatch(r"MATCH[_ ]?RECOGNI[SZ]E", word) and word != "MATCH_RECOGNIZE":
-            return "did you mean MATCH_RECOGNIZE?"
+        called = _near(word, ("MATCH_RECOGNIZE", "DEDUPLICATE")) if words[i + 1 : i + 2] == ["("] else None
+        if called is not None and called != word:
+            return f"did you mean {called}?"
         if word == "MATCH" and words[i + 1 : i + 2] in (["RECOGNIZE"], ["_RECOGNIZE"], ["RECOGNISE"]):
             return "MATCH_RECOGNIZE is one word"
     if "EMIT" in words and words[words.index("EMIT") + 1 :][:1] == ["FINAL"]:
@@ -235,6 +243,10 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
             return f"did you mean {wrong}?" if wrong else f"windows are written {_WINDOW_KINDS[meant]}"
     if words[index : index + 2] == ["FOR", "KEY"]:
         return "the values of a key stand in brackets: FOR KEY ('a', 1)"
+    if words[index + 2 : index + 3] == ["("] and (words[index] == "FOR" or words[index + 1] == "KEY"):
+        return "did you mean FOR KEY?"
+    if words[index] in ("LEFT", "RIGHT", "FULL", "INNER", "CROSS") and "JOIN" not in words[index : index + 3]:
+        return "did you mean JOIN?"
     if words[index] == "WITHIN" and "JOIN" in words[:index]:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     if UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
@@ -264,6 +276,22 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
                 return f"did you mean {word} BY?"
             if word.isalpha() and (near := _near(word, known)) is not None and near != word:
                 return f"did you mean {near}{' BY' * (known is _BEFORE_BY)}?"
+    rows = [word for before, word in pairwise(words[:index]) if before in ("(", "FROM") and word != "VALUES"]
+    if any(_near(word, ("VALUES",)) for word in rows):
+        return "did you mean VALUES?"
+    # What is missing of CASE is told at the word before, what follows WITH at that.
+    further = 3 if "CASE" in words else 2 if words[index] == "WITH" else 1
+    around = words[max(0, index - 1) : index + further]
+    found = [near for word in around[::-1] if (near := _near(word, _FURTHER)) is not None and near != word]
+    return f"did you mean {found[0]}?" if found else None
+
+
+def misspelt(text: Text, end: int, known: Iterable[str]) -> str | None:
+    """Return the hint for the last word before a token that may be meant as one of the known, None for none."""
+    for i in reversed(range(end)):
+        near = _near(text.word(i), known)
+        if near is not None and near != text.word(i):
+            return f"did you mean {near}?"
     return None
 
 
@@ -325,11 +353,23 @@ def _match_hint(text: Text, begin: int, at: int, accepted: set[str], hint: str |
         return "did you mean WITHIN INTERVAL?"
     if text.word(at) == "AS" and accepted <= {"RPAR", "COMMA"}:
         return f"is a comma missing before {text.raw(at - 1)}?"
+    if last == "AFTER" and text.word(at - 2) == "TO" and (text.word(at) == "ROW" or text.word(at - 1) == "NEXT"):
+        return "did you mean AFTER MATCH SKIP TO NEXT ROW?"
+    if text.word(at + 1) in ("ROW", "ROWS") and "ONE" in accepted:
+        return "did you mean ONE ROW PER MATCH, or ALL ROWS PER MATCH?"
     if text.word(at) == "SHOW" and "ONE" in accepted:
         return "what is shown follows the rows: ONE ROW PER MATCH SHOW TIMEOUT MATCHES"
     if "COMMA" in accepted and last == "MEASURES" and text.raw(at).isidentifier():
         return f"is a comma missing before {text.raw(at)}?"
     return _as_hint(last) if hint == "expected AS" else hint
+
+
+def _misspelt_by(text: Text, at: int) -> str | None:
+    """Return the hint for a word before BY that is none which stands there, None without one."""
+    for i in reversed(range(1, at)):
+        if text.word(i) == "BY" and (near := _near(text.word(i - 1), ("GROUP", "ORDER", "PARTITION"))):
+            return f"did you mean {near} BY?"
+    return None
 
 
 def _defined(text: Text, at: int) -> str | None:

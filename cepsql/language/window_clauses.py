@@ -1,5 +1,6 @@
 """WINDOW TUMBLING (...) after a relation, and TABLE(TUMBLE(...)) in place of one."""
 
+import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -202,6 +203,8 @@ def _refuse_other(text: Text, at: int, known: tuple[str, ...]) -> None:
     if text.word(at) in _OTHERS:
         hint = f"it has {', '.join(known)}; {_OTHERS[text.word(at)]}"
         raise text.error(f"windows have no {text.word(at)}", at, hint=hint)
+    if near := difflib.get_close_matches(text.word(at), [word.split()[0] for word in known], 1, 0.75):
+        raise text.error(f"syntax error: unexpected {text.raw(at)}", at, hint=f"did you mean {near[0]}?")
 
 
 def _interval(text: Text, tokens: list[SqlToken]) -> exp.Expr:
