@@ -11,7 +11,7 @@ from cepsql.errors import OperationalError
 from cepsql.operators.change_rows import IDENTITY, KIND, equal_values, identities, labelled, net_rows, signs
 from cepsql.operators.one_relation import OneRelation
 from cepsql.operators.running import Remembered, as_decimals, mean_of, unscaled
-from cepsql.ordered.columns import integers, one_chunk, stack, take_rows
+from cepsql.ordered.columns import canonical, integers, one_chunk, stack, take_rows
 from cepsql.ordered.keys import find_keys
 from cepsql.ordered.operator import OrderedRows, Step
 from cepsql.ordered.ordinal import ordinals
@@ -224,7 +224,8 @@ class _Column:
         if call.needs_values(self.type, self._retracting):
             owner, values, numbers = self._sorted[moment]
             if call.distinct:
-                numbers = np.ones(len(owner), np.int64)
+                # Of the two zeros, which are equal, Spark gives the positive one.
+                values, numbers = canonical(values), np.ones(len(owner), np.int64)
             if call.function in ("min", "max"):
                 every = np.arange(len(count))
                 least = call.function == "min"

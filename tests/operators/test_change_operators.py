@@ -202,6 +202,14 @@ def test_a_column_that_is_always_null_never_changes():
     assert equal_values(nothing, nothing).tolist() == [True, True]
 
 
+def test_different_values_have_one_zero():
+    call = GroupCall("set", "list", "v1", distinct=True)
+    running = Running(RetractingGroups(GROUPS, (call,), (pa.list_(pa.float64()),)), CHANGES)
+    row = dict.fromkeys(CHANGES.names) | {"k0": "a", "t": 0, KIND: Change.INSERT}
+    ((_, found),) = running.take([row | {"v1": -0.0}])
+    assert repr(found["set"]) == "[0.0]"
+
+
 def test_percentiles_are_rounded_as_those_of_a_match():
     values, fraction = [1.49, 4.01, -3.87], 0.47
     call = GroupCall("x", "percentile", "v1", fraction=fraction)
