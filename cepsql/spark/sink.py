@@ -10,6 +10,7 @@ from pyspark.sql.streaming import DataStreamWriter
 
 from cepsql.errors import OperationalError
 from cepsql.spark.arrow import to_arrow
+from cepsql.spark.calls_from_java import CallConnection, calling_connection, forget_error
 from cepsql.spark.row_limit import RowLimit
 
 BatchHook = Callable[[int], None]
@@ -22,11 +23,22 @@ class _Handover:
 
     def __init__(self, take: Callable[[DataFrame, int], None]):
         self.take: Callable[[DataFrame, int], None] | None = take
+        self._calls: CallConnection | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
+        if self._calls is None:
+            self._calls = calling_connection()
         if self.take is None:
             raise OperationalError("the query has ended")
         self.take(frame, batch)
+
+    def end(self) -> None:
+        """Let go of what is called, and of the connection: Spark's query has ended."""
+        self.take = None
+        forget_error(self)
+        if self._calls is not None:
+            self._calls.close()
+            self._calls = None
 
 
 class BatchSink:
@@ -93,7 +105,7 @@ class BatchSink:
     def detach(self) -> None:
         """Let go of what Spark calls: the query has ended."""
         for handover in self._handovers:
-            handover.take = None
+            handover.end()
         self._handovers.clear()
 
     def accept(self, frame: DataFrame, batch: int) -> int:

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import signal
+import threading
 import time
 import weakref
 
@@ -288,3 +289,25 @@ def test_what_has_ended_is_let_go(spark, tmp_path):
     query.start(drain=True).await_(60)
     gc.collect()
     assert ended() is None
+
+
+def test_a_query_that_failed_is_let_go_with_its_connection_to_java(engine):
+    def refuse(rows, batch):
+        raise KeyError("mine")
+
+    def failed():
+        running = engine.query("SELECT n FROM ticks").start(refuse)
+        with pytest.raises(OperationalError):
+            running.await_(60)
+        return weakref.ref(running)
+
+    # Spark's own threads call Python, too.
+    failed()
+    threads = threading.active_count()
+    # The last one stays until there is a next one.
+    *ended, _ = [failed() for _ in range(4)]
+    deadline = time.monotonic() + 30
+    while any(one() for one in ended) or threading.active_count() > threads:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+        gc.collect()
