@@ -98,6 +98,8 @@ class _Reader:
         if word in _INSIDE:
             return self.inside_at(at, word)
         before = self.text.word(self.pieces[at][1] - 1) if word else ""
+        if word not in _PLAIN and before == "FOR":
+            raise self.error(f"there is no type {self.piece(at)}", at, _OTHERWISE[before])
         if word not in _PLAIN and difflib.get_close_matches(before, ["PRIMARY"], 1):
             raise self.error(f"there is no type {self.piece(at)}", at, "did you mean PRIMARY KEY?")
         if word not in _PLAIN:

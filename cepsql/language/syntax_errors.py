@@ -249,8 +249,11 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "did you mean JOIN?"
     if words[index] == "WITHIN" and "JOIN" in words[:index]:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
-    if UNITS.fullmatch(words[index]) and words[index - 1].isdigit():
-        return f"an interval is written INTERVAL '{words[index - 1]}' {words[index]}"
+    if UNITS.fullmatch(words[index]) and (number := words[index - 1].strip("'")).isdigit():
+        return f"an interval is written INTERVAL '{number}' {words[index]}"
+    join = next((i for i in reversed(range(index)) if words[i] == "JOIN"), index)
+    if join < index and not {"ON", "USING"} & set(words[join:index]) and words[index + 1 : index + 2] == ["."]:
+        return f"is ON missing before {tokens[index].text}?"
     before = next((i for i, token in enumerate(text.tokens) if token.start == tokens[0].start), 0) - 1
     if words[index] in _WINDOW_PARTS and text.word(before) in ("ON", "BY", *_WINDOW_PARTS):
         return f"is a comma missing before {words[index]}?"
@@ -268,14 +271,14 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "did you mean AND?"
     if kind := next((word for word in words[max(0, index - 3) : index] if word in _WINDOWS), None):
         return f"windows of event time are written {_WINDOWS[kind]} behind a table in FROM"
-    last = words[max(0, index - 2) : index + 1][::-1]
-    # Names such as orders and groups are near the words before BY.
-    for known in (_PLAIN_WORDS, _BEFORE_BY):
-        for word in last:
-            if word in ("GROUP", "ORDER", "PARTITION"):
-                return f"did you mean {word} BY?"
-            if word.isalpha() and (near := _near(word, known)) is not None and near != word:
-                return f"did you mean {near}{' BY' * (known is _BEFORE_BY)}?"
+    for i in range(index, max(0, index - 2) - 1, -1):
+        word = words[i]
+        if word in ("GROUP", "ORDER", "PARTITION"):
+            return f"did you mean {word} BY?"
+        # Names such as orders and groups are near the words before BY.
+        known = _BEFORE_BY if words[i + 1 : i + 2] == ["BY"] else _PLAIN_WORDS
+        if word.isalpha() and (near := _near(word, known)) is not None and near != word:
+            return f"did you mean {near}{' BY' * (known is _BEFORE_BY)}?"
     rows = [word for before, word in pairwise(words[:index]) if before in ("(", "FROM") and word != "VALUES"]
     if any(_near(word, ("VALUES",)) for word in rows):
         return "did you mean VALUES?"
@@ -355,8 +358,10 @@ def _match_hint(text: Text, begin: int, at: int, accepted: set[str], hint: str |
         return f"is a comma missing before {text.raw(at - 1)}?"
     if last == "AFTER" and text.word(at - 2) == "TO" and (text.word(at) == "ROW" or text.word(at - 1) == "NEXT"):
         return "did you mean AFTER MATCH SKIP TO NEXT ROW?"
-    if text.word(at + 1) in ("ROW", "ROWS") and "ONE" in accepted:
+    if "ROW" in text.word(at) + text.word(at + 1) and "ONE" in accepted:
         return "did you mean ONE ROW PER MATCH, or ALL ROWS PER MATCH?"
+    if "SKIP" in (text.word(at), text.word(at + 1)) and "AFTER" in accepted:
+        return "did you mean AFTER MATCH SKIP?"
     if text.word(at) == "SHOW" and "ONE" in accepted:
         return "what is shown follows the rows: ONE ROW PER MATCH SHOW TIMEOUT MATCHES"
     if "COMMA" in accepted and last == "MEASURES" and text.raw(at).isidentifier():
@@ -412,7 +417,7 @@ def _nearest(word: str, accepted: set[str]) -> str | None:
         return None
     spoken = {name.partition("_")[0]: _DESCRIBED.get(name, name) for name in accepted if name not in _KINDS}
     near = difflib.get_close_matches(word, spoken, 1, 0.75)
-    return spoken[near[0]] if near and near[0] != word else None
+    return spoken[near[0]] if near and spoken[near[0]] != word else None
 
 
 def _expected(accepted: set[str]) -> str | None:
