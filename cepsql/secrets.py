@@ -105,6 +105,19 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     return _ASSIGNED.sub(r"\1***", text)
 
 
+def without_secrets(value: str) -> str:
+    """Return the value of an option with stars in place of the passwords, tokens and keys that it spells.
+
+    >>> without_secrets("jdbc:postgresql://h/d?user=u&password=x&ssl=true"), without_secrets("https://u:x@h/y")
+    ('jdbc:postgresql://h/d?user=u&password=***&ssl=true', 'https://u:***@h/y')
+    >>> without_secrets("jdbc:oracle:thin:scott/tiger@//h:1521/d"), without_secrets("Bearer x")
+    ('jdbc:oracle:thin:scott/***@//h:1521/d', '***')
+    """
+    if _SCHEME.fullmatch(value):
+        return "***"
+    return redact(_IN_URL.sub(lambda found: f"{found[0][: found.start(1) - found.start()]}***@", value))
+
+
 def without_password(location: str) -> str:
     """Return the address of a database as it may be shown.
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from itertools import takewhile
+from typing import Any
 from urllib.parse import urlparse
 
 from cepsql.analysis.canonical import canonical_sql, describe_clause
@@ -35,7 +36,7 @@ from cepsql.plan.nodes import (
     WindowAggregate,
 )
 from cepsql.plan.planner import Plan
-from cepsql.secrets import is_secret
+from cepsql.secrets import is_secret, without_secrets
 
 VERSION = 1
 """Of the description: another version may say the same in other words."""
@@ -60,6 +61,19 @@ def describe_plan(plan: Plan, session: Mapping[str, str], frame_identity: Callab
         "session": dict(session),
         "query": _describe(plan.logical, frame_identity),
     }
+
+
+def kept_description(described: Any) -> Any:
+    """Return a description that was kept as it would be made now: earlier versions kept passwords that stand within
+    values of options, such as addresses of databases."""
+    if isinstance(described, list):
+        return [kept_description(part) for part in described]
+    if not isinstance(described, dict):
+        return described
+    found = {name: kept_description(part) for name, part in described.items()}
+    if "format" in found and "options" in found:
+        found["options"] = {name: without_secrets(value) for name, value in found["options"].items()}
+    return found
 
 
 def describe_join(join: IntervalJoin) -> dict:
@@ -216,7 +230,8 @@ def _describe_source(source: Source) -> dict:
         "watermark": _watermark(source),
     }
     if source.value is not None:
-        described["value"] = {"format": source.value.name, "options": dict(source.value.options)}
+        value_options = {name: without_secrets(value) for name, value in source.value.options}
+        described["value"] = {"format": source.value.name, "options": value_options}
     if source.backfill is not None:
         history = _describe_source(source.backfill.history)
         described["backfill"] = {"history": history, "until": source.backfill.until}
@@ -234,7 +249,7 @@ def _matters(option: str) -> bool:
 
 def _option(name: str, value: str) -> str:
     local = name == "path" and urlparse(value).scheme in ("", "file")
-    return os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", value))) if local else value
+    return os.path.abspath(os.path.expanduser(re.sub(r"^file:(//)?", "", value))) if local else without_secrets(value)
 
 
 def _watermark(relation: Source | Registered) -> list | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cepsql.analysis.canonical import canonical_json, digest
 from cepsql.errors import OperationalError
+from cepsql.plan.identity import kept_description
 from cepsql.plan.upgrade import COMPATIBLE, REPLAYABLE, SAME, upgrade
 from cepsql.spark.buckets import Buckets
 from cepsql.spark.checkpoint_claim import CLAIMS
@@ -222,8 +223,9 @@ def discard(checkpoint: Checkpoint) -> None:
 
 def _read_plan(file: CheckpointPath) -> dict:
     try:
-        return json.loads(file.read_text("utf-8"))
-    except ValueError as error:
+        plan = json.loads(file.read_text("utf-8"))
+        return plan | {"plan": kept_description(plan.get("plan"))}
+    except (ValueError, AttributeError) as error:
         hint = "put the folder back from a copy, or use another checkpoint folder and replay the input"
         raise OperationalError(f"the checkpoint file {file} is damaged", hint=hint) from error
 

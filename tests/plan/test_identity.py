@@ -8,7 +8,8 @@ from catalog import engine
 from golden import check, params
 
 from cepsql.analysis.canonical import canonical_json, describe_pattern
-from cepsql.plan.identity import describe_plan, spoken_differences
+from cepsql.plan.identity import describe_plan, kept_description, spoken_differences
+from cepsql.plan.references import with_values
 
 HERE = Path(__file__).parent
 BETWEEN = "\n~~~~\n"
@@ -40,6 +41,21 @@ def test_secrets_stay_out():
     fresh.sql(f"CREATE STREAM s (value STRING) USING kafka OPTIONS ({options})")
     described = canonical_json(describe_plan(fresh.sql("SELECT * FROM s").plan, {}, str))
     assert "psst" not in described and "maxoffsets" not in described and '"subscribe":"t"' in described
+
+
+def test_passwords_within_values_stay_out(monkeypatch):
+    monkeypatch.setenv("SHOP", "psst")
+    fresh = engine()
+    fresh.sql("""CREATE TABLE t (k STRING) USING jdbc
+        OPTIONS (url 'jdbc:postgresql://h/d?user=u&password=${SHOP}&ssl=true', dbtable 'shop')""")
+    plan = fresh.sql("SELECT * FROM t").plan
+    described = describe_plan(with_values(plan), {}, str)
+    assert "psst" not in canonical_json(described) and "user=u&password=***&ssl=true" in canonical_json(described)
+    # Another password is no other query; neither is what an earlier version has kept.
+    monkeypatch.setenv("SHOP", "other")
+    assert describe_plan(with_values(plan), {}, str) == described
+    earlier = json.loads(canonical_json(described).replace("***", "psst"))
+    assert kept_description(earlier) == json.loads(canonical_json(described))
 
 
 @pytest.mark.parametrize(
