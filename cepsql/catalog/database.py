@@ -1,8 +1,9 @@
 """The database that a catalog is kept in: an SQLite file, or PostgreSQL by URL."""
 
 import re
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -26,6 +27,9 @@ _NO_TABLE = f"no such table: {CATALOG.name}"
 _LOCKED = ("database is locked", "lock timeout")
 _LOCKED_HINT = "another process has been writing to it for long: one that is frozen must go on, or end"
 """What SQLite and PostgreSQL say when _SECONDS_OF_PATIENCE are over, and what to do."""
+
+_NO_ROOM = ("disk I/O error", "disk is full", "unable to open database file")
+"""What SQLite says, among other things, where its disk is full: it makes files before it reads, too."""
 
 _PATIENT = {
     "lock_timeout": f"{_SECONDS_OF_PATIENCE}s",
@@ -105,8 +109,17 @@ class Database:
             said = redact(" ".join(str(cause).split()), self._hidden)
             if _NO_TABLE in said:
                 raise self._gone() from None
-            hint = _LOCKED_HINT if any(words in said for words in _LOCKED) else None
-            raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=hint) from None
+            raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=self._hint(said)) from None
+
+    def _hint(self, said: str) -> str | None:
+        """Return what to do about what the database says."""
+        if any(words in said for words in _LOCKED):
+            return _LOCKED_HINT
+        if self.file is not None and any(words in said for words in _NO_ROOM):
+            with suppress(OSError):
+                if not shutil.disk_usage(self.file.parent).free:
+                    return f"the disk of {self.file.parent} is full: make room"
+        return None
 
     def _gone(self) -> OperationalError:
         return OperationalError(

@@ -36,9 +36,9 @@ class JsonLines(logging.Formatter):
         """Write a record without a line end."""
         at = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
         line = {"at": at, "level": record.levelname.lower(), "message": redact(record.getMessage())}
-        query = getattr(record, "query", None)
-        if query is not None:
-            line["query"] = query
+        for name in ("query", "hint"):
+            if (value := getattr(record, name, None)) is not None:
+                line[name] = redact(value)
         detail = self.formatException(record.exc_info) if record.exc_info else getattr(record, "detail", None)
         if detail:
             line["detail"] = redact(detail)

@@ -16,6 +16,7 @@ from cepsql.runner.start import start_spark
 from cepsql.server.json_log import log_json
 from cepsql.server.options import parser
 from cepsql.standing.home import Home
+from cepsql.standing.outage import Outage
 from cepsql.standing.queries import SERVER
 
 LOG = logging.getLogger("cepsql.server")
@@ -106,12 +107,14 @@ class Server:
         except Exception as failure:
             LOG.exception("cepsql failed: %s", failure)
             return ExitCode.SESSION
+        outage = Outage(LOG)
         while not stop.wait(_EVERY_SECONDS):
             try:
                 self._work()
                 self._worked = time.monotonic()
+                outage.is_over()
             except OperationalError as error:
-                LOG.warning(error.message)
+                outage.goes_on(error)
             except Exception as failure:
                 # One that goes on so is not well, which /healthz tells.
                 LOG.exception("cepsql failed: %s", failure)

@@ -13,6 +13,7 @@ from cepsql.catalog.leases import Lease
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STARTING, STOPPED, STOPPING, QueryState
 from cepsql.errors import Error, InternalError, OperationalError
+from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
 from cepsql.standing.progress_data import added, progress_data
 from cepsql.standing.renewal import Renewal
@@ -126,11 +127,13 @@ class Reconciler:
 
     def run(self, every: float = 1.0) -> None:
         """Reconcile again and again, until `close` is called."""
+        outage = Outage(LOG)
         while not self._closed.wait(every):
             try:
                 self.tick()
+                outage.is_over()
             except OperationalError as error:
-                LOG.warning("the catalog cannot be used: %s", error.message)
+                outage.goes_on(error)
             except Exception as failure:
                 # A defect that shows in one query must not leave the others without anybody who looks after them.
                 LOG.exception("cepsql failed: %s", failure)
@@ -295,7 +298,7 @@ class Reconciler:
         seconds = pause(owned.failures)
         owned.retry_at = time.monotonic() + seconds
         self.states.enter(owned.lease, FAILED, error=error.message)
-        extra = {"query": name, "detail": error.detail}
+        extra = {"query": name, "hint": error.hint, "detail": error.detail}
         LOG.error("query %s failed, next start in %g s: %s", name, seconds, error.message, extra=extra)
 
     def _halt(self, name: str, owned: _Owned, state: QueryState) -> None:

@@ -108,11 +108,16 @@ def _remembered(entry: HistoryEntry) -> tuple[str | None, ...]:
 
 
 def lag_seconds(state: QueryState) -> float | None:
-    """Return how far the watermark of a query was behind the clock when it last told; None if it has none."""
+    """Return how far the watermark of a query is behind the clock, or was when it last told if it is not to run; None
+    if it has none.
+
+    One that fails, or waits for rows or for its sink, tells nothing meanwhile, and is farther and farther behind.
+    """
     mark = (state.progress or {}).get("bound")
     if mark is None or state.progress_at is None or (state.progress or {}).get("ended"):
         return None
-    return max(0.0, state.progress_at - mark / 1_000_000)
+    at = state.now if state.desired == RUNNING else state.progress_at
+    return max(0.0, at - mark / 1_000_000)
 
 
 def _lag(state: QueryState) -> str | None:

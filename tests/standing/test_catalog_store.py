@@ -1,10 +1,13 @@
 """A catalog that is kept: what one process defines, others see; a change is all or nothing."""
 
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
+import sqlalchemy as sa
 
 import cepsql.catalog.database
 from cepsql.catalog import ColumnDefinition, Registered, RegisteredQuery, Sink, Source, View
@@ -215,6 +218,16 @@ def test_a_process_that_hangs_within_a_change_does_not_keep_others_from_theirs(l
     with frozen.changing(), locked as raised, other.changing():
         pass
     assert "one that is frozen" in raised.value.hint
+
+
+def test_a_full_disk_is_named(tmp_path, monkeypatch):
+    database = Database(str(tmp_path / "catalog.db"))
+    said = sa.exc.OperationalError("BEGIN", {}, sqlite3.OperationalError("disk I/O error"))
+    for free, hint in ((0, f"the disk of {tmp_path} is full: make room"), (4096, None)):
+        monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        with pytest.raises(OperationalError, match="cannot be used: disk I/O error") as refused, database.reading():
+            raise said
+        assert refused.value.hint == hint
 
 
 def test_what_is_no_catalog(tmp_path):

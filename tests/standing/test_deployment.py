@@ -98,10 +98,12 @@ def test_the_log_has_the_account_of_a_failure():
     logger = logging.Logger("cepsql.example")
     logger.addHandler(logging.StreamHandler(log))
     logger.handlers[0].setFormatter(JsonLines())
-    logger.error("it failed", extra={"query": "fraud", "detail": "at Spark.java:1, password=hunter2"})
+    logger.error(
+        "it failed", extra={"query": "fraud", "hint": "make room", "detail": "at Spark.java:1, password=hunter2"}
+    )
     logger.warning("it goes on")
     first, second = map(json.loads, log.getvalue().splitlines())
-    assert (first["query"], first["detail"]) == ("fraud", "at Spark.java:1, password=***")
+    assert (first["query"], first["hint"], first["detail"]) == ("fraud", "make room", "at Spark.java:1, password=***")
     assert second.keys() == {"at", "level", "message"}
 
 

@@ -196,6 +196,23 @@ def test_who_does_not_follow_in_time_is_told(process, monkeypatch):
         shell.query.pause()
 
 
+def test_an_outage_is_told_once(process, monkeypatch, caplog):
+    shell, told = process("shell"), []
+
+    def all_states():
+        told.append(None)
+        if len(told) <= 4:
+            raise OperationalError("the catalog c.db cannot be used: it is locked", hint="wait")
+        if len(told) == 6:
+            shell.reconciler._closed.set()
+        return {}
+
+    monkeypatch.setattr(shell.reconciler.states, "all", all_states)
+    shell.reconciler.run(every=0)
+    said = ["the catalog c.db cannot be used: it is locked; wait", "the catalog can be used again"]
+    assert [record.message for record in caplog.records] == said
+
+
 def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):
     server = process("server", adopts=True)
     server.broken = DataError("no such folder")

@@ -4,7 +4,7 @@ import pytest
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.states import QueryState
-from cepsql.standing.report import described, listed
+from cepsql.standing.report import described, lag_seconds, listed
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,12 @@ def test_a_watermark_may_be_of_any_year(bound, shown):
     progress = {"bound": bound, "ended": False}
     known = QueryState("q", "running", 0.0, 0, "running", 0.0, None, None, 0, None, None, progress, 1.0, 1.0)
     assert dict(described(RegisteredQuery("q", None, "SELECT 1"), known, False))["watermark"] == shown
+
+
+@pytest.mark.parametrize(
+    ("desired", "ended", "lag"), [("running", False, 90), ("stopped", False, 10), ("running", True, None)]
+)
+def test_a_query_that_tells_nothing_is_farther_and_farther_behind(desired, ended, lag):
+    progress = {"bound": 10_000_000, "ended": ended}
+    known = QueryState("q", desired, 0.0, 0, "failed", 0.0, None, None, 0, None, None, progress, 20.0, 100.0)
+    assert lag_seconds(known) == lag
