@@ -12,7 +12,7 @@ from cepsql.catalog.states import LOST, RUNNING, STARTING, STOPPED, STOPPING, Hi
 _ALIVE = (STARTING, RUNNING, STOPPING)
 
 HISTORY_LENGTH = 500
-"""How many entries of a query the history keeps."""
+"""How many states of a query the history keeps, and how many reports of its progress."""
 
 
 class QueryStates:
@@ -126,10 +126,13 @@ class QueryStates:
         if progress is not None:
             entry["progress"] = dict(progress)
         connection.execute(HISTORY.insert().values(entry))
-        kept = sa.select(HISTORY.c.number).where(HISTORY.c.name == key).order_by(HISTORY.c.number.desc())
+        # Progress comes every few seconds, and must not drive out what happened last night.
+        kind = HISTORY.c.progress.is_(sa.null()) if progress is None else HISTORY.c.progress.is_not(sa.null())
+        of_kind = sa.and_(HISTORY.c.name == key, kind)
+        kept = sa.select(HISTORY.c.number).where(of_kind).order_by(HISTORY.c.number.desc())
         oldest = connection.execute(kept.offset(HISTORY_LENGTH - 1).limit(1)).scalar()
         if oldest is not None:
-            connection.execute(HISTORY.delete().where(HISTORY.c.name == key, HISTORY.c.number < oldest))
+            connection.execute(HISTORY.delete().where(of_kind, HISTORY.c.number < oldest))
 
 
 def _state(row: dict, now: float) -> QueryState:

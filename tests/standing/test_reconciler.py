@@ -443,4 +443,11 @@ def test_the_history_is_bounded(process, monkeypatch):
     for number in range(30):
         shell.reconciler.states.report(lease, "running", {"batches": number}, True)
     history = shell.query.history
-    assert len(history) == 10 and history[-1].progress == {"batches": 29}
+    # Reports do not drive states out.
+    assert [entry.state for entry in history[:2]] == ["starting", "running"]
+    assert len(history) == 12 and history[-1].progress == {"batches": 29}
+    for number in range(30):
+        shell.reconciler.states.enter(lease, "failed", error=f"error {number}")
+    history = shell.query.history
+    assert [entry.note for entry in history if entry.progress is None] == [f"error {n}" for n in range(20, 30)]
+    assert len(history) == 20
