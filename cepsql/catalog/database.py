@@ -31,6 +31,9 @@ _LOCKED_HINT = "another process has been writing to it for long: one that is fro
 _NO_ROOM = ("disk I/O error", "disk is full", "unable to open database file")
 """What SQLite says, among other things, where its disk is full: it makes files before it reads, too."""
 
+_UNWRITABLE = ("readonly database", "unable to open database file")
+"""What SQLite says where it may not write."""
+
 _PATIENT = {
     "lock_timeout": f"{_SECONDS_OF_PATIENCE}s",
     # One whose process is frozen, or its host gone, ends before others have lost patience.
@@ -119,6 +122,8 @@ class Database:
             with suppress(OSError):
                 if not shutil.disk_usage(self.file.parent).free:
                     return f"the disk of {self.file.parent} is full: make room"
+        if any(words in said for words in _UNWRITABLE):
+            return "who uses a catalog, be it to look, must be able to write its file and the folder of that"
         return None
 
     def _gone(self) -> OperationalError:

@@ -35,6 +35,9 @@ _REFUSED = re.compile(
 )
 """What servers say to those whom they do not let in."""
 
+_TOO_LARGE = "54"
+"""The class of codes that say that something is larger than a server can hold, such as a long text in a key."""
+
 _ROWS = "cepsql_rows"
 _GONE = "cepsql_gone"
 _PLACE = "cepsql_place"
@@ -163,6 +166,8 @@ class PostgreSQL(Database):
         through."""
         original = getattr(failure, "orig", failure)
         lasting = (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege)
+        if (getattr(original, "sqlstate", None) or "").startswith(_TOO_LARGE):
+            return None
         standby = (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.IdleInTransactionSessionTimeout)
         kinds = (psycopg.OperationalError, psycopg.InterfaceError, sa.exc.TimeoutError, *standby)
         return first_line(original) if isinstance(original, kinds) and not isinstance(original, lasting) else None

@@ -384,6 +384,17 @@ def test_a_server_that_lets_nobody_in_is_no_silent_one(said, shown, monkeypatch)
         sink.check([("id", "int")])
 
 
+def test_a_key_that_postgresql_cannot_hold_is_a_refused_row(monkeypatch):
+    sink = open_sink(Sink("alerts", (), "postgresql", (("url", "postgresql://me@127.0.0.1:9/none"),)), FIRST)
+
+    def connect(*_, **__):
+        raise psycopg.errors.ProgramLimitExceeded("index row size 3016 exceeds btree version 4 maximum 2704")
+
+    monkeypatch.setattr(sink._database.engine.pool, "connect", connect)
+    with pytest.raises(DataError, match="sink alerts refuses a row: index row size 3016 exceeds"):
+        sink.check([("id", "int")])
+
+
 def test_a_locked_file_is_waited_for(spark, tmp_path, monkeypatch):
     monkeypatch.setattr("cepsql.sinks.sqlite._BUSY_SECONDS", 0.01)
     path = tmp_path / "a.db"

@@ -230,6 +230,14 @@ def test_a_full_disk_is_named(tmp_path, monkeypatch):
         assert refused.value.hint == hint
 
 
+@pytest.mark.parametrize("said", ["attempt to write a readonly database", "unable to open database file"])
+def test_who_may_not_write_is_told_so(tmp_path, said):
+    database = Database(str(tmp_path / "catalog.db"))
+    with pytest.raises(OperationalError, match=said) as refused, database.reading():
+        raise sa.exc.OperationalError("BEGIN", {}, sqlite3.OperationalError(said))
+    assert refused.value.hint.startswith("who uses a catalog, be it to look, must be able to write its file")
+
+
 def test_what_is_no_catalog(tmp_path):
     (tmp_path / "text").write_text("no database, but a text that is long enough to be looked at\n" * 100)
     with pytest.raises(OperationalError, match="cannot be used: file is not a database"):
