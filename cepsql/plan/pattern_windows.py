@@ -124,13 +124,15 @@ def _hoisted(
     windows = {name: _window(pattern, select, rows, known, taken) for name, pattern in asked.items()}
     given: dict[exp.Window, str] = {}
     used: dict[str, None] = {}
+    whole: dict[exp.Window, exp.Window] = {}
     for call, pattern in patterns.items():
         if pattern is None:
             given[call] = rows.below.take(with_own_window(call, select)).name
             continue
         window = windows[pattern.name]
         if ignores_frame(call):
-            given[call] = rows.below.take(_of_partition(call, window)).name
+            whole[call] = _of_partition(call, window)
+            given[call] = rows.below.take(whole[call]).name
             continue
         used[pattern.name] = None
         if is_measure(call):
@@ -150,6 +152,8 @@ def _hoisted(
     for unread in clauses.keys() - used.keys():
         # Only what is wrong with it is told.
         planned(replace(clauses[unread], input=below.query), below)
+    if not used:
+        return _without_patterns(select, known, whole)
     order = list(used)
     if len(order) > 1 and below.resolved.streaming:
         # What another operator reads must tell how late its rows come out.
@@ -171,9 +175,6 @@ def _hoisted(
         before += [measure.name.text for measure in clause.measures]
         again = exp.alias_(exp.to_table(table), relations(select)[0].alias_or_name, table=True)
         below = Sql(exp.select("*").from_(again), {table: nodes[table]})
-    if not order:
-        table = _free("__rows", {*nodes})
-        nodes[table] = below
     return _outer(select, rows, given, table)
 
 
@@ -218,6 +219,22 @@ def _refuse(
                 span_of(outer, span_of(query, place)),
                 "join the table in a subquery before",
             )
+
+
+def _without_patterns(
+    select: exp.Select, known: Mapping[str, WindowPattern], whole: Mapping[exp.Window, exp.Window]
+) -> exp.Select:
+    """Return a SELECT that reads no match, without its row patterns.
+
+    whole: what functions that ignore frames are over the whole partition.
+    """
+    copy = select.copy()
+    for call in list(copy.find_all(exp.Window)):
+        if call in whole and call.find_ancestor(exp.Query) is copy:
+            call.replace(whole[call].copy())
+    left = [window for window in copy.args.get("windows") or [] if _pattern_of(window, copy, known) is None]
+    copy.set("windows", left or None)
+    return copy
 
 
 def _window(

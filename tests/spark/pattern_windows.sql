@@ -203,3 +203,29 @@ SELECT id + 1, low OVER w FROM orders WINDOW w AS (PARTITION BY customer ORDER B
 2|40
 2|70
 5|2
+====
+SELECT id, lag(value) OVER w AS a, lag(value) OVER w AS b, sum(value) OVER (PARTITION BY customer) AS s FROM orders WINDOW w AS (PARTITION BY customer ORDER BY id ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING PATTERN (A B)), v AS (w)
+----
+id|a|b|s
+1|10|10|160
+1|NULL|NULL|395
+2|50|50|160
+2|90|90|395
+3|40|40|160
+3|80|80|395
+4|70|70|395
+5|70|70|395
+NULL|NULL|NULL|160
+====
+SELECT `i d`, `low value` OVER `my w` AS `x y`, count(`v e`) OVER `my w` FROM (SELECT id AS `i d`, customer AS `select`, value AS `v e` FROM orders) WINDOW `my w` AS (PARTITION BY `select` ORDER BY `i d` MEASURES LAST(D.`v e`) AS `low value` ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A D+) DEFINE D AS `v e` < PREV(`v e`))
+----
+i d|x y|count(v e) OVER my w
+1|40|2
+1|70|3
+2|NULL|0
+2|NULL|0
+3|NULL|0
+3|NULL|0
+4|NULL|0
+5|NULL|0
+NULL|NULL|0
