@@ -247,6 +247,8 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "did you mean FOR KEY?"
     if words[index] in ("LEFT", "RIGHT", "FULL", "INNER", "CROSS") and "JOIN" not in words[index : index + 3]:
         return "did you mean JOIN?"
+    if words[index - 1] in ("FINAL", "RUNNING"):
+        return f"{words[index - 1]} stands before FIRST, LAST and aggregates: {words[index - 1]} LAST(A.x)"
     if words[index] == "WITHIN" and "JOIN" in words[:index]:
         return "a join of streams bounds the time in ON: AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     if UNITS.fullmatch(words[index]) and (number := words[index - 1].strip("'")).isdigit():

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel
 
 from cepsql.errors import NotSupportedError
 from cepsql.scalar.tree import Call, Expression, Leaf, Literal
@@ -33,7 +34,8 @@ def expression(node: exp.Expr, read: Callable[[exp.Column], Leaf]) -> Expression
         return expression(plain, read)
     form = operation_form(node)
     if form is None:
-        raise NotSupportedError(node.sql(dialect="spark"))
+        # sqlglot would log what Spark has not; nobody sees this text as SQL.
+        raise NotSupportedError(node.sql(dialect="spark", unsupported_level=ErrorLevel.IGNORE))
     return Call(form[0], tuple(expression(argument, read) for argument in form[1]))
 
 

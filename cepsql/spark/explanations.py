@@ -113,6 +113,14 @@ _EXPLANATIONS = (
     ),
     Explanation(
         "UNRESOLVED_ROUTINE",
+        r"routine `TIMESTAMP(?:DIFF|ADD)`",
+        ProgrammingError,
+        "a unit of time is needed first, in the singular",
+        "units: MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, QUARTER and YEAR, without quotes",
+        r"\bTIMESTAMP(?:DIFF|ADD)(?=\s*\()",
+    ),
+    Explanation(
+        "UNRESOLVED_ROUTINE",
         rf"routine `(?:{_OF_PATTERNS})`",
         ProgrammingError,
         "functions of a row pattern stand in MEASURES and DEFINE of MATCH_RECOGNIZE only",

@@ -39,3 +39,9 @@ def test_arguments_that_are_missing_are_no_python_error(name, count):
 def test_arguments_that_are_not_known_are_refused(call):
     with pytest.raises(NotSupportedError):
         operands(call)
+
+
+def test_nothing_is_logged_of_what_is_refused(caplog):
+    with pytest.raises(NotSupportedError):
+        operands("to_char(a, 'yyyy-MM-dd')")
+    assert not caplog.records
