@@ -54,6 +54,14 @@ def warn_of_unread(files: Iterable[UnreadFile]) -> None:
             LOGGER.warning(why, named(paths))
 
 
+def warn_of_folders(gone: Iterable[str], back: Iterable[str]) -> None:
+    """Log which folders of streams are gone, so that no rows come, and which are there again."""
+    for folder in gone:
+        LOGGER.warning("%s is gone: no rows come from there until it is back; its disk may not be mounted", folder)
+    for folder in back:
+        LOGGER.warning("%s is there again", folder)
+
+
 def warn_of_gone(batch: int, files: Sequence[str]) -> None:
     """Log which files were gone before the micro-batch that has them could read them."""
     if files:

@@ -30,7 +30,7 @@ from cepsql.spark.full_disk import Place
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
-from cepsql.spark.notices import warn_of_gone, warn_of_unread
+from cepsql.spark.notices import warn_of_folders, warn_of_gone, warn_of_unread
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles, rewrite_log
@@ -352,6 +352,7 @@ class StandingQuery:
         if self._looking.acquire(timeout=_LOOK_SECONDS):
             try:
                 with contextlib.suppress(OSError):
+                    warn_of_folders(*self._unread.moved())
                     warn_of_unread(self._unread.look())
             finally:
                 self._looking.release()

@@ -1,7 +1,7 @@
 """Files of this machine in the folders of streams whose rows Spark does not read, or not all of them.
 
 Spark takes no notice of a file that is `maxFileAge` older than the newest one it has read, nor of a file that it knows
-and that is written to or replaced: nothing would tell why rows are missing.
+and that is written to or replaced, nor of a folder that is gone: nothing would tell why rows are missing.
 """
 
 import fnmatch
@@ -69,6 +69,11 @@ class ListedFolder:
             elif self._is_read(name):
                 yield from _listed(place)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing is where the files should be, so that Spark finds none, without a word."""
+        return not (glob.has_magic(self.path) or os.path.exists(self.path))
+
     def covers(self, path: str) -> bool:
         """Tell whether a file that was read can be one of the stream's."""
         fixed = re.split(r"[*?\[]", self.path, maxsplit=1)
@@ -128,6 +133,14 @@ class UnreadFiles:
         self._newest: dict[ListedFolder, int] = {}
         self._settled: set[str] | None = None
         self._told: dict[str, int] = {}
+        self._gone: set[str] = set()
+
+    def moved(self) -> tuple[list[str], list[str]]:
+        """Return which folders are gone since the last call, and which are there again."""
+        gone = {folder.path for folder in self._folders if folder.is_gone}
+        lost, back = sorted(gone - self._gone), sorted(self._gone - gone)
+        self._gone = gone
+        return lost, back
 
     def look(self) -> list[UnreadFile]:
         """Return those that were not told before. Raises OSError where the checkpoint cannot be read."""

@@ -10,6 +10,7 @@ import pytest
 import cepsql
 from cepsql.catalog import Source
 from cepsql.spark import query as standing_query
+from cepsql.spark.notices import warn_of_folders
 from cepsql.spark.unread_files import ListedFolder, UnreadFiles, listed_folder
 
 DAY = 86_400
@@ -54,6 +55,18 @@ class Folder:
 @pytest.fixture
 def folder(tmp_path) -> Folder:
     return Folder(tmp_path)
+
+
+def test_a_folder_that_is_gone_is_told_once_and_when_it_is_back(folder, caplog):
+    place = str(folder.place)
+    assert folder.unread.moved() == ([], [])
+    folder.place.rename(folder.place.with_name("away"))
+    assert [folder.unread.moved(), folder.unread.moved()] == [([place], []), ([], [])]
+    folder.place.mkdir()
+    assert [folder.unread.moved(), folder.unread.moved()] == [([], [place]), ([], [])]
+    warn_of_folders(["/in"], ["/out"])
+    assert [record.message.partition(":")[0] for record in caplog.records] == ["/in is gone", "/out is there again"]
+    assert not ListedFolder("/none/*.csv").is_gone
 
 
 def test_a_file_much_older_than_the_newest_one_is_told_once(folder):
