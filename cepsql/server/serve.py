@@ -74,6 +74,7 @@ class Server:
         self._leading: Lease | None = None
         self._home: Home = engine.open_home(self.leads, lease)
         self._worked = time.monotonic()
+        self._outage = Outage(LOG)
         self._standing_by = False
 
     def leads(self) -> bool:
@@ -93,7 +94,8 @@ class Server:
         quiet = time.monotonic() - self._worked
         role = "leads" if self.leads() else "stands by"
         owned = sorted(self._home.reconciler.owned)
-        return quiet < _WELL_SECONDS, {"role": role, "queries": owned, "seconds_since_work": round(quiet, 1)}
+        said = {"role": role, "queries": owned, "seconds_since_work": round(quiet, 1)}
+        return quiet < _WELL_SECONDS, said | ({"catalog": self._outage.said} if self._outage.said else {})
 
     def run(self, stop: threading.Event) -> int:
         """Reconcile until `stop` is set, then end the queries, each after its batch; return the exit code."""
@@ -107,14 +109,15 @@ class Server:
         except Exception as failure:
             LOG.exception("cepsql failed: %s", failure)
             return ExitCode.SESSION
-        outage = Outage(LOG)
         while not stop.wait(_EVERY_SECONDS):
             try:
                 self._work()
+                self._outage.is_over()
                 self._worked = time.monotonic()
-                outage.is_over()
             except OperationalError as error:
-                outage.goes_on(error)
+                self._outage.goes_on(error)
+                # It is well itself: who would end it, and start it anew, would only make it slower to come back.
+                self._worked = time.monotonic()
             except Exception as failure:
                 # One that goes on so is not well, which /healthz tells.
                 LOG.exception("cepsql failed: %s", failure)

@@ -217,6 +217,24 @@ def test_a_server_that_waits_for_spark_ends_when_it_is_told_to(monkeypatch):
     assert {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} <= told.keys()
 
 
+def test_a_server_whose_catalog_is_away_is_well(monkeypatch):
+    monkeypatch.setattr(server, "start_spark", lambda *_: None)
+    monkeypatch.setattr(server, "_EVERY_SECONDS", 0)
+    stop, runs = threading.Event(), server.Server(mock.MagicMock())
+    runs._home.reconciler.owned = {}
+    runs._worked -= 1000
+
+    def away():
+        stop.set()
+        raise OperationalError("the catalog c.db cannot be used", hint="wait")
+
+    monkeypatch.setattr(runs, "_work", away)
+    assert not runs.health()[0]
+    assert runs.run(stop) == ExitCode.OK
+    well, said = runs.health()
+    assert well and said["catalog"] == "the catalog c.db cannot be used; wait"
+
+
 def test_the_manifest():
     manifest = yaml.safe_load(block("yaml"))
     assert (manifest["kind"], manifest["apiVersion"]) == ("Deployment", "apps/v1")
