@@ -26,8 +26,9 @@ class Server(ThreadingHTTPServer):
     """Answers each request in a thread; `host` may be an address of IPv4 or IPv6, or a name."""
 
     def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]):
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        self.address_family = found[0][0]
+        found = {family for family, *_ in socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)}
+        # A name such as localhost may have both.
+        self.address_family = socket.AF_INET if socket.AF_INET in found else socket.AF_INET6
         super().__init__((host, port), handler)
 
     @property
