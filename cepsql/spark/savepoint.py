@@ -1,5 +1,6 @@
 """Copies of checkpoints: savepoints, and checkpoints that begin with one."""
 
+import contextlib
 import json
 import shutil
 import uuid
@@ -77,16 +78,17 @@ def _copy(source: CheckpointPath, target: CheckpointPath, anew: bool = False) ->
             target.unlink(missing_ok=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         copy_tree(source, hidden, (*_OWN_OF_A_PROCESS, _PLAN))
-        plan, part = (source / _PLAN).read_bytes(), spark_name(source)
+        plan, part = _object(source / _PLAN), spark_name(source)
+        identity = source / part / "metadata"
         if not in_place and part != SPARK:
             move_whole(hidden / part, hidden / SPARK)
-            plan, part = _with(plan, spark=SPARK), SPARK
+            plan, part = plan | {"spark": SPARK}, SPARK
         drop_planned(hidden / part)
-        metadata = hidden / part / "metadata"
-        if anew and metadata.exists():
-            metadata.write_bytes(_renewed(metadata.read_bytes()))
+        if anew and identity.exists():
+            metadata = hidden / part / "metadata"
+            metadata.write_bytes(_renewed(_object(identity)))
             remove_checksum(metadata)
-        (hidden / _PLAN).write_bytes(_renewed(plan) if anew else plan)
+        (hidden / _PLAN).write_bytes(_renewed(plan) if anew else json.dumps(plan).encode())
         if not in_place:
             move_whole(hidden, target)
         whole = True
@@ -103,10 +105,15 @@ def _uncopied(source: CheckpointPath, target: CheckpointPath, error: Exception) 
     return OperationalError(f"the checkpoint {source} cannot be copied to {target}: {reason}")
 
 
-def _renewed(content: bytes) -> bytes:
+def _object(file: CheckpointPath) -> dict:
+    """Return the JSON object that a file has; raises OperationalError if it has none."""
+    with contextlib.suppress(ValueError):
+        found = json.loads(file.read_bytes())
+        if isinstance(found, dict):
+            return found
+    raise OperationalError(f"the checkpoint file {file} is damaged", hint="put the folder back from a copy")
+
+
+def _renewed(found: dict) -> bytes:
     """Return a JSON object with another `id`."""
-    return _with(content, id=str(uuid.uuid4()))
-
-
-def _with(content: bytes, **values: str) -> bytes:
-    return json.dumps(json.loads(content) | values).encode()
+    return json.dumps(found | {"id": str(uuid.uuid4())}).encode()

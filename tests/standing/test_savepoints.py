@@ -12,6 +12,7 @@ import pytest
 from cepsql.engine import connect
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.spark.checkpoint_files import drop_planned, is_between_batches
+from cepsql.spark.savepoint import begin_checkpoint
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts) USING json OPTIONS (path 'ticks');
@@ -144,6 +145,18 @@ def test_a_batch_that_was_only_planned_is_forgotten(tmp_path, begun, committed, 
     assert sorted(int(path.name) for path in (tmp_path / "offsets").iterdir()) == left
     assert is_between_batches(tmp_path) == (3 not in left)
     assert (tmp_path / "state").exists() == bool(left)
+
+
+@pytest.mark.parametrize("file", ["plan.json", "spark/metadata"])
+@pytest.mark.parametrize("content", ['{"id": "a', "null", ""])
+def test_a_half_written_file_of_a_savepoint_is_named(tmp_path, file, content):
+    savepoint, checkpoint = tmp_path / "savepoint", tmp_path / "checkpoint"
+    (savepoint / "spark").mkdir(parents=True)
+    for name in ("plan.json", "spark/metadata"):
+        (savepoint / name).write_text(content if name == file else '{"id": "a"}')
+    with pytest.raises(OperationalError, match=f"the checkpoint file {savepoint / file} is damaged"):
+        begin_checkpoint(savepoint, checkpoint)
+    assert [path.name for path in tmp_path.iterdir()] == ["savepoint"]
 
 
 def test_a_batch_that_was_cut_short_is_no_savepoint(engine):
