@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_ALONE = r"heartbeat\b.*|(?:end|late)$"
+_ORDER = "rows in stand below batch, then ----, then the rows expected"
+
+
 @dataclass(frozen=True)
 class Step:
     """A micro-batch, a heartbeat or the end of the input, as lines, and what must come out of it."""
@@ -80,6 +84,11 @@ def read_stream_script(path: Path) -> StreamScript:
     if begin is None:
         raise InterfaceError(f"{path} has neither a line batch nor a line end", hint="rows in stand below batch")
     head, steps = text[: begin.start()], list(_steps(text[begin.start() :]))
+    joined = next((line for step in steps for line in step.lines[1:] if re.match(_ALONE, line)), None)
+    if joined is not None:
+        raise InterfaceError(f"---- is missing before the line {joined} of {path}", hint=_ORDER)
+    if not any(step.name == "end" for step in steps):
+        raise InterfaceError(f"{path} has no line end", hint="end, ---- and what the end decides stand last")
     if [step.name for step in steps if step.name not in ("batch", "heartbeat")] not in (["end"], ["end", "late"]):
         raise InterfaceError(f"{path} must have its batches and heartbeats, then end, and late at most once after it")
     return StreamScript(head, _included(head, path.parent), tuple(steps))
@@ -103,7 +112,7 @@ def _steps(text: str) -> Iterable[Step]:
     for line in text.splitlines():
         if line == "----":
             expecting = True
-        elif re.match(r"(batch\b.*|heartbeat\b.*|end|late)$", line):
+        elif re.match(rf"batch\b.*|{_ALONE}", line):
             if step is None or expecting:
                 if step is not None:
                     yield step

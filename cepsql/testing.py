@@ -250,7 +250,9 @@ def _texts(source: Source, batch: Batch) -> pa.Table:
             raise InterfaceError(f"a row of {source.name} is a sequence or a mapping of values, not {row!r}")
         values = _in_order(source, names, row) if isinstance(row, Mapping) else list(row)
         if len(values) != len(names):
-            raise InterfaceError(f"a row of {source.name} has {len(names)} values: {', '.join(names)}")
+            raise InterfaceError(
+                f"a row of {source.name} has {len(names)} values: {', '.join(names)}", hint=f"{row!r} has {len(values)}"
+            )
         for column, kind, value in zip(read, kinds, values, strict=True):
             try:
                 columns[column.name].append(_hex(value) if _is_binary(column.type) else _text(value, kind))

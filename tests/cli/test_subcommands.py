@@ -152,7 +152,9 @@ def test_tests_hold_or_say_what_differs(project, capsys, monkeypatch, spark):
     ("text", "said"),
     [
         ("SELECT 1;\n", "has neither a line batch nor a line end"),
-        ("SELECT 1;\nbatch\n1\n----\n", "must have its batches and heartbeats, then end"),
+        ("SELECT 1;\nbatch\n1\n----\n", "a.test has no line end"),
+        ("SELECT 1;\nbatch\n1\nend\n----\n", "---- is missing before the line end of"),
+        ("SELECT 1;\nend\n----\nbatch\n1\n----\nend\n", "must have its batches and heartbeats, then end"),
         ("\\i nothing.sql\nend\n----\n", "nothing.sql cannot be read: No such file"),
         ("SELECT 1;\nend\n----\n", "last statement is a query over a stream"),
     ],

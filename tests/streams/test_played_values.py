@@ -71,6 +71,7 @@ def test_what_has_parts_arrives_by_their_order(spark, kind, given, arrives):
         ([(MOMENT, Colour.RED)], "a value of x STRING cannot be a Colour"),
         ([(MOMENT, {1})], "a value of x STRING cannot be a set"),
         ([(MOMENT, b"a")], "a value of x STRING cannot be a bytes"),
+        ([(MOMENT,)], "a row of s has 2 values: ts, x"),
         (["ts"], "a row of s is a sequence or a mapping of values, not 'ts'"),
         (pd.DataFrame({"ts": [MOMENT], "x": ["a"]}), "the rows of s are a list, not a DataFrame"),
     ],
