@@ -3,12 +3,13 @@
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from cepsql.render.html import html_table
+from cepsql.notebook.shown import Shown, shown_rows
 from cepsql.runner.counted import counted
 
 if TYPE_CHECKING:
@@ -16,18 +17,19 @@ if TYPE_CHECKING:
 
 _EVERY = 0.5
 
-Show = Callable[[str], None]
-"""Shows HTML in a place of its own in the cell, in place of what stood there."""
+Show = Callable[[Shown], None]
+"""Shows something in a place of its own in the cell, in place of what stood there."""
 
 
 class LiveView:
     """Keeps the last rows of a query that is started, and shows them with its progress until it has ended.
 
-    rows: the tables of the last micro-batches, at least `most` rows of them together if there are so many.
+    rows:    the tables of the last micro-batches, at least `most` rows of them together if there are so many.
+    refresh: whether what is shown can be replaced; else it is shown once, at the end.
     """
 
-    def __init__(self, most: int, show: Show, zone: str):
-        self._most, self._show, self._zone = most, show, zone
+    def __init__(self, most: int, show: Show, zone: str, refresh: bool = True):
+        self._most, self._show, self._zone, self._refresh = most, show, zone, refresh
         self.rows: deque[pa.Table] = deque()
         self._lock = threading.Lock()
 
@@ -46,11 +48,12 @@ class LiveView:
 
     def _follow(self, standing: "StandingQuery") -> None:
         while standing.status == "running":
-            self._show(self.html(standing))
+            if self._refresh:
+                self._show(self.shown(standing))
             threading.Event().wait(_EVERY)
-        self._show(self.html(standing))
+        self._show(self.shown(standing))
 
-    def html(self, standing: "StandingQuery") -> str:
+    def shown(self, standing: "StandingQuery") -> Shown:
         """Return what is to be shown now."""
         progress = standing.progress
         with self._lock:
@@ -62,5 +65,8 @@ class LiveView:
             f"{standing.status}: {counted(progress.rows_out, 'row')}, {counted(progress.batches, 'batch', 'batches')}, "
             f"{progress.rows_per_second:,.0f} rows/s, late {progress.rows_late}, malformed {progress.rows_malformed}"
         )
-        failed = f'<p style="color: firebrick">{escape(str(standing.error))}</p>' if standing.error else ""
-        return html_table(standing.columns, last, self._zone, said) + failed
+        found = shown_rows(standing.columns, last, self._zone, said)
+        if standing.error is None:
+            return found
+        failed = f'<p style="color: firebrick">{escape(str(standing.error))}</p>'
+        return replace(found, html=found.html + failed, text=f"{found.text}\nerror: {standing.error}")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
-from IPython.display import HTML, display
+from IPython.display import display
 
 from cepsql.engine import Answer, Engine, connect
 from cepsql.errors import Error
 from cepsql.notebook.live import LiveView
+from cepsql.notebook.shown import Shown, shown_answer, shown_rows
 from cepsql.query import Query
-from cepsql.render.html import html_table
 from cepsql.runner.counted import counted
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class CepsqlMagics(Magics):
     def _show(self, item: Query | Answer, options: dict[str, str]) -> None:
         most = int(options.get("limit", 50))
         if isinstance(item, Answer):
-            display(item)
+            if (answer := shown_answer(item)).text:
+                display(answer)
             return
         zone = self._engine().spark.conf.get("spark.sql.session.timeZone") or "UTC"
         result: object = item
@@ -98,15 +99,38 @@ class CepsqlMagics(Magics):
         if item.streaming:
             if name is not None:
                 self._stop(lambda started: started.name == name)
-            result = standing = _live(item, most, zone, "drain" in options)
+            result = standing = self._live(item, most, zone, "drain" in options)
             self._started.append(_Started(self._cell, name, standing))
         else:
             with_more = next(iter(item.pieces(most + 1)))
             shown = with_more.slice(0, most)
             note = f"the first {counted(most, 'row')}" if with_more.num_rows > most else counted(shown.num_rows, "row")
-            display(HTML(html_table(item.columns, shown, zone, note)))
+            display(shown_rows(item.columns, shown, zone, note))
         if name is not None:
             self._notebook.user_ns[name] = result
+
+    def _live(self, query: Query, most: int, zone: str, drain: bool) -> "StandingQuery":
+        """Start a query and show it in this cell; return it."""
+        # A terminal would write each new state below the one before.
+        formatter = self._notebook.display_formatter
+        refresh = formatter is not None and "text/html" in formatter.active_types
+        handle = display(Shown("", "running; what it gave is shown when it ends"), display_id=True)
+        view = LiveView(most, handle.update if refresh else display, zone, refresh)
+        standing = query.start(view.add, drain=drain)
+        try:
+            following = view.follow(standing)
+            # Without ipywidgets there is no button; standing.stop() does the same.
+            with suppress(ImportError):
+                if refresh:
+                    _show_button(standing)
+            if drain:
+                standing.await_()
+                following.join()
+        except BaseException:
+            # Nobody else can end what is interrupted here.
+            standing.stop()
+            raise
+        return standing
 
 
 def _parameters(text: str, variables: Mapping[str, object]) -> dict[str, object]:
@@ -131,26 +155,6 @@ def _options(line: str) -> dict[str, str]:
     if not found.get("limit", "1").isdecimal() or not found.get("name", "name").isidentifier():
         raise UsageError(USAGE)
     return found
-
-
-def _live(query: Query, most: int, zone: str, drain: bool):
-    """Start a query and show it in this cell; return it."""
-    handle = display(HTML(""), display_id=True)
-    view = LiveView(most, lambda html: handle.update(HTML(html)), zone)
-    standing = query.start(view.add, drain=drain)
-    try:
-        following = view.follow(standing)
-        # Without ipywidgets there is no button; standing.stop() does the same.
-        with suppress(ImportError):
-            _show_button(standing)
-        if drain:
-            standing.await_()
-            following.join()
-    except BaseException:
-        # Nobody else can end what is interrupted here.
-        standing.stop()
-        raise
-    return standing
 
 
 def _show_button(standing: "StandingQuery") -> None:

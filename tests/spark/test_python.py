@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import threading
 
 import numpy as np
 import pandas as pd
@@ -212,7 +213,11 @@ def notebook(engine):
     shell.display_formatter.active_types = ["text/plain", "text/html"]
     shell.user_ns["engine"] = engine
     shell.run_line_magic("load_ext", "cepsql")
-    return shell
+    yield shell
+    # What they show last would be among what other tests write.
+    for thread in threading.enumerate():
+        if thread.name == "cepsql-live":
+            thread.join(30)
 
 
 def shown(notebook, line: str, cell: str) -> str:
@@ -235,6 +240,19 @@ def test_the_magic(notebook, tmp_path):
     assert "stream lines" in html
     assert "finished: 2 rows, 1 batch" in html
     assert notebook.user_ns["standing"].status == "finished"
+
+
+def test_a_terminal_shows_text(notebook, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(notebook.display_formatter, "active_types", ["text/plain"])
+    (tmp_path / "1.csv").write_text("1\n2\n")
+    lines = f"CREATE OR REPLACE STREAM lines (n INT) USING csv OPTIONS (path '{tmp_path}'); SELECT n FROM lines"
+    for line in ("%cepsql SELECT 1 AS a", f"%%cepsql --drain\n{lines}", "%cepsql DESCRIBE lines"):
+        assert notebook.run_cell(line).success
+    said = capsys.readouterr().out
+    assert said.startswith(" a\n---\n 1\n1 row\nstream lines ")
+    assert said.count(" n\n---\n 1\n 2\n") == 1 and "finished: 2 rows, 1 batch" in said
+    assert " column | type | note\n" in said
+    assert "object at" not in said and "HTML" not in said and "Button" not in said
 
 
 def test_a_cell_that_is_run_again_stops_what_it_had_started(notebook, tmp_path):
