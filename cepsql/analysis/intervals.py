@@ -66,13 +66,13 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
         case exp.Paren():
             return interval_micros(expression.this, span)
         case exp.Add():
-            return _checked(interval_micros(expression.this, span) + interval_micros(expression.expression, span), span)
+            return limited(interval_micros(expression.this, span) + interval_micros(expression.expression, span), span)
         case exp.Neg():
             return -interval_micros(expression.this, span)
         case exp.Interval():
             micros = _literal(expression)
             if micros is not None:
-                return _checked(micros, span)
+                return limited(micros, span)
             with guarded(span):
                 spoken = str(expression.args.get("unit") or expression.this)
             if re.search(r"MONTH|YEAR|QUARTER", spoken, re.I):
@@ -86,7 +86,8 @@ def interval_micros(expression: exp.Expr, span: Span | None = None) -> int:
     )
 
 
-def _checked(micros: int, span: Span | None) -> int:
+def limited(micros: int, span: Span | None) -> int:
+    """Return a length, in microseconds, by which event times can differ; raises ProgrammingError for a longer one."""
     if abs(micros) > _LONGEST:
         raise ProgrammingError("the interval is too long", span, "an interval is at most 73,000 years")
     return micros

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import interval_micros, limited
 from cepsql.analysis.positions import span_of
 from cepsql.errors import ProgrammingError, Span
 
@@ -53,7 +53,7 @@ class Length:
 def window_length(interval: exp.Expr, place: Span | None = None) -> Length:
     """Return a constant length, which may be zero or less.
 
-    Raises ProgrammingError if it is not constant, or has months beside days.
+    Raises ProgrammingError if it is not constant, has months beside days, or is too long for event times.
 
     >>> from sqlglot import parse_one
     >>> window_length(parse_one("INTERVAL '2' YEARS", dialect="spark"))
@@ -68,14 +68,19 @@ def window_length(interval: exp.Expr, place: Span | None = None) -> Length:
     amounts = _amounts(interval)
     units = {unit for _, unit in amounts}
     if amounts and units <= set(_MONTHS):
-        return Length(sum(number * _MONTHS[unit] for number, unit in amounts), MONTHS)
+        return _limited(Length(sum(number * _MONTHS[unit] for number, unit in amounts), MONTHS), place)
     if amounts and units == {"WEEK"}:
-        return Length(sum(number for number, _ in amounts), WEEKS)
+        return _limited(Length(sum(number for number, _ in amounts), WEEKS), place)
     if amounts and units <= {"WEEK", "DAY"}:
-        return Length(sum(number * (7 if unit == "WEEK" else 1) for number, unit in amounts), DAYS)
+        return _limited(Length(sum(number * (7 if unit == "WEEK" else 1) for number, unit in amounts), DAYS), place)
     if units & set(_MONTHS):
         raise ProgrammingError("months and years stand alone in the length of a window", place)
     return Length(interval_micros(interval, place))
+
+
+def _limited(found: Length, place: Span | None) -> Length:
+    limited(found.longest, place)
+    return found
 
 
 def _amounts(interval: exp.Expr) -> list[tuple[int, str]]:
