@@ -22,7 +22,7 @@ def hold_for_next(program: MatchProgram, partitions: Partitions, found: Found) -
     if not ahead or partitions.bound == END_OF_TIME or len(found.matches.start) == 0:
         return found
     waits = _furthest(program, partitions, found.matches, ahead) >= partitions.ends[found.matches.partition]
-    return _without(program, found, waits) if waits.any() else found
+    return _without(program, partitions, found, waits) if waits.any() else found
 
 
 def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, ahead: list[Navigation]) -> np.ndarray:
@@ -40,15 +40,16 @@ def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, a
     return furthest
 
 
-def _without(program: MatchProgram, found: Found, waits: np.ndarray) -> Found:
-    """Drop in each partition the first match that waits and all after it, with their misplaced skips."""
+def _without(program: MatchProgram, partitions: Partitions, found: Found, waits: np.ndarray) -> Found:
+    """Drop in each partition the first match that waits and all after it, with their misplaced skips and what was given
+    up there."""
     matches, scan, numbers = found.matches, found.scan.copy(), found.numbers.copy()
-    partitions, first = np.unique(matches.partition[waits], return_index=True)
+    waiting, first = np.unique(matches.partition[waits], return_index=True)
     stop = np.flatnonzero(waits)[first]
-    scan[partitions] = matches.start[stop]
-    numbers[partitions] = matches.number[stop] - 1
+    scan[waiting] = matches.start[stop]
+    numbers[waiting] = matches.number[stop] - 1
     limit = np.full(len(scan), len(waits), np.int64)
-    limit[partitions] = stop
+    limit[waiting] = stop
     keep = np.arange(len(waits)) < limit[matches.partition]
     kept = Matches(
         partition=matches.partition[keep],
@@ -59,7 +60,9 @@ def _without(program: MatchProgram, found: Found, waits: np.ndarray) -> Found:
         labels=matches.labels[np.repeat(keep, matches.length)],
     )
     misplaced = found.misplaced - _misplaced(program, matches, ~keep)
-    return replace(found, matches=kept, scan=scan, numbers=numbers, misplaced=misplaced)
+    of_given_up = np.searchsorted(partitions.starts, found.given_up, "right") - 1
+    given_up = found.given_up[found.given_up < scan[of_given_up]]
+    return replace(found, matches=kept, scan=scan, numbers=numbers, misplaced=misplaced, given_up=given_up)
 
 
 def _misplaced(program: MatchProgram, matches: Matches, chosen: np.ndarray) -> int:

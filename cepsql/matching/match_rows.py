@@ -75,7 +75,7 @@ def _match(program: MatchProgram, partitions: Partitions) -> Scanned:
         matches=matches,
         timeouts=len(found.matches.complete) - matches,
         misplaced=found.misplaced,
-        given_up=found.given_up,
+        given_up=len(found.given_up),
         covered=covered,
     )
 

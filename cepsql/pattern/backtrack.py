@@ -48,7 +48,7 @@ def find_backtracking(
             if outcome is Outcome.GIVEN_UP:
                 if program.strict:
                     raise _too_long(program)
-                found.give_up()
+                found.give_up(start)
             if outcome in (Outcome.NONE, Outcome.GIVEN_UP):
                 if search.steps - steps > dear_steps:
                     next_row = candidates.next_start(p, start + 1)

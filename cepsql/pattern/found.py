@@ -15,8 +15,8 @@ class FoundBuilder:
     def __init__(self, partitions: Partitions):
         self._scan, self._numbers = partitions.ends.copy(), partitions.numbers.copy()
         self._heads = array("q")
-        self._labels = array("q")
-        self._misplaced, self._given_up = 0, 0
+        self._labels, self._given_up = array("q"), array("q")
+        self._misplaced = 0
 
     def add(self, partition: int, start: int, number: int, complete: bool, labels: list[int]) -> None:
         """Add the next match: its first row, MATCH_NUMBER(), and the variable of every row."""
@@ -46,9 +46,9 @@ class FoundBuilder:
         self._misplaced += 1
         return len(labels) if place is None else 1
 
-    def give_up(self) -> None:
-        """Count an attempt that was given up."""
-        self._given_up += 1
+    def give_up(self, start: int) -> None:
+        """Note that the attempt at a row was given up."""
+        self._given_up.append(start)
 
     def stop(self, partition: int, row: int, numbers: int) -> None:
         """Note where the next scan of a partition begins and how many matches it has had."""
@@ -60,7 +60,7 @@ class FoundBuilder:
         partition, start, length, number, complete = (np.ascontiguousarray(column) for column in heads.T)
         labels = np.array(self._labels, np.int64)
         matches = Matches(partition, start, length, number, complete.astype(bool), labels)
-        return Found(matches, self._scan, self._numbers, self._misplaced, self._given_up)
+        return Found(matches, self._scan, self._numbers, self._misplaced, np.array(self._given_up, np.int64))
 
 
 def skip_place(program: MatchProgram, labels: list[int]) -> int | None:

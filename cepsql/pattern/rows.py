@@ -1,6 +1,6 @@
 """Ordered rows of many partitions laid one after another, and the matches found in them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -54,11 +54,11 @@ class Found:
     scan:    for each partition the first row that is not decided (the row that the next attempt starts at).
     numbers: for each partition the number of matches so far.
     misplaced: how many skips to a variable led nowhere, so that matching went on elsewhere.
-    given_up: how many attempts took too many steps, so that their first rows count as not matched.
+    given_up: the first rows, ascending, of attempts that took too many steps, so that they count as not matched.
     """
 
     matches: Matches
     scan: np.ndarray
     numbers: np.ndarray
     misplaced: int = 0
-    given_up: int = 0
+    given_up: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))

@@ -15,13 +15,14 @@ from oracle import answers
 from strategies import NAMES, bits, conditions, patterns, rows
 
 from cepsql.errors import OperationalError
+from cepsql.matching.match_rows import match_rows
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern import ir
 from cepsql.pattern.backtrack import find_backtracking
 from cepsql.pattern.budget import LEAST_STEPS, Budget
 from cepsql.pattern.conditions import RowTests
 from cepsql.pattern.matcher import find_matches
-from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchProgram, Navigation
+from cepsql.pattern.program import Aggregate, Bit, Classifier, MatchProgram, Measure, Navigation
 from cepsql.pattern.rows import Partitions
 from cepsql.pattern.search import Outcome, Search
 from cepsql.pattern.vector import test_rows as evaluate_rows
@@ -214,7 +215,17 @@ def test_an_attempt_over_the_budget_is_given_up() -> None:
     found = find_matches(exponential(), two)
     assert matches(found) == [(61, 1, (0, 2), True)]
     assert found.scan.tolist() == [61, 63]
-    assert 40 < found.given_up < 60
+    assert 40 < len(found.given_up) < 60
+
+
+def test_what_was_given_up_behind_a_match_that_waits_counts_once() -> None:
+    """The match of the first two rows waits for what NEXT reads, and the others are tried again with it."""
+    ahead = Measure("ahead", Navigation("t", shift=70))
+    asked = replace(exponential(skip="to next row"), measures=(ahead,))
+    rows = [{"t": t, "m": {1: 1, 60: 0}.get(t, 2)} for t in range(61)]
+    waits = match_rows(asked, partition(rows, 0, 0, 60))
+    assert (waits.scan.tolist(), waits.matches, waits.given_up) == ([0], 0, 0)
+    assert match_rows(asked, whole(rows)).given_up > 40
 
 
 def test_starts_that_share_a_fate_are_given_up_cheaply() -> None:
@@ -239,8 +250,8 @@ def test_states_of_an_attempt_that_was_given_up_are_tried_again() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Budget, "allowed", lambda budget, needed: 15)
             found = run(program(parsed, tests, skip="to next row"), rows, find_backtracking)
-        assert found.given_up and len(found.matches.start)
-        assert found.matches.start.tolist() == list(range(found.given_up, 9))
+        assert len(found.given_up) and len(found.matches.start)
+        assert [*found.given_up, *found.matches.start] == list(range(9))
 
 
 @settings(max_examples=examples(60))
