@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import TextIO
 
+from cepsql.catalog.working_for import QUERY
 from cepsql.secrets import redact
 
 
@@ -36,9 +37,8 @@ class JsonLines(logging.Formatter):
         """Write a record without a line end."""
         at = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
         line = {"at": at, "level": record.levelname.lower(), "message": redact(record.getMessage())}
-        for name in ("query", "hint"):
-            if (value := getattr(record, name, None)) is not None:
-                line[name] = redact(value)
+        about = {"query": getattr(record, "query", QUERY.get()), "hint": getattr(record, "hint", None)}
+        line |= {name: redact(value) for name, value in about.items() if value is not None}
         detail = self.formatException(record.exc_info) if record.exc_info else getattr(record, "detail", None)
         if detail:
             line["detail"] = redact(detail)

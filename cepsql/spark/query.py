@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
+from cepsql.catalog.working_for import QUERY, thread_beside
 from cepsql.errors import Error, InterfaceError, OperationalError
 from cepsql.plots.progress import Moment, draw_progress
 from cepsql.spark import packet_files
@@ -141,7 +142,7 @@ class StandingQuery:
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
         self._files = PlannedFiles(checkpoint.spark_folder, frame.sparkSession, self._may_be_empty)
-        self._refused = False
+        self._refused, self._works_for = False, QUERY.get()
         forgot = checkpoint.forgot is not None
         self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders, forgot), threading.Lock()
         self._tidied = float("-inf")
@@ -319,10 +320,10 @@ class StandingQuery:
             self._sink.close()
             discard(self._checkpoint)
             raise error from exception
-        threading.Thread(target=self._run, name="cepsql-query", daemon=True).start()
+        thread_beside(self._run, "cepsql-query").start()
         if self._options.refresh is not None:
             self._options.refresh.follow()
-        threading.Thread(target=self._attend, name="cepsql-attend", daemon=True).start()
+        thread_beside(self._attend, "cepsql-attend").start()
         if self._options.heartbeat is not None and not self._options.drain:
             threading.Thread(target=self._beat, args=[self._options.heartbeat], name="cepsql-beat", daemon=True).start()
 
@@ -460,6 +461,8 @@ class StandingQuery:
 
     def _check_files(self, batch: int) -> None:
         """Refuse a batch whose files Spark would misread, before it is done; warn of files that are gone."""
+        # Java calls this query in a thread of the query's own.
+        QUERY.set(self._works_for)
         try:
             warn_of_gone(batch, self._files.check(batch, again=batch == self._found_planned))
         except OperationalError:

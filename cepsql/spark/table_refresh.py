@@ -4,10 +4,12 @@ import logging
 import threading
 import time
 from collections.abc import Iterable
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from cepsql.catalog import Source
+from cepsql.catalog.working_for import thread_beside
 from cepsql.errors import Error
 from cepsql.secrets import secret_values
 from cepsql.spark.failures import translate_failure
@@ -52,7 +54,7 @@ class TableRefresh:
     def follow(self) -> None:
         """Read each table whenever its time has come, in threads of their own, until `end` is called."""
         for table in self._tables:
-            thread = threading.Thread(target=self._follow, args=(table,), name="cepsql-refresh", daemon=True)
+            thread = thread_beside(partial(self._follow, table), "cepsql-refresh")
             self._threads.append(thread)
             thread.start()
 

@@ -12,6 +12,7 @@ from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.leases import Lease
 from cepsql.catalog.query_states import QueryStates
 from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STARTING, STOPPED, STOPPING, QueryState
+from cepsql.catalog.working_for import QUERY
 from cepsql.errors import Error, InternalError, OperationalError
 from cepsql.standing.outage import Outage
 from cepsql.standing.pauses import pause
@@ -278,7 +279,7 @@ class Reconciler:
 
     def _started(self, query: RegisteredQuery, lease: Lease) -> Running:
         """Start a query; what is no error of ours is a defect, which must not end the others."""
-        begin = time.monotonic()
+        begin, token = time.monotonic(), QUERY.set(query.name.lower())
         try:
             return self._start(query, lease)
         except Error:
@@ -288,6 +289,7 @@ class Reconciler:
             said = f"{type(failure).__name__}: {str(failure).splitlines()[0] if str(failure) else ''}".rstrip(": ")
             raise InternalError(f"cepsql failed: {said}") from failure
         finally:
+            QUERY.reset(token)
             self._spent += time.monotonic() - begin
 
     def _failed(self, name: str, owned: _Owned, error: Error) -> None:

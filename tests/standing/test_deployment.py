@@ -22,6 +22,7 @@ from unittest import mock
 import pytest
 import yaml
 
+from cepsql.catalog.working_for import QUERY, thread_beside
 from cepsql.errors import ExitCode, InterfaceError, OperationalError
 from cepsql.server import serve as server
 from cepsql.server.http import listen
@@ -102,7 +103,13 @@ def test_the_log_has_the_account_of_a_failure():
         "it failed", extra={"query": "fraud", "hint": "make room", "detail": "at Spark.java:1, password=hunter2"}
     )
     logger.warning("it goes on")
-    first, second = map(json.loads, log.getvalue().splitlines())
+    token = QUERY.set("fraud")
+    waits = thread_beside(lambda: logger.warning("it waits"), "beside")
+    QUERY.reset(token)
+    waits.start()
+    waits.join()
+    first, second, *others = map(json.loads, log.getvalue().splitlines())
+    assert [line.get("query") for line in others] == ["fraud"]
     assert (first["query"], first["hint"], first["detail"]) == ("fraud", "make room", "at Spark.java:1, password=***")
     assert second.keys() == {"at", "level", "message"}
 

@@ -7,10 +7,13 @@ import os
 import re
 import shutil
 import sqlite3
+import sys
 import time
+import types
 
 import pytest
 
+from cepsql.catalog.working_for import QUERY
 from cepsql.engine import connect
 from cepsql.errors import OperationalError, ProgrammingError
 
@@ -184,3 +187,16 @@ def test_a_setting_that_spark_refuses_is_told(engine):
     engine.sql("ALTER QUERY rises SET (spark.sql.shuffle.partitions 'many')")
     with pytest.raises(OperationalError, match="The value 'many' in the config"):
         engine.sql("START QUERY rises")
+
+
+def test_what_is_logged_of_a_query_has_its_name(engine, monkeypatch):
+    found = {}
+    told = types.ModuleType("told")
+    told.take = lambda rows, batch: found.update(batch=QUERY.get())
+    monkeypatch.setitem(sys.modules, "told", told)
+    monkeypatch.setattr("cepsql.spark.query.warn_of_unread", lambda _: found.update(end=QUERY.get()))
+    engine.sql("CREATE SINK told USING python OPTIONS (function 'told:take')")
+    engine.sql("CREATE QUERY Plain INTO told AS SELECT n FROM ticks; START QUERY plain")
+    until(lambda: "batch" in found)
+    engine.sql("STOP QUERY plain")
+    assert (found, QUERY.get()) == ({"batch": "plain", "end": "plain"}, None)
