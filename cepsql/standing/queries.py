@@ -165,7 +165,9 @@ class NamedQuery:
     def _runner(self) -> str:
         state = self.state
         if state.state == FAILED:
-            raise OperationalError(f"query {self.name} cannot run: {state.error}")
+            again = f"{state.owner} tries again in growing pauses; its log tells more, STOP QUERY {self.name} ends it"
+            hint = None if state.epoch is None else again
+            raise OperationalError(f"query {self.name} cannot run: {state.error}", hint=hint)
         return "this process" if state.owner == self._reconciler.owner else str(state.owner)
 
     def _rest(self, desired: str) -> None:

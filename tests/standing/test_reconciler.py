@@ -234,6 +234,17 @@ def test_failures_are_tried_again_with_growing_pauses(process, monkeypatch):
     assert (server.query.status, server.query.error) == ("failed", "the disk is full")
 
 
+def test_a_start_that_fails_elsewhere_is_said_to_be_tried_again(process):
+    server, shell = process("server", adopts=True), process("shell")
+    server.broken = DataError("no such folder")
+    server.reconciler.states.desire("fraud", "running")
+    server.reconciler.tick()
+    threading.Thread(target=server.reconciler.run, args=(0.05,), daemon=True).start()
+    with pytest.raises(OperationalError, match="query Fraud cannot run: no such folder") as refused:
+        shell.query.start()
+    assert refused.value.hint.startswith("server tries again in growing pauses")
+
+
 def test_starts_that_take_long_leave_time_for_the_others(process, monkeypatch):
     server, shell = process("server", adopts=True), process("shell")
     names = [f"q{number}" for number in range(3)]
