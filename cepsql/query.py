@@ -94,7 +94,7 @@ class Query:
 
         kind = "a stream" if self.streaming else "bounded"
         columns = [(column.name, column.type.lower()) for column in self.plan.columns]
-        drawn = [html_text("\n".join(draw(match.program.pattern))) for match in self.plan.matches]
+        drawn = [html_text("\n".join(draw(program.pattern))) for program in self._programs]
         plan = f"<details><summary>plan</summary>{html_text(explain_logical(self.plan))}</details>"
         return f"<p>cepsql query, {kind}</p>{html_table(columns, None)}{''.join(drawn)}{plan}"
 
@@ -129,7 +129,11 @@ class Query:
     @property
     def patterns(self) -> str:
         """The row patterns as text, separated by semicolons."""
-        return "; ".join(dump(match.program.pattern) for match in self.plan.matches)
+        return "; ".join(dump(program.pattern) for program in self._programs)
+
+    @property
+    def _programs(self) -> list[MatchProgram]:
+        return [program for match in self.plan.matches for program in match.program.programs]
 
     @property
     def origins(self) -> list[Source | Registered]:
@@ -654,7 +658,9 @@ def _check_arguments(on_rows: object, sink: object, checkpoint: object, trigger:
 def limited(program: MatchProgram, settings: Mapping[str, str]) -> MatchProgram:
     """Return a program with the limits that settings give its search."""
     strict = program.strict or settings.get("cepsql.strict", "").lower() == "true"
-    return replace(program, strict=strict, step_budget=int(settings.get("cepsql.step_budget", STEP_BUDGET)))
+    budget = int(settings.get("cepsql.step_budget", STEP_BUDGET))
+    beside = tuple(limited(each, settings) for each in program.beside)
+    return replace(program, strict=strict, step_budget=budget, beside=beside)
 
 
 def _watermarks(origins: list[Source | Registered]) -> list[Watermark]:

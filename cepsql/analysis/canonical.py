@@ -65,4 +65,5 @@ def describe_clause(clause: MatchClause) -> dict:
     }
     if clause.frame is None:
         return described
-    return described | {"calls": clause.calls, "columns": list(clause.kept)}
+    beside = {"beside": [describe_clause(other) for other in clause.beside]} if clause.beside else {}
+    return described | {"calls": clause.calls, "columns": list(clause.kept)} | beside

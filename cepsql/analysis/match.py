@@ -36,7 +36,7 @@ from cepsql.pattern import ir
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.endless import endless_variables
 from cepsql.pattern.frame import UNBOUNDED, framed_condition, framed_measure
-from cepsql.pattern.program import Complete, MatchId, MatchProgram, Scalar
+from cepsql.pattern.program import Complete, MatchId, MatchProgram, Measure, Scalar
 
 STATE_VERSION = 1
 """Of what a match keeps of rows; to be raised when the columns that travel for a clause change."""
@@ -92,75 +92,110 @@ def plan_match(
 
     Raises ProgrammingError for what is wrong and NotSupportedError for what is not executed, with positions.
     """
-    _refuse_unsupported(clause, streaming)
-    _check_size(clause)
+    clauses = (clause, *(replace(each, input=clause.input) for each in clause.beside))
+    for each in clauses:
+        _refuse_unsupported(each, streaming)
+        _check_size(each)
     scope = _scope(clause, columns)
     time, order_columns, order = _order(clause, scope, streaming, watermark)
-    within = _within(clause, time)
+    limits = [_within(each, time) for each in clauses]
     timely = time is not None and scope.type_of(time) == "timestamp"
-    if clause.frame is not None and within is None and not streaming:
+    if clause.frame is not None and limits == [None] * len(limits) and not streaming:
         # Each row gives one, those without a time, too: it is a column like others.
-        clause, time, timely = _with_row_time(clause, time if timely else None), None, False
+        clauses = tuple(_with_row_time(each, time if timely else None) for each in clauses)
+        time, timely = None, False
     traveling = Traveling(scope.row_sql(time) if time is not None and timely else None)
     keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
-    conditions = _conditions(clause, scope, traveling)
-    atoms = Atoms()
-    after = None if clause.frame is None or clause.frame.after is None else min(clause.frame.after, UNBOUNDED)
-    output = _output(clause, scope, traveling, atoms)
+    parts = [_lowered(each, _scope(each, columns), traveling, f"_{i}" if i else "") for i, each in enumerate(clauses)]
+    measures = [measure for part in parts for measure in part.atoms.measures]
     id_columns: tuple[str, ...] = ()
-    if any(isinstance(measure.source, MatchId) for measure in atoms.measures):
+    if any(isinstance(measure.source, MatchId) for measure in measures):
         # What orders rows also tells them apart.
         id_columns = tuple(traveling.value(scope.row_sql(item.this)) for item in clause.order_by)
-    if not atoms.measures and not keys:
+    if not measures and not keys:
         # Arrow tells how many matches there are by their columns, and the output may be constants.
-        atoms.column(Complete())
-    measures = tuple(atoms.measures)
-    if clause.frame is not None:
-        conditions = tuple(framed_condition(condition, after) for condition in conditions)
-        measures = tuple(framed_measure(measure, after) for measure in measures)
+        parts[0].atoms.column(Complete())
     if not (keys or time or traveling.values or traveling.predicates):
         # So it does for rows.
         traveling.value("TRUE")
-    program = MatchProgram(
-        pattern=clause.pattern,
-        variables=scope.variables,
-        conditions=conditions,
-        keys=keys,
-        time=Column("t", _time_sql(time, scope)) if time else None,
-        order=order_columns if streaming else (),
-        values=tuple(traveling.values),
-        predicates=tuple(traveling.predicates),
-        measures=measures,
-        skip=clause.skip.target,
-        within=within,
-        timeouts=clause.rows.timeouts,
-        skip_to=_skip_to(clause, scope),
-        strict=not streaming,
-        all_rows=clause.rows.all,
-        empty=clause.rows.empty or "show",
-        frame=after,
-        id_columns=id_columns,
-        state_id=_state_id(clause, keys, order_columns, traveling),
-        pattern_id=digest(describe_pattern(clause)),
-    )
+    programs = [
+        MatchProgram(
+            pattern=part.clause.pattern,
+            variables=part.scope.variables,
+            conditions=part.conditions,
+            keys=keys,
+            time=Column("t", _time_sql(time, scope)) if time else None,
+            order=order_columns if streaming else (),
+            values=tuple(traveling.values),
+            predicates=tuple(traveling.predicates),
+            measures=part.measures,
+            skip=part.clause.skip.target,
+            within=within,
+            timeouts=part.clause.rows.timeouts,
+            skip_to=_skip_to(part.clause, part.scope),
+            strict=not streaming,
+            all_rows=part.clause.rows.all,
+            empty=part.clause.rows.empty or "show",
+            frame=part.after,
+            id_columns=id_columns,
+            state_id=_state_id(clause, keys, order_columns, traveling),
+            pattern_id=digest(describe_pattern(part.clause)),
+        )
+        for part, within in zip(parts, limits, strict=True)
+    ]
     if streaming:
-        _refuse_endless(clause, program)
-    notices = _notices(clause, scope, program, streaming)
+        for part, program in zip(parts, programs, strict=True):
+            _refuse_endless(part.clause, program)
+    notices = [
+        notice
+        for part, program in zip(parts, programs, strict=True)
+        for notice in _notices(part.clause, part.scope, program, streaming)
+    ]
     mark = watermark if streaming else None
     event_time = scope.columns[time.name.lower()][0] if isinstance(time, exp.Column) else None
+    # Only the first of several windows gives the columns of the rows.
+    output = [*parts[0].output, *(column for part in parts[1:] for column in part.output[len(keys) :])]
     return MatchPlan(
-        clause,
-        program,
+        clauses[0],
+        replace(programs[0], beside=tuple(programs[1:])),
         event_time,
         order,
-        output,
+        tuple(output),
         mark,
-        notices,
+        tuple(dict.fromkeys(notices)),
         scope,
         traveling,
-        tuple(atoms.aggregates),
-        atoms.written,
+        tuple(aggregate for part in parts for aggregate in part.atoms.aggregates),
+        {given: said for part in parts for given, said in part.atoms.written.items()},
     )
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """What is made of one row pattern; `after` is how many rows follow the first one in its frame, None for all."""
+
+    clause: MatchClause
+    scope: MatchScope
+    conditions: tuple[Scalar | None, ...]
+    atoms: Atoms
+    output: tuple[OutputColumn, ...]
+    after: int | None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The columns that the matcher returns."""
+        measures = tuple(self.atoms.measures)
+        return measures if self.clause.frame is None else tuple(framed_measure(m, self.after) for m in measures)
+
+
+def _lowered(clause: MatchClause, scope: MatchScope, traveling: Traveling, mark: str) -> _Lowered:
+    """Lower the conditions and measures of a row pattern; `mark` as of `Atoms`."""
+    conditions, atoms = _conditions(clause, scope, traveling), Atoms(mark=mark)
+    output = _output(clause, scope, traveling, atoms)
+    after = None if clause.frame is None or clause.frame.after is None else min(clause.frame.after, UNBOUNDED)
+    if clause.frame is not None:
+        conditions = tuple(framed_condition(condition, after) for condition in conditions)
+    return _Lowered(clause, scope, conditions, atoms, output, after)
 
 
 def _state_id(

@@ -38,11 +38,13 @@ class Atoms:
 
     Gathered while measures are lowered.
     written: what a measure says, by what Spark computes in its place.
+    mark:    what the names of the columns end with.
     """
 
     measures: list[Measure] = field(default_factory=list)
     aggregates: list[ListAggregate] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
+    mark: str = ""
 
     def column(
         self, source: Navigation | Aggregate | Classifier | MatchNumber | MatchId | Complete | RowValue
@@ -51,12 +53,12 @@ class Atoms:
         for measure in self.measures:
             if measure.source == source:
                 return exp.column(measure.name)
-        self.measures.append(Measure(f"a{len(self.measures)}", source))
+        self.measures.append(Measure(f"a{len(self.measures)}{self.mark}", source))
         return exp.column(self.measures[-1].name)
 
     def aggregate(self, wanted: ListAggregate) -> exp.Column:
         """Return the column that will hold a `ListAggregate`, which gets its name here."""
-        new = replace(wanted, name=f"g{len(self.aggregates)}")
+        new = replace(wanted, name=f"g{len(self.aggregates)}{self.mark}")
         for known in self.aggregates:
             if replace(known, name=new.name) == new:
                 return exp.column(known.name)

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from cepsql.analysis.match import MatchPlan
 from cepsql.analysis.positions import text_of
 from cepsql.errors import NotSupportedError, ProgrammingError
+from cepsql.language.statements import MatchClause
 from cepsql.pattern.automaton import State, Step, automaton
 from cepsql.pattern.compile import compile_pattern
 from cepsql.pattern.ir import dump
+from cepsql.pattern.program import MatchProgram
 from cepsql.plan.planner import Plan
 
 MAX_STATES = 300
@@ -22,15 +23,17 @@ def picture(plan: Plan, form: str) -> str:
     if not plan.matches:
         raise ProgrammingError("the query has no row pattern to draw", plan.query.span)
     graphs = []
-    for match in plan.matches:
-        states = automaton(compile_pattern(match.program.pattern, match.program.variables))
+    windows = [(clause, m.program.programs) for m in plan.matches for clause in [(m.clause, *m.clause.beside)]]
+    found = [pair for clauses, programs in windows for pair in zip(clauses, programs, strict=True)]
+    for clause, program in found:
+        states = automaton(compile_pattern(program.pattern, program.variables))
         if len(states) > MAX_STATES:
             raise NotSupportedError(
                 f"the pattern has {len(states)} states, too many for a picture",
-                match.clause.span,
+                clause.span,
                 f"at most {MAX_STATES} are drawn; counted repetitions and PERMUTE are written out",
             )
-        graphs.append((states, _notes(match, plan.query.sql)))
+        graphs.append((states, _notes(clause, program, plan.query.sql)))
     return "\n".join((_dot if form == "dot" else _mermaid)(graphs))
 
 
@@ -44,12 +47,12 @@ def mermaid(states: Sequence[State], notes: Sequence[str] = ()) -> str:
     return "\n".join(_mermaid([(states, notes)]))
 
 
-def _notes(match: MatchPlan, sql: str) -> list[str]:
-    conditions = {name.text: " ".join(text_of(condition, sql).split()) for name, condition in match.clause.defines}
-    notes = [f"PATTERN ({dump(match.program.pattern)})"]
-    notes += [f"{name}: {conditions.get(name, 'every row')}" for name in match.program.variables]
-    if match.clause.within is not None:
-        notes.append(f"WITHIN {text_of(match.clause.within, sql)}")
+def _notes(clause: MatchClause, program: MatchProgram, sql: str) -> list[str]:
+    conditions = {name.text: " ".join(text_of(condition, sql).split()) for name, condition in clause.defines}
+    notes = [f"PATTERN ({dump(program.pattern)})"]
+    notes += [f"{name}: {conditions.get(name, 'every row')}" for name in program.variables]
+    if clause.within is not None:
+        notes.append(f"WITHIN {text_of(clause.within, sql)}")
     return notes
 
 

@@ -111,7 +111,8 @@ def _emitted_by_spark(plan: Plan) -> list[str]:
 
 def explain_pattern(plan: Plan) -> str:
     """Return each compiled pattern: variables with their conditions, measures, a drawing, and the automaton."""
-    return "\n\n".join(_pattern(match) for match in plan.matches) or "the query has no row pattern"
+    patterns = [_pattern(match, program) for match in plan.matches for program in match.program.programs]
+    return "\n\n".join(patterns) or "the query has no row pattern"
 
 
 def _node(node: Node, scan_obstacle: str | None) -> list[str]:
@@ -277,6 +278,9 @@ def _match_lines(node: Match) -> list[str]:
     ]
     if match.clause.frame is not None:
         lines.append(f"  rows: each, with the match that begins at it{_frame(program)}")
+    for each in program.beside:
+        pattern = f"PATTERN ({dump_pattern(each.pattern)})  SKIP {each.skip.upper()}"
+        lines.append(f"  beside: the match of {pattern}, that begins at it{_frame(each)}")
     if match.streaming:
         delays = [_duration(below.properties.event_time.delay) for below in node.inputs]
         lines.append(f"  watermark: {match.time} - {', '.join(delays)}")
@@ -291,7 +295,7 @@ def _match_lines(node: Match) -> list[str]:
     alive = dead_rows(program) if match.streaming else None
     if alive is not None:
         lines.append(f"  rows that travel: those where {_alive(program, alive)}; of the others only the times do")
-    lines.append(f"  route: {_route(program)}")
+    lines += [f"  route: {route}" for route in dict.fromkeys(map(_route, program.programs))]
     return lines
 
 
@@ -365,8 +369,10 @@ def _spoken_sides(condition: exp.Expr) -> exp.Expr:
 
 def _state(program: MatchProgram) -> str:
     parts = ["rows not yet released by the watermark", "rows from the start of the oldest undecided match"]
-    if program.within is not None:
-        parts[1] += f", at most {_duration(program.within)}"
+    limits = [each.within for each in program.programs]
+    within = [limit for limit in limits if limit is not None]
+    if len(within) == len(limits):
+        parts[1] += f", at most {_duration(max(within))}"
     before = reach(program)
     if before:
         parts.append(f"{before} row{'s' if before > 1 else ''} before it for PREV")
@@ -406,14 +412,15 @@ def _relation(relation: Source | Registered) -> str:
     return f"{kind} {relation.name}{form}{time}"
 
 
-def _pattern(match: MatchPlan) -> str:
-    program = match.program
+def _pattern(match: MatchPlan, program: MatchProgram) -> str:
     lines = [f"{match.clause.name}: {dump_pattern(program.pattern)}"]
     for name, condition in zip(program.variables, program.conditions, strict=True):
         lines.append(f"  {name} AS {'TRUE' if condition is None else _scalar(condition, program)}")
     for measure in program.measures:
         lines.append(f"  {measure.name} = {_leaf(measure.source, program)}")
-    lines += [f"  {aggregate.name} = {dump_aggregate(aggregate)}" for aggregate in match.aggregates]
+    returned = {measure.name for measure in program.measures}
+    listed = [aggregate for aggregate in match.aggregates if returned.issuperset(aggregate.lists)]
+    lines += [f"  {aggregate.name} = {dump_aggregate(aggregate)}" for aggregate in listed]
     if program.within is not None:
         lines.append(f"  WITHIN {_duration(program.within)}")
     if program.frame is not None:

@@ -21,6 +21,10 @@ def hold(program: MatchProgram) -> int | None:
 
     None where there is no such limit.
     """
+    if program.beside:
+        holds = [hold(each) for each in program.programs]
+        known = [one for one in holds if one is not None]
+        return max(known) if len(known) == len(holds) else None
     if program.frame == 0:
         return 0
     if looks_ahead(program):
@@ -33,8 +37,8 @@ def hold(program: MatchProgram) -> int | None:
 
 def looks_ahead(program: MatchProgram) -> bool:
     """Tell whether a condition or a measure reads a row after the one it stands at (NEXT)."""
-    read = [leaf for condition in program.conditions for leaf in leaves(condition)]
-    read += [measure.source for measure in program.measures]
+    read = [leaf for each in program.programs for condition in each.conditions for leaf in leaves(condition)]
+    read += [measure.source for each in program.programs for measure in each.measures]
     return any(isinstance(leaf, Navigation) and leaf.shift > 0 for leaf in read)
 
 

@@ -22,7 +22,7 @@ def hold_for_next(program: MatchProgram, partitions: Partitions, found: Found) -
     if not ahead or partitions.bound == END_OF_TIME or len(found.matches.start) == 0:
         return found
     waits = _furthest(program, partitions, found.matches, ahead) >= partitions.ends[found.matches.partition]
-    return _without(program, partitions, found, waits) if waits.any() else found
+    return without_matches(program, partitions, found, waits) if waits.any() else found
 
 
 def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, ahead: list[Navigation]) -> np.ndarray:
@@ -40,7 +40,7 @@ def _furthest(program: MatchProgram, partitions: Partitions, matches: Matches, a
     return furthest
 
 
-def _without(program: MatchProgram, partitions: Partitions, found: Found, waits: np.ndarray) -> Found:
+def without_matches(program: MatchProgram, partitions: Partitions, found: Found, waits: np.ndarray) -> Found:
     """Drop in each partition the first match that waits and all after it, with their misplaced skips and what was given
     up there."""
     matches, scan, numbers = found.matches, found.scan.copy(), found.numbers.copy()
@@ -60,9 +60,14 @@ def _without(program: MatchProgram, partitions: Partitions, found: Found, waits:
         labels=matches.labels[np.repeat(keep, matches.length)],
     )
     misplaced = found.misplaced - _misplaced(program, matches, ~keep)
-    of_given_up = np.searchsorted(partitions.starts, found.given_up, "right") - 1
-    given_up = found.given_up[found.given_up < scan[of_given_up]]
+    given_up = given_up_before(partitions, found, scan)
     return replace(found, matches=kept, scan=scan, numbers=numbers, misplaced=misplaced, given_up=given_up)
+
+
+def given_up_before(partitions: Partitions, found: Found, scan: np.ndarray) -> np.ndarray:
+    """Return which attempts were given up before a row of each partition."""
+    partition = np.searchsorted(partitions.starts, found.given_up, "right") - 1
+    return found.given_up[found.given_up < scan[partition]]
 
 
 def _misplaced(program: MatchProgram, matches: Matches, chosen: np.ndarray) -> int:

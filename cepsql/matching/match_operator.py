@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepsql.matching.hold import hold
-from cepsql.matching.match_rows import OrderedFunction, match_rows
+from cepsql.matching.match_rows import OrderedFunction, jumped_names, match_rows
 from cepsql.matching.reach import reach
 from cepsql.matching.row_ids import ROW_ID, asks_for_id, with_row_ids
 from cepsql.ordered.columns import integers
@@ -52,7 +52,7 @@ class MatchOperator:
             marks[ROW_ID] = pa.binary(16)
         if asks_for_unmatched(self.program):
             marks[COVERED] = pa.bool_()
-        return (marks,)
+        return (marks | dict.fromkeys(jumped_names(self.program), pa.bool_()),)
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -75,10 +75,12 @@ class MatchOperator:
         """An oldest undecided row is decided when WITHIN has passed, or when nothing more comes."""
         undecided = held.pending < held.starts[1:]
         found = np.where(undecided, END_OF_TIME, NEVER)
-        if self.program.within is not None:
+        limits = [program.within for program in self.program.programs]
+        within = [limit for limit in limits if limit is not None]
+        if len(within) == len(limits):
             oldest = integers(held.rows["t"])[held.pending[undecided]]
             # The next row comes at the bound + 1 or later.
-            found[undecided] = oldest + self.program.within - 1
+            found[undecided] = oldest + max(within) - 1
         return found
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
@@ -89,6 +91,9 @@ class MatchOperator:
         if asks_for_unmatched(program):
             place = table.column_names.index(COVERED)
             table = table.set_column(place, COVERED, table[COVERED].fill_null(False))
+        for name in jumped_names(program):
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, table[name].fill_null(False))
         if asks_for_id(program):
             table = with_row_ids(program, table)
         names = [column.name for column in program.keys]
@@ -102,6 +107,7 @@ class MatchOperator:
             marks[ROW_ID] = table[ROW_ID].combine_chunks()
         if found.covered is not None:
             marks[COVERED] = pa.array(found.covered)
+        marks |= {name: pa.array(rows) for name, rows in zip(jumped_names(program), found.jumped, strict=True)}
         stored = {}
         if asks_for_number(program):
             stored[NUMBERS] = write_numbers(sections.get(NUMBERS), names, keys, found.numbers, found.numbers > 0)

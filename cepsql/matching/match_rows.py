@@ -7,10 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from cepsql.matching.lookahead import hold_for_next
+from cepsql.matching.lookahead import given_up_before, hold_for_next, without_matches
+from cepsql.pattern.found import FoundBuilder
 from cepsql.pattern.matcher import find_matches
 from cepsql.pattern.measures import measure_table
 from cepsql.pattern.output import (
+    JUMPED,
     asks_for_unmatched,
     covered_rows,
     gives_each_row,
@@ -18,7 +20,7 @@ from cepsql.pattern.output import (
     unmatched_rows,
 )
 from cepsql.pattern.program import MatchProgram
-from cepsql.pattern.rows import Partitions
+from cepsql.pattern.rows import Found, Partitions
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Scanned:
     misplaced: how many skips to a variable led nowhere.
     given_up: how many attempts took too many steps.
     covered:  whether a match covers each row, if the program gives out rows that none covers; else None.
+    jumped:   for each of several windows, whether a match that it has given out jumps over each row.
     """
 
     output: pa.Table
@@ -43,6 +46,7 @@ class Scanned:
     misplaced: int = 0
     given_up: int = 0
     covered: np.ndarray | None = None
+    jumped: tuple[np.ndarray, ...] = ()
 
 
 OrderedFunction = Callable[[MatchProgram, Partitions], Scanned]
@@ -61,7 +65,67 @@ def match_rows(program: MatchProgram, partitions: Partitions, slice_rows: int = 
     return _joined(slices, partitions.starts[begins[:-1]])
 
 
+def jumped_names(program: MatchProgram) -> tuple[str, ...]:
+    """Return the columns that tell, for each of several windows, over which rows its matches jump."""
+    return tuple(f"{JUMPED}{i}" for i in range(len(program.programs))) if program.beside else ()
+
+
+def _match_beside(program: MatchProgram, partitions: Partitions) -> Scanned:
+    """Find the matches of several windows, and give out the rows that all of them have decided.
+
+    What one of them has decided before the others is found again with the next rows, so that nothing but the rows over
+    which its last match jumps needs to be remembered.
+    """
+    before = [partitions.rows[name].to_numpy() for name in jumped_names(program)]
+    found: list[Found] = []
+    for each, jumped in zip(program.programs, before, strict=True):
+        begun = replace(partitions, scan=_first_free(jumped, partitions))
+        found.append(hold_for_next(each, begun, find_matches(each, begun)))
+    scan = np.minimum.reduce([of_each.scan for of_each in found])
+    columns: dict[str, pa.ChunkedArray] = {}
+    kept: list[Found] = []
+    for each, of_each in zip(program.programs, found, strict=True):
+        waits = of_each.matches.start >= scan[of_each.matches.partition]
+        decided = without_matches(each, partitions, of_each, waits)
+        kept.append(replace(decided, scan=scan, given_up=given_up_before(partitions, decided, scan)))
+        table = measure_table(each, partitions, decided.matches, rows_without_match(partitions, kept[-1]))
+        columns |= dict(zip(table.column_names, table.columns, strict=True))
+    return Scanned(
+        output=pa.table(columns),
+        scan=scan,
+        numbers=partitions.numbers,
+        matches=sum(len(of_each.matches.start) for of_each in kept),
+        timeouts=0,
+        misplaced=sum(of_each.misplaced for of_each in kept),
+        given_up=sum(len(of_each.given_up) for of_each in kept),
+        jumped=tuple(
+            _jumped(each, partitions, of_each, jumped)
+            for each, of_each, jumped in zip(program.programs, kept, before, strict=True)
+        ),
+    )
+
+
+def _first_free(jumped: np.ndarray, partitions: Partitions) -> np.ndarray:
+    """Return for each partition the first undecided row over which no match jumps."""
+    free = np.append(np.flatnonzero(~jumped), len(jumped))
+    return np.minimum(free[np.searchsorted(free, partitions.scan)], partitions.ends)
+
+
+def _jumped(program: MatchProgram, partitions: Partitions, found: Found, before: np.ndarray) -> np.ndarray:
+    """Return over which rows matches jump that were given out; `before` says so of those of earlier scans."""
+    matches, jumped, builder = found.matches, before.copy(), FoundBuilder(partitions)
+    ends = np.cumsum(matches.length)
+    last = np.flatnonzero(np.append(matches.partition[1:] != matches.partition[:-1], [True] * bool(len(ends))))
+    for i in last.tolist():
+        labels = matches.labels[ends[i] - matches.length[i] : ends[i]].tolist()
+        begin, start = int(found.scan[matches.partition[i]]), int(matches.start[i])
+        jumped[begin : start + (builder.skipped(program, labels) if labels else 1)] = True
+    return jumped
+
+
 def _match(program: MatchProgram, partitions: Partitions) -> Scanned:
+    if program.beside:
+        return _match_beside(program, partitions)
     found = hold_for_next(program, partitions, find_matches(program, partitions))
     covered = covered_rows(partitions, found.matches) if asks_for_unmatched(program) else None
     unmatched = None if covered is None else unmatched_rows(partitions, found, covered)
@@ -114,4 +178,5 @@ def _joined(slices: list[Scanned], begins: np.ndarray) -> Scanned:
         misplaced=sum(one.misplaced for one in slices),
         given_up=sum(one.given_up for one in slices),
         covered=None if slices[0].covered is None else np.concatenate([one.covered for one in slices]),
+        jumped=tuple(np.concatenate(parts) for parts in zip(*(one.jumped for one in slices), strict=True)),
     )

@@ -11,6 +11,8 @@ def reach(program: MatchProgram) -> int:
     A variable that stands at least d rows after the start of any match reaches d rows less far. `^` reads whether
     there is a row before: one.
     """
+    if program.beside:
+        return max(map(reach, program.programs))
     least = {program.variables.index(name): d for name, d in least_distances(program.pattern).items()}
     anchored = any(node == Anchor(end=False) for node in walk(program.pattern))
     furthest = int(anchored)

@@ -12,6 +12,10 @@ COVERED = "covered"
 """The column that tells of a row whether a match of an earlier scan covers it."""
 
 
+JUMPED = "jumped"
+"""What the names of the columns begin with that tell of a row whether the match of a window jumps over it."""
+
+
 @dataclass(frozen=True)
 class OutputRows:
     """One entry an output row.

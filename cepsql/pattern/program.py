@@ -14,7 +14,7 @@ of their own: those of the columns, which Spark knows, decide.
 """
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cepsql.ordered.row_layout import Column, OrderColumn
 from cepsql.pattern.ir import Pattern
@@ -154,6 +154,8 @@ class MatchProgram:
     id_columns: with MatchId the columns that hold the values of ORDER BY.
     state_id:   tells stored state of this program from that of others.
     pattern_id: what MATCH_ID() hashes beside the first row: the same as long as pattern, keys and order mean the same.
+    beside:     other windows over the same rows, with the same keys, time, order, values and predicates. A row comes
+                out once all of them have decided it.
     """
 
     pattern: Pattern
@@ -179,6 +181,12 @@ class MatchProgram:
     id_columns: tuple[str, ...] = ()
     state_id: str = field(default="", repr=False)
     pattern_id: str = field(default="", repr=False)
+    beside: tuple["MatchProgram", ...] = ()
+
+    @property
+    def programs(self) -> tuple["MatchProgram", ...]:
+        """The program and those beside it, each alone."""
+        return (replace(self, beside=()), *self.beside) if self.beside else (self,)
 
     def cache_key(self) -> str:
         """Return a text that tells apart, in a process, what Python takes as equal, like the constants 1 and 1.0."""

@@ -154,28 +154,41 @@ def _hoisted(
         planned(replace(clauses[unread], input=below.query), below)
     if not used:
         return _without_patterns(select, known, whole)
-    order = list(used)
+    order = _together([clauses[name] for name in used])
     if len(order) > 1 and below.resolved.streaming:
         # What another operator reads must tell how late its rows come out.
-        alone = {one: planned(replace(clauses[one], input=below.query), below).match.program for one in order}
-        order.sort(key=lambda one: hold(alone[one]) is None)
-        if hold(alone[order[-2]]) is None:
+        alone = {one.name: planned(replace(one, input=below.query), below).match.program for one in order}
+        order.sort(key=lambda one: hold(alone[one.name]) is None)
+        if hold(alone[order[-2].name]) is None:
             raise NotSupportedError(
-                "several windows with row patterns over a stream, whose rows wait for any time, are not supported",
-                clauses[order[-1]].span,
-                "bound all but one of them by WITHIN, as in PATTERN (A B+) WITHIN INTERVAL '1' HOUR, without NEXT",
+                "several windows with row patterns, and other keys or order, over a stream, whose rows wait for any "
+                "time, are not supported",
+                order[-1].span,
+                "bound all but one of them by WITHIN, as in PATTERN (A B+) WITHIN INTERVAL '1' HOUR, without NEXT; or "
+                "let them have the same PARTITION BY and ORDER BY",
             )
     table, before = "", list[str]()
     for number, one in enumerate(order):
-        later = {column for other in order[number + 1 :] for column in _read(clauses[other])}
-        table = _free(one, {*nodes})
-        kept = tuple(column for column in clauses[one].kept if column in needed or column.lower() in later)
-        clause = replace(clauses[one], name=table, input=below.query, kept=(*before, *kept))
+        later = {column for other in order[number + 1 :] for each in (other, *other.beside) for column in _read(each)}
+        table = _free(one.name, {*nodes})
+        kept = tuple(column for column in one.kept if column in needed or column.lower() in later)
+        clause = replace(one, name=table, input=below.query, kept=(*before, *kept))
         nodes[table] = planned(clause, below)
-        before += [measure.name.text for measure in clause.measures]
+        before += [measure.name.text for each in (clause, *clause.beside) for measure in each.measures]
         again = exp.alias_(exp.to_table(table), relations(select)[0].alias_or_name, table=True)
         below = Sql(exp.select("*").from_(again), {table: nodes[table]})
     return _outer(select, rows, given, table)
+
+
+def _together(clauses: list[MatchClause]) -> list[MatchClause]:
+    """Return row patterns, those over the same rows in the same order as one."""
+    groups: dict[tuple, list[MatchClause]] = {}
+    for clause in clauses:
+        parts = (*(measure.expression for measure in clause.measures), *(asked for _, asked in clause.defines))
+        # Each subquery is a column of the input of its own.
+        apart = clause.name if any(part.find(exp.Query) for part in parts) else ""
+        groups.setdefault((clause.partition_by, clause.order_by, apart), []).append(clause)
+    return [replace(first, beside=tuple(replace(o, kept=()) for o in others)) for first, *others in groups.values()]
 
 
 def _refuse(

@@ -26,6 +26,9 @@ def in_session(frame: DataFrame, program: MatchProgram) -> MatchProgram:
 
     Raises NotSupportedError for a condition that cannot be computed as Spark would on the types of the columns.
     """
+    if program.beside:
+        first, *others = (in_session(frame, each) for each in program.programs)
+        return replace(first, beside=tuple(others))
     conditions = [condition for condition in program.conditions if condition is not None]
     if not conditions:
         return replace(program, session=Session(is_ansi(frame.sparkSession)))

@@ -1543,3 +1543,75 @@ __pattern_0: A B+
     1 row B
     2 split 1 3
     3 accept
+====
+SELECT sym, ts, low OVER w, count(*) OVER v AS n, median(price) OVER v AS middle FROM ticks
+WINDOW w AS (PARTITION BY sym ORDER BY ts MEASURES LAST(B.price) AS low
+  ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A B+) DEFINE B AS price < PREV(price)),
+v AS (PARTITION BY sym ORDER BY ts ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING AFTER MATCH SKIP TO NEXT ROW PATTERN (A C*) DEFINE C AS price < AVG(price))
+----
+== rewritten ==
+__pattern_0 reads
+  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.price AS price FROM ticks AS ticks
+__pattern_0 gives
+  k0 AS sym
+  CASE WHEN NOT a1 IS NULL THEN a0 END AS low
+  a2 AS ts
+  a0_1 AS __over_1
+  g0_1 AS __over_2
+SELECT __pattern_0.sym AS sym, __pattern_0.ts AS ts, __pattern_0.low AS `low`, __pattern_0.__over_1 AS n, __pattern_0.__over_2 AS middle FROM __pattern_0
+== logical ==
+Query  stream  sym string, ts timestamp, low double, n bigint, middle unknown
+  Sql  SELECT __pattern_0.sym AS sym, __pattern_0.ts AS ts, __pattern_0.low AS `low`, __pattern_0.__over_1 AS n, __pattern_0.__over_2 AS middle FROM __pattern_0
+    Match __pattern_0  PATTERN (A B+)  SKIP PAST LAST ROW
+      partition by: sym
+      order by: ts ASC NULLS FIRST
+      rows: each, with the match that begins at it
+      beside: the match of PATTERN (A C*)  SKIP TO NEXT ROW, that begins at it and has at most 3 rows after it
+      watermark: ts - 10 seconds
+      state: rows not yet released by the watermark; rows from the start of the oldest undecided match
+      columns that travel: sym, price, `ts`
+      route: regular: what conditions read of the match is always as many rows before
+      route: search: a condition reads the match so far
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Sql  SELECT ticks.ts AS ts, ticks.sym AS sym, ticks.price AS price FROM ticks AS ticks
+        Stream ticks  json  watermark ts - 10 seconds
+  notice: without WITHIN a partial match is kept until it is decided: B can repeat for ever
+  notice: without WITHIN a partial match is kept until it is decided: it waits for its next row for ever
+== pattern ==
+__pattern_0: A B+
+  A AS TRUE
+  B AS price < LAST(price, 1)
+  a0 = LAST(B: price)
+  a1 = complete
+  a2 = row: `ts`
+
+  ○──[A]──┬─[B]─┬──◉
+          ╰─◄+──╯
+  ◄: again, as often as possible, or with ? as seldom as possible
+
+  automaton
+    0 row A
+    1 row B
+    2 split 1 3
+    3 accept
+
+__pattern_0: A C*
+  A AS TRUE
+  C AS price < AVG(price)
+  a0_1 = COUNT(*)
+  a1_1 = LIST(price)
+  g0_1 = MEDIAN(a1_1), by Spark
+  ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING
+
+  ○──[A]──┬─1─┬─[C]─┬─┬──◉
+          │   ╰─◄*──╯ │
+          ╰─2─────────╯
+  numbers: the order in which ways are tried
+  ◄: again, as often as possible, or with ? as seldom as possible
+
+  automaton
+    0 row A
+    1 split 2 4
+    2 row C
+    3 jump 1
+    4 accept

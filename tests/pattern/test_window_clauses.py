@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
@@ -33,46 +34,69 @@ CALLS = {
 """Functions over the rows of a match, by the names of their columns."""
 
 
-def make_window(random: Random, streaming: bool) -> tuple[Clause, int | None]:
-    """Make what a window says, as a clause, and how many rows its frame reaches on, None for all."""
-    while True:
-        clause = make_clause(random, streaming, orders=("ts, n", "ts, n DESC"))
-        clause = replace(clause, all=False, empty="", timeouts=False)
-        if not re.search(r"MATCH_NUMBER|MATCH_TIMEOUT|\{-|\^|\$", clause.text("t")):
-            return clause, random.choice((None, None, 0, 1, 2, 3, 5))
+@dataclass(frozen=True)
+class Window:
+    """A row pattern, and how many rows its frame reaches on, None for all."""
+
+    clause: Clause
+    after: int | None
 
 
-def text(clause: Clause, after: int | None, relation: str) -> str:
-    """Return a query with the clause in a window."""
-    body = re.search(r"MATCH_RECOGNIZE \((.*)\)\Z", clause.text("t"), re.S)[1]
-    frame = f"ROWS BETWEEN CURRENT ROW AND {'UNBOUNDED' if after is None else after} FOLLOWING"
-    measured = [f"m{i} OVER w" for i in range(len(clause.measures))]
-    computed = [f"{call} OVER w AS {name}" for name, call in CALLS.items()]
-    listed = ", ".join([*COLUMNS, *measured, *computed])
-    return f"SELECT {listed} FROM {relation} WINDOW w AS ({body.replace('ONE ROW PER MATCH', frame)})"
+def make_windows(random: Random, streaming: bool) -> list[Window]:
+    """Make windows over the same rows."""
+    order, found = random.choice(("ts, n", "ts, n DESC")), []
+    for _ in range(random.choice((1, 1, 2, 3))):
+        while True:
+            clause = replace(make_clause(random, streaming, (order,)), all=False, empty="", timeouts=False)
+            if not re.search(r"MATCH_NUMBER|MATCH_TIMEOUT|\{-|\^|\$", clause.text("t")):
+                break
+        found.append(Window(clause, random.choice((None, None, 0, 1, 2, 3, 5))))
+    return found
 
 
-def meaning(clause: Clause, after: int | None, rows: list[dict], strict: bool) -> list[dict]:
-    """Say what the query gives over rows in order: each row, with the match that begins there, or that of no rows."""
+def text(windows: list[Window], relation: str) -> str:
+    """Return a query with these windows; names of columns end with the number of their window."""
+    listed, defined = list(COLUMNS), []
+    for number, window in enumerate(windows):
+        body = re.search(r"MATCH_RECOGNIZE \((.*)\)\Z", window.clause.text("t"), re.S)[1]
+        reach = "UNBOUNDED" if window.after is None else window.after
+        frame = f"ROWS BETWEEN CURRENT ROW AND {reach} FOLLOWING"
+        defined.append(f"w{number} AS ({body.replace('ONE ROW PER MATCH', frame)})")
+        listed += [f"m{i} OVER w{number} AS m{i}_{number}" for i in range(len(window.clause.measures))]
+        listed += [f"{call} OVER w{number} AS {name}_{number}" for name, call in CALLS.items()]
+    return f"SELECT {', '.join(listed)} FROM {relation} WINDOW {', '.join(defined)}"
+
+
+def meaning(windows: list[Window], rows: list[dict], strict: bool) -> list[dict]:
+    """Say what the query gives over rows in order: each row, with the matches that begin there, or that of no rows."""
     found = []
     for key in dict.fromkeys(row["k"] for row in rows):
-        partition, free = [row for row in rows if row["k"] == key], 0
-        for start, row in enumerate(partition):
-            frame = partition[start:] if after is None else partition[start : start + after + 1]
-            match = first_match(clause, frame, 0, 1) if start >= free else None
-            names = match.names if match is not None else ()
-            seen = Seen(frame, 0, names, len(names), 1, True, clause.unions)
-            measured = {
-                f"m{i}": value(measure, seen) if match is not None else None
-                for i, measure in enumerate(clause.measures)
-            }
-            found.append(row | measured | called(frame[: len(names)]))
-            if names:
-                target = _target(clause, match)
-                if not target and strict:
-                    raise SkipFails
-                free = start + (target or (len(names) if target is None else 1))
+        partition = [row for row in rows if row["k"] == key]
+        given = [dict(row) for row in partition]
+        for number, window in enumerate(windows):
+            for row, more in zip(given, of_window(window, partition, strict), strict=True):
+                row |= {f"{name}_{number}": measured for name, measured in more.items()}
+        found += given
     return found
+
+
+def of_window(window: Window, partition: list[dict], strict: bool) -> Iterator[dict]:
+    """Yield what one window gives for each row of a partition."""
+    clause, after, free = window.clause, window.after, 0
+    for start in range(len(partition)):
+        frame = partition[start:] if after is None else partition[start : start + after + 1]
+        match = first_match(clause, frame, 0, 1) if start >= free else None
+        names = match.names if match is not None else ()
+        seen = Seen(frame, 0, names, len(names), 1, True, clause.unions)
+        measured = {
+            f"m{i}": value(measure, seen) if match is not None else None for i, measure in enumerate(clause.measures)
+        }
+        yield measured | called(frame[: len(names)])
+        if names:
+            target = _target(clause, match)
+            if not target and strict:
+                raise SkipFails
+            free = start + (target or (len(names) if target is None else 1))
 
 
 def called(rows: list[dict]) -> dict:
@@ -104,13 +128,13 @@ def bag(found: list[dict]) -> Counter:
 @often
 @given(chances)
 def test_table(random) -> None:
-    clause, after = make_window(random, streaming=False)
-    rows = make_rows(random, clause.order)
-    note(f"{text(clause, after, 'records')}\n{rows}")
-    match, outer = plan(text(clause, after, "records"))
+    windows = make_windows(random, streaming=False)
+    rows = make_rows(random, windows[0].clause.order)
+    note(f"{text(windows, 'records')}\n{rows}")
+    match, outer = plan(text(windows, "records"))
     cuts = sorted(random.randint(0, len(rows)) for _ in range(2))
     try:
-        expected = meaning(clause, after, rows, strict=True)
+        expected = meaning(windows, rows, strict=True)
     except TooMany:
         reject()
     except SkipFails:
@@ -123,14 +147,15 @@ def test_table(random) -> None:
 @often
 @given(chances)
 def test_stream(random) -> None:
-    clause, after = make_window(random, streaming=True)
+    windows = make_windows(random, streaming=True)
+    order = windows[0].clause.order
     delay = random.randint(0, 3) * SECOND
-    batches = micro_batches(random, make_rows(random, clause.order), delay)
-    note(f"{text(clause, after, 'events')}\n{batches} {delay=}")
-    used, _ = in_order(clause.order, batches, delay)
+    batches = micro_batches(random, make_rows(random, order), delay)
+    note(f"{text(windows, 'events')}\n{batches} {delay=}")
+    used, _ = in_order(order, batches, delay)
     try:
-        expected = meaning(clause, after, used, strict=False)
-        match, outer = plan(text(clause, after, "events"))
+        expected = meaning(windows, used, strict=False)
+        match, outer = plan(text(windows, "events"))
     except TooMany:
         reject()
     except ProgrammingError as error:
@@ -138,10 +163,10 @@ def test_stream(random) -> None:
         reject()
     outputs, _ = run_stream(match, batches, delay)
     assert bag(outer([row for output in outputs for row in output])) == bag(expected)
-    if after is not None and clause.within is None:
-        # A row waits for those of its frame, and for no other.
-        early = sum(map(len, outputs[:-1]))
-        assert early >= decided(batches, delay, after)
+    reaches = [window.after for window in windows]
+    if None not in reaches:
+        # A row waits for those of its frames, and for no other.
+        assert sum(map(len, outputs[:-1])) >= decided(batches, delay, max(reaches))
 
 
 def decided(batches: list[list[dict]], delay: int, after: int) -> int:

@@ -53,6 +53,14 @@ WINDOWS = {
           ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING
           AFTER MATCH SKIP TO NEXT ROW
           PATTERN (A* B) DEFINE A AS x > COALESCE(PREV(x), NEXT(x, 2)), B AS SUM(x) > 9)""",
+    "several": """k, ts, x, low OVER w, median(x) OVER v AS middle, after OVER v, count(*) OVER u AS n
+        FROM events
+        WINDOW w AS (PARTITION BY k ORDER BY ts MEASURES LAST(D.x) AS low
+          ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A D+) DEFINE D AS x < PREV(x)),
+        v AS (PARTITION BY k ORDER BY ts MEASURES NEXT(LAST(x)) AS after ROWS BETWEEN CURRENT ROW AND 4 FOLLOWING
+          PATTERN (A B*) DEFINE B AS x + NEXT(x, 2) > AVG(x)),
+        u AS (PARTITION BY k ORDER BY ts ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+          AFTER MATCH SKIP TO NEXT ROW PATTERN (A B*? C) DEFINE B AS x < 5)""",
     "within a time": """k, ts, x, total OVER w, max(x) OVER v AS greatest FROM events
         WINDOW w AS (PARTITION BY k ORDER BY ts MEASURES SUM(x) AS total
           ROWS BETWEEN CURRENT ROW AND 9 FOLLOWING
