@@ -38,7 +38,7 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "nightly(why): takes long, and runs with --nightly only")
+    config.addinivalue_line("markers", "nightly(why): runs with --nightly, with --update, and where tests are named")
     if config.option.hypothesis_seed is None:
         nightly = config.getoption("--nightly")
         drawn = str(secrets.randbits(32) if nightly else chance.EVERYDAY_SEED)
@@ -48,7 +48,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--nightly"):
+    named = config.option.keyword or any("::" in argument for argument in config.args)
+    if named or config.getoption("--nightly") or config.getoption("--update"):
         return
     for item in items:
         if (mark := item.get_closest_marker("nightly")) is not None:

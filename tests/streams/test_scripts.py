@@ -1,5 +1,5 @@
-"""Run the stream scripts of this folder (`cepsql.stream_script`), with restarts: after one of four batches, or by night
-after half of them.
+"""Run the stream scripts of this folder (`cepsql.stream_script`): every other one, with restarts after one of four
+batches, or by night all of them, after half of the batches.
 
 `--update` writes the rows that really come out.
 """
@@ -8,14 +8,18 @@ import math
 from pathlib import Path
 
 import pytest
-from chance import draws, is_night
+from chance import draws, everyday, is_night
 
 from cepsql.stream_script import read_stream_script
 
 SCRIPTS = sorted(Path(__file__).parent.glob("*.test"))
+EVERYDAY = everyday(SCRIPTS)
+BY_NIGHT = pytest.mark.nightly("every other script does everyday")
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script", [pytest.param(path, id=path.stem, marks=() if path in EVERYDAY else BY_NIGHT) for path in SCRIPTS]
+)
 def test_script(script, spark, update):
     test = read_stream_script(script)
     batches = sum(step.name in ("batch", "heartbeat") for step in test.steps)
