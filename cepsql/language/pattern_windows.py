@@ -13,23 +13,9 @@ _KINDS = ("ROWS", "RANGE", "GROUPS")
 _NO_SPEC = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 _ENDS = ("", ")", ",", ".", "ASC", "DESC", "NULLS", *_KINDS)
 _BEFORE = (
-    "(",
-    ",",
-    "ORDER BY",
-    "PARTITION BY",
-    "AND",
-    "OR",
-    "NOT",
-    "BETWEEN",
-    "IN",
-    "LIKE",
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    ".",
-)
+    "(", ",", "ORDER BY", "PARTITION BY", "AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "+", "-", "*", "/", "%", ".",
+)  # fmt: skip
+"""Behind what a word in a bracket is part of an expression."""
 _WRITTEN = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
 
 
