@@ -6,7 +6,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import called_function
-from cepsql.analysis.intervals import interval_micros
+from cepsql.analysis.intervals import interval_micros, interval_type
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
@@ -15,8 +15,8 @@ from cepsql.language.tokens import DIALECT
 _DAY = 86_400_000_000
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _LONGEST = 2**60
-_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
-_OF_ALL_ROWS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
+RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+OF_ALL_ROWS = (exp.Ntile, exp.PercentRank, exp.CumeDist)
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ def reach_of(call: exp.Window, time_type: str, place: Span) -> Reach:
     function = called_function(call.this)
     if isinstance(function, exp.Lag | exp.Lead):
         return _offset(function, call, place)
-    if isinstance(function, _RANKS):
+    if isinstance(function, RANKS):
         return Reach(before=None)
-    if isinstance(function, _OF_ALL_ROWS):
+    if isinstance(function, OF_ALL_ROWS):
         raise NotSupportedError(
             f"{function.sql_name()} over a stream is not supported", place, "a partition of a stream has no last row"
         )
@@ -84,32 +84,26 @@ def with_bounds_of_one_type(tree: _Tree) -> _Tree:
     >>> with_bounds_of_one_type(call).args["spec"].args["end"].sql(DIALECT)
     "CAST(INTERVAL '2' HOURS AS INTERVAL DAY TO SECOND)"
     """
-    mixed = [spec for spec in tree.find_all(exp.WindowSpec) if len(_bound_units(spec)) > 1]
-    if not mixed:
+    if not any(len(_bound_types(spec)) > 1 for spec in tree.find_all(exp.WindowSpec)):
         return tree
     found = tree.copy()
     for spec in list(found.find_all(exp.WindowSpec)):
-        units = _bound_units(spec)
-        if len(units) > 1:
-            months = any("MONTH" in unit or "YEAR" in unit for unit in units)
+        types = _bound_types(spec)
+        if len(types) > 1:
+            months = any("month" in part or "year" in part for kind in types for part in kind)
             kind = exp.DataType.build(f"INTERVAL {'YEAR TO MONTH' if months else 'DAY TO SECOND'}", dialect=DIALECT)
             for side in ("start", "end"):
                 spec.set(side, exp.Cast(this=spec.args[side], to=kind.copy()))
     return found
 
 
-def _bound_units(spec: exp.WindowSpec) -> set[str]:
-    """Return which units the bounds of a frame have that both are plain intervals, of those that tell types apart."""
+def _bound_types(spec: exp.WindowSpec) -> set[frozenset[str]]:
+    """Return the types of the intervals that both bounds of a frame are sums of; nothing where they are none."""
     found = (spec.args.get("start"), spec.args.get("end"))
     bounds = [bound for bound in found if isinstance(bound, exp.Interval | exp.Add | exp.Paren)]
     if len(bounds) < 2:
         return set()
-    return {" ".join(sorted({_unit(part) for part in bound.find_all(exp.Interval)})) for bound in bounds}
-
-
-def _unit(interval: exp.Interval) -> str:
-    unit = str(interval.unit or "").upper().removesuffix("S")
-    return {"WEEK": "DAY", "MILLISECOND": "SECOND", "MICROSECOND": "SECOND"}.get(unit, unit)
+    return {frozenset(map(interval_type, bound.find_all(exp.Interval))) for bound in bounds}
 
 
 def call_name(call: exp.Window) -> str:

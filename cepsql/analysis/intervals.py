@@ -27,7 +27,7 @@ _PART = r"([+-]?[\d.]+)\s*([A-Za-z]+)\s*"
 _PARTS = re.compile(rf"\s*(?:interval\s)?\s*(?:{_PART})+", re.I)
 """Lengths with their units, and nothing else: '1,5 hours' are not 5 hours."""
 
-_ORDER = ["day", "hour", "minute", "second"]
+_ORDER = ["year", "month", "day", "hour", "minute", "second"]
 _TYPED = {"week": "day", "millisecond": "second", "microsecond": "second"}
 
 
@@ -120,7 +120,8 @@ def interval_type(interval: exp.Interval) -> str:
         return f"interval {unit.this.name.lower()} to {unit.expression.name.lower()}"
     names = [unit.name] if unit is not None else re.findall(r"[A-Za-z]+", str(interval.this))
     units = [_TYPED.get(name.lower().removesuffix("s"), name.lower().removesuffix("s")) for name in names]
-    first, last = (best(units, key=_ORDER.index) if set(units) <= {*_ORDER} else "second" for best in (min, max))
+    known = bool(units) and set(units) <= {*_ORDER}
+    first, last = (best(units, key=_ORDER.index) if known else "second" for best in (min, max))
     return f"interval {first}" if first == last else f"interval {first} to {last}"
 
 

@@ -96,7 +96,8 @@ def plan_match(
     for each in clauses:
         _refuse_unsupported(each, streaming)
         _check_size(each)
-    scope = _scope(clause, columns)
+    scopes = [_scope(each, columns) for each in clauses]
+    scope = scopes[0]
     time, order_columns, order = _order(clause, scope, streaming, watermark)
     limits = [_within(each, time) for each in clauses]
     timely = time is not None and scope.type_of(time) == "timestamp"
@@ -106,7 +107,10 @@ def plan_match(
         time, timely = None, False
     traveling = Traveling(scope.row_sql(time) if time is not None and timely else None)
     keys = tuple(Column(f"k{i}", scope.row_sql(e)) for i, e in enumerate(clause.partition_by))
-    parts = [_lowered(each, _scope(each, columns), traveling, f"_{i}" if i else "") for i, each in enumerate(clauses)]
+    parts = [
+        _lowered(each, of_each, traveling, f"_{i}" if i else "")
+        for i, (each, of_each) in enumerate(zip(clauses, scopes, strict=True))
+    ]
     measures = [measure for part in parts for measure in part.atoms.measures]
     id_columns: tuple[str, ...] = ()
     if any(isinstance(measure.source, MatchId) for measure in measures):
@@ -478,9 +482,8 @@ def _output(clause: MatchClause, scope: MatchScope, traveling: Traveling, atoms:
         check_rows(measure.expression, place)
         check_modifiers(measure.expression, place)
         lowered = lower_measure(measure.expression, place, traveling, atoms, clause.rows)
-        if clause.rows.empty == "unmatched" and not isinstance(lowered, exp.Column):
-            lowered = _null_without_match(lowered, atoms)
-        if clause.frame is not None and number < len(clause.measures) - clause.calls:
+        unmatched = clause.rows.empty == "unmatched" and not isinstance(lowered, exp.Column)
+        if unmatched or (clause.frame is not None and number < len(clause.measures) - clause.calls):
             lowered = _null_without_match(lowered, atoms)
         kind = place.type_of(measure.expression)
         name = measure.name.text

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cepsql.analysis.frames import Reach, reach_of
+from cepsql.analysis.frames import RANKS, Reach, reach_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.running_calls import running_call
 from cepsql.catalog import ColumnDefinition, Watermark
@@ -13,8 +13,6 @@ from cepsql.errors import ProgrammingError, Span
 from cepsql.language.tokens import quoted
 from cepsql.operators.running import RunningCall
 from cepsql.ordered.row_layout import Column, OrderColumn, RowLayout
-
-_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def plan_over(
         time, later = watermark.column, order
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, Reach()) for n, t, call in calls)
     else:
-        ranks = any(isinstance(call.this, _RANKS) for _, _, call in calls)
+        ranks = any(isinstance(call.this, RANKS) for _, _, call in calls)
         time, later = _check_order(order, watermark, place, ranks), order[1:]
         kind = next(column.type.lower() for column in columns if column.name == time)
         frames = tuple(FrameCall(ColumnDefinition(n, t), call, reach_of(call, kind, place)) for n, t, call in calls)

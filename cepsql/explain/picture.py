@@ -23,9 +23,9 @@ def picture(plan: Plan, form: str) -> str:
     if not plan.matches:
         raise ProgrammingError("the query has no row pattern to draw", plan.query.span)
     graphs = []
-    windows = [(clause, m.program.programs) for m in plan.matches for clause in [(m.clause, *m.clause.beside)]]
-    found = [pair for clauses, programs in windows for pair in zip(clauses, programs, strict=True)]
-    for clause, program in found:
+    clauses = [clause for match in plan.matches for clause in (match.clause, *match.clause.beside)]
+    programs = [program for match in plan.matches for program in match.program.programs]
+    for clause, program in zip(clauses, programs, strict=True):
         states = automaton(compile_pattern(program.pattern, program.variables))
         if len(states) > MAX_STATES:
             raise NotSupportedError(

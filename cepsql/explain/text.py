@@ -369,10 +369,8 @@ def _spoken_sides(condition: exp.Expr) -> exp.Expr:
 
 def _state(program: MatchProgram) -> str:
     parts = ["rows not yet released by the watermark", "rows from the start of the oldest undecided match"]
-    limits = [each.within for each in program.programs]
-    within = [limit for limit in limits if limit is not None]
-    if len(within) == len(limits):
-        parts[1] += f", at most {_duration(max(within))}"
+    if program.longest_within is not None:
+        parts[1] += f", at most {_duration(program.longest_within)}"
     before = reach(program)
     if before:
         parts.append(f"{before} row{'s' if before > 1 else ''} before it for PREV")

@@ -4,12 +4,13 @@ from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import Error, NotSupportedError
 from cepsql.language.statements import Frame
-from cepsql.language.tokens import Text, made_token
+from cepsql.language.tokens import Text, made_token, unquoted
 
 MEASURE = "__MEASURE"
 """The call that stands for the name of a measure before OVER; its argument is that name."""
 
 _KINDS = ("ROWS", "RANGE", "GROUPS")
+_FRAME_STARTS = ("BETWEEN", "CURRENT", "CURRENT ROW", "UNBOUNDED", "INTERVAL")
 _NO_SPEC = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 _ENDS = ("", ")", ",", ".", "ASC", "DESC", "NULLS", *_KINDS)
 _BEFORE = (
@@ -35,16 +36,17 @@ def begins_pattern_window(text: Text, i: int) -> bool:
 
 def begins_frame(text: Text, i: int) -> bool:
     """Tell whether a frame begins here: ROWS BETWEEN ..."""
-    following = text.word(i + 1) in ("BETWEEN", "CURRENT", "CURRENT ROW", "UNBOUNDED", "INTERVAL")
-    return text.word(i) in _KINDS and (following or text.raw(i + 1)[:1].isdigit())
+    if text.word(i) not in _KINDS:
+        return False
+    return text.word(i + 1) in _FRAME_STARTS or text.raw(i + 1)[:1].isdigit()
 
 
 def pattern_window_names(text: Text) -> frozenset[str]:
     """Return the names, in lower case, of all windows of a text that have a row pattern, or go on from one that has."""
     defined = [i for i in range(len(text)) if text.raw(i) == "(" and text.word(i - 1) == "AS" and _is_window(text, i)]
-    names = {_name(text.raw(i - 2)).lower() for i in defined if begins_pattern_window(text, i)}
+    names = {unquoted(text.raw(i - 2)).lower() for i in defined if begins_pattern_window(text, i)}
     for _ in defined if names else ():
-        names |= {_name(text.raw(i - 2)).lower() for i in defined if _name(text.raw(i + 1)).lower() in names}
+        names |= {unquoted(text.raw(i - 2)).lower() for i in defined if unquoted(text.raw(i + 1)).lower() in names}
     return frozenset(names)
 
 
@@ -59,7 +61,7 @@ def with_measures(text: Text, begin: int, end: int, names: frozenset[str]) -> li
         if not _is_measure(text, i, names):
             tokens.append(at)
             continue
-        name = made_token(TokenType.STRING, _name(text.raw(i)), at)
+        name = made_token(TokenType.STRING, unquoted(text.raw(i)), at)
         brackets = made_token(TokenType.L_PAREN, "(", at), made_token(TokenType.R_PAREN, ")", at)
         tokens += [made_token(TokenType.VAR, MEASURE, at), brackets[0], name, brackets[1]]
     return tokens
@@ -139,14 +141,9 @@ def _is_measure(text: Text, i: int, names: frozenset[str]) -> bool:
     named = bool(text.word(i)) or text.raw(i)[:1] == "`"
     if not named or text.word(i + 1) != "OVER" or text.word(i).split()[-1:] == ["NULLS"] or text.raw(i - 1) == ".":
         return False
-    return _name(text.raw(i + 2)).lower() in names or _opens(text, i + 2, names)
-
-
-def _name(written: str) -> str:
-    """Return the name that a token is, which may stand in backquotes."""
-    return written[1:-1].replace("``", "`") if written[:1] == "`" else written
+    return unquoted(text.raw(i + 2)).lower() in names or _opens(text, i + 2, names)
 
 
 def _opens(text: Text, i: int, names: frozenset[str]) -> bool:
     """Tell whether a bracket behind OVER has a row pattern, or names a window that has one."""
-    return begins_pattern_window(text, i) or (text.raw(i) == "(" and _name(text.raw(i + 1)).lower() in names)
+    return begins_pattern_window(text, i) or (text.raw(i) == "(" and unquoted(text.raw(i + 1)).lower() in names)

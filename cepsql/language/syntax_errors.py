@@ -418,8 +418,8 @@ def _nearest(word: str, accepted: set[str]) -> str | None:
     if not word.isalpha():
         return None
     spoken = {name.partition("_")[0]: _DESCRIBED.get(name, name) for name in accepted if name not in _KINDS}
-    near = difflib.get_close_matches(word, spoken, 1, 0.75)
-    return spoken[near[0]] if near and spoken[near[0]] != word else None
+    near = _near(word, spoken)
+    return spoken[near] if near is not None and spoken[near] != word else None
 
 
 def _expected(accepted: set[str]) -> str | None:

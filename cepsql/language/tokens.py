@@ -140,6 +140,15 @@ def made_token(kind: TokenType, text: str, at: Token, last: Token | None = None)
     return Token(kind, text, line=at.line, col=at.col, start=at.start, end=(last or at).end)
 
 
+def unquoted(written: str) -> str:
+    """Return the name that is written, which may stand in backquotes.
+
+    >>> unquoted("`odd``name`"), unquoted("plain")
+    ('odd`name', 'plain')
+    """
+    return written[1:-1].replace("``", "`") if written[:1] == "`" else written
+
+
 def quoted(name: str) -> str:
     """Return a name as an identifier of Spark SQL, in backquotes.
 

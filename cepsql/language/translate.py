@@ -68,7 +68,7 @@ from cepsql.language.statements import (
     WindowPattern,
 )
 from cepsql.language.temporal_joins import with_temporal_joins
-from cepsql.language.tokens import Text, made_token
+from cepsql.language.tokens import Text, made_token, unquoted
 from cepsql.language.window_clauses import alias_tokens, called_windows, named_arguments, written_windows
 
 
@@ -804,11 +804,9 @@ def _option_name(key: str) -> str:
 
 def _unquote(token: str) -> str:
     """Return the name or text that a token stands for; one without quotes stands for itself."""
-    if token[:1] == "`":
-        return token[1:-1].replace("``", "`")
     if (quote := token[:1]) in ("'", '"'):
         return re.sub(f"{quote}{quote}|{_ESCAPE}", lambda part: _character(part.group()), token[1:-1])
-    return str(token)
+    return unquoted(str(token))
 
 
 _ESCAPE = r"""\\(?:[abfnrtv\\'"\n]|[0-3]?[0-7]{1,2}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"""

@@ -38,7 +38,7 @@ def hold(program: MatchProgram) -> int | None:
 def looks_ahead(program: MatchProgram) -> bool:
     """Tell whether a condition or a measure reads a row after the one it stands at (NEXT)."""
     read = [leaf for each in program.programs for condition in each.conditions for leaf in leaves(condition)]
-    read += [measure.source for each in program.programs for measure in each.measures]
+    read += [measure.source for measure in program.all_measures]
     return any(isinstance(leaf, Navigation) and leaf.shift > 0 for leaf in read)
 
 

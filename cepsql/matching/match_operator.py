@@ -50,9 +50,12 @@ class MatchOperator:
         marks: dict[str, pa.DataType] = {}
         if asks_for_id(self.program):
             marks[ROW_ID] = pa.binary(16)
-        if asks_for_unmatched(self.program):
-            marks[COVERED] = pa.bool_()
-        return (marks | dict.fromkeys(jumped_names(self.program), pa.bool_()),)
+        return (marks | dict.fromkeys(self._flags, pa.bool_()),)
+
+    @property
+    def _flags(self) -> tuple[str, ...]:
+        """The columns that tell what earlier matches did with a row; a new one has NULL there."""
+        return (*([COVERED] if asks_for_unmatched(self.program) else []), *jumped_names(self.program))
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -75,12 +78,11 @@ class MatchOperator:
         """An oldest undecided row is decided when WITHIN has passed, or when nothing more comes."""
         undecided = held.pending < held.starts[1:]
         found = np.where(undecided, END_OF_TIME, NEVER)
-        limits = [program.within for program in self.program.programs]
-        within = [limit for limit in limits if limit is not None]
-        if len(within) == len(limits):
+        within = self.program.longest_within
+        if within is not None:
             oldest = integers(held.rows["t"])[held.pending[undecided]]
             # The next row comes at the bound + 1 or later.
-            found[undecided] = oldest + max(within) - 1
+            found[undecided] = oldest + within - 1
         return found
 
     def advance(self, rows: Sequence[OrderedRows | None], sections: Mapping[str, pa.Table], old: int, new: int) -> Step:
@@ -88,10 +90,7 @@ class MatchOperator:
         if ordered is None:
             return Step(pa.table({}), [None], sections)
         program, table = self.program, ordered.rows
-        if asks_for_unmatched(program):
-            place = table.column_names.index(COVERED)
-            table = table.set_column(place, COVERED, table[COVERED].fill_null(False))
-        for name in jumped_names(program):
+        for name in self._flags:
             place = table.column_names.index(name)
             table = table.set_column(place, name, table[name].fill_null(False))
         if asks_for_id(program):

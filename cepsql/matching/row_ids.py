@@ -22,7 +22,7 @@ _NAN = b"fnan"
 
 def asks_for_id(program: MatchProgram) -> bool:
     """Tell whether a measure of the program is MATCH_ID()."""
-    return any(isinstance(measure.source, MatchId) for each in program.programs for measure in each.measures)
+    return any(isinstance(measure.source, MatchId) for measure in program.all_measures)
 
 
 def with_row_ids(program: MatchProgram, rows: pa.Table) -> pa.Table:

@@ -188,6 +188,18 @@ class MatchProgram:
         """The program and those beside it, each alone."""
         return (replace(self, beside=()), *self.beside) if self.beside else (self,)
 
+    @property
+    def all_measures(self) -> tuple[Measure, ...]:
+        """The measures of the program and of those beside it."""
+        return tuple(measure for program in self.programs for measure in program.measures)
+
+    @property
+    def longest_within(self) -> int | None:
+        """The longest `within` of the program and those beside it, None if one has none."""
+        limits = [program.within for program in self.programs]
+        within = [limit for limit in limits if limit is not None]
+        return max(within) if len(within) == len(limits) else None
+
     def cache_key(self) -> str:
         """Return a text that tells apart, in a process, what Python takes as equal, like the constants 1 and 1.0."""
         return hashlib.sha256(repr(self).encode()).hexdigest()

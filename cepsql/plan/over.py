@@ -1,7 +1,7 @@
 """Window functions over a stream, SELECT ... agg(x) OVER (...), become an ordered operator."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -124,14 +124,19 @@ def _refuse(select: exp.Select, calls: Sequence[exp.Window], place: Span) -> Non
             span_of(calls[0], place),
             "aggregate in a subquery, and write OVER around it",
         )
+    refuse_nested(calls, place)
+    for part in (*select.expressions, select.args.get("qualify")):
+        if part is not None and part.find(exp.Query) is not None:
+            raise NotSupportedError("a subquery beside OVER on a stream is not supported", span_of(part, place))
+
+
+def refuse_nested(calls: Iterable[exp.Window], place: Span) -> None:
+    """Raise ProgrammingError for a window function that reads another one."""
     nested = next((call for call in calls if call.this.find(exp.Window) is not None), None)
     if nested is not None:
         raise ProgrammingError(
             "a window function cannot read another one", span_of(nested, place), "write the inner one in a subquery"
         )
-    for part in (*select.expressions, select.args.get("qualify")):
-        if part is not None and part.find(exp.Query) is not None:
-            raise NotSupportedError("a subquery beside OVER on a stream is not supported", span_of(part, place))
 
 
 def own_aggregate(select: exp.Select) -> bool:

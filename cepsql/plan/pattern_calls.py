@@ -3,14 +3,13 @@
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import called_function, is_aggregate
+from cepsql.analysis.frames import OF_ALL_ROWS, RANKS
 from cepsql.analysis.plain_sql import sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.scope import FIRST, LAST, spoken_function
 from cepsql.analysis.spark_names import spark_name
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.pattern_windows import MEASURE
-
-_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile)
 
 
 def is_measure(call: exp.Window) -> bool:
@@ -30,7 +29,7 @@ def as_measure(call: exp.Window, place: Span) -> exp.Expr:
     Raises NotSupportedError and ProgrammingError for functions that do not go over these rows.
     """
     function, at = called_function(call.this), span_of(call, place)
-    if isinstance(function, _RANKS):
+    if isinstance(function, (*RANKS, *OF_ALL_ROWS)):
         raise NotSupportedError(
             f"{spoken_function(function)} over a window with a row pattern is not supported",
             at,

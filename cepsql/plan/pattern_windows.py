@@ -16,7 +16,7 @@ from cepsql.language.statements import MatchClause, MeasureClause, Name, WindowP
 from cepsql.matching.hold import hold
 from cepsql.plan.join_order import relations
 from cepsql.plan.nodes import Match, Node, Sql
-from cepsql.plan.over import own_aggregate, window_calls, with_own_window
+from cepsql.plan.over import own_aggregate, refuse_nested, window_calls, with_own_window
 from cepsql.plan.pattern_calls import as_measure, ignores_frame, is_measure, spoken_call
 from cepsql.plan.pattern_rows import PatternRows, own_nodes, pattern_rows
 from cepsql.plan.rows_below import AROUND, hoist_selects, read_nodes
@@ -207,11 +207,7 @@ def _refuse(
             span_of(calls[0], place) if calls else place,
             "aggregate in a subquery, and write OVER around it",
         )
-    nested = next((call for call in calls if call.this.find(exp.Window) is not None), None)
-    if nested is not None:
-        raise ProgrammingError(
-            "a window function cannot read another one", span_of(nested, place), "write the inner one in a subquery"
-        )
+    refuse_nested(calls, place)
     parts = [*select.expressions, select.args.get("qualify")]
     inside = {id(node) for part in parts if part is not None for node in part.walk()}
     for window in select.find_all(exp.Window):

@@ -13,6 +13,7 @@ from pyspark.sql.types import DataType
 from cepsql.catalog import Registered, Watermark
 from cepsql.errors import DataError, InterfaceError, ProgrammingError
 from cepsql.language.tokens import quoted
+from cepsql.scalar.decimals import MOST_DIGITS
 from cepsql.spark.failures import translate_failure
 from cepsql.spark.spark_plan import analyzed, children, column_ids, frame_of, items
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _DELAY = "spark.watermarkDelayMs"
-_MAX_PRECISION = 38
 _PASSING = re.compile(r"#\d+L?|@[0-9a-f]+|0x[0-9a-f]+|\bplan_id=\d+|__cepsql_\d+|\[id=#?\d+\]")
 """What differs in the texts of a plan from one session to the next: numbers of columns, addresses."""
 
@@ -104,8 +104,8 @@ def _with_types_of_spark(name: str, table: "pa.Table") -> "pa.Table":
     fields = [field.with_type(wider.get(field.type, field.type)) for field in table.schema]
     for field in fields:
         try:
-            if pa.types.is_decimal(field.type) and field.type.precision > _MAX_PRECISION:
-                raise ValueError(f"{field.type} has more than {_MAX_PRECISION} digits")
+            if pa.types.is_decimal(field.type) and field.type.precision > MOST_DIGITS:
+                raise ValueError(f"{field.type} has more than {MOST_DIGITS} digits")
             from_arrow_type(field.type)
         except (PySparkException, ValueError) as failure:
             message = f"column {field.name} of {name} has the type {field.type}, which Spark does not have"

@@ -143,12 +143,11 @@ def match_schema(frame: DataFrame, program: MatchProgram) -> StructType:
                 hint=f"partition by what is in it, or by its text: to_json({column.sql})",
             )
     values = frame.selectExpr(*(_aliased(column.sql, column.name) for column in (*program.values, *program.order)))
-    measures = [measure for each in program.programs for measure in each.measures]
-    for measure in measures:
+    for measure in program.all_measures:
         _refuse_collated_measure(values, measure)
     fields = [StructField(field.name, field.dataType) for field in keys]
     refuse_months(StructType([*keys, *values.schema.fields]))
-    return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in measures])
+    return StructType(fields + [StructField(m.name, _measure_type(values, m)) for m in program.all_measures])
 
 
 def incomparable(kind: DataType) -> str | None:
