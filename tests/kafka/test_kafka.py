@@ -88,6 +88,7 @@ def test_matches_over_a_topic_are_those_over_files(engine, topics, tmp_path):
     assert found == rows
 
 
+@pytest.mark.nightly("it has many batches")
 def test_what_transactions_wrote_is_read_where_they_were_committed(engine, topics):
     topic, texts = topics.new(), events(240, seed=3)
     parts = [texts[begin : begin + 20] for begin in range(0, 240, 20)]
@@ -189,6 +190,7 @@ def test_changes_of_debezium(engine, topics):
     assert query.malformed == 5
 
 
+@pytest.mark.nightly("files tell nearly the same")
 def test_tables_that_change(engine, topics):
     debezium, upserts = topics.new(1), topics.new(2)
     topics.put(debezium, json.dumps({"op": "c", "after": {"id": 1, "name": "a"}}),

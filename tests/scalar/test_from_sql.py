@@ -24,13 +24,11 @@ def operands(call: str) -> list:
     return list(expression(tree, lambda column: column.name).arguments)
 
 
-@pytest.mark.parametrize("count", range(6))
 @pytest.mark.parametrize("name", NAMES)
-def test_arguments_that_are_missing_are_no_python_error(name, count):
-    found = None
-    with suppress(NotSupportedError, ProgrammingError, ParseError):
-        found = operands(f"{name}({', '.join('abcdef'[:count])})")
-    assert found is None or None not in found
+def test_arguments_that_are_missing_are_no_python_error(name):
+    for count in range(6):
+        with suppress(NotSupportedError, ProgrammingError, ParseError):
+            assert None not in operands(f"{name}({', '.join('abcdef'[:count])})")
 
 
 @pytest.mark.parametrize(

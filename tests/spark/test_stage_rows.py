@@ -116,7 +116,7 @@ def engine_of(spark, folder):
     return engine
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 4))
+@pytest.mark.parametrize("name", everyday(QUERIES, 6))
 def test_rows_and_counts_are_the_same(spark, folder, name, monkeypatch):
     session, found = in_mode(spark, True), []
     session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")

@@ -107,7 +107,7 @@ SEEDS = {
 ONE_STREAM = ("three patterns", "windows")
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 4))
+@pytest.mark.parametrize("name", everyday(QUERIES, 6))
 def test_stream_equals_batch(name, spark):
     engine = cepsql.connect(spark)
     for seed in itertools.count(SEEDS[name]):

@@ -95,7 +95,7 @@ def disordered(rows: list[tuple], seed: int) -> list[list[tuple]]:
     return batches
 
 
-@pytest.mark.parametrize("name", everyday([*CLAUSES, *WINDOWS]))
+@pytest.mark.parametrize("name", everyday([*CLAUSES, *WINDOWS], 3))
 def test_stream_equals_batch(name, spark):
     text = CLAUSES.get(name) or WINDOWS[name]
     query = f"SELECT * FROM events MATCH_RECOGNIZE ({text})" if name in CLAUSES else f"SELECT {text}"

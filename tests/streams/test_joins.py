@@ -106,7 +106,7 @@ QUERIES |= {
 }
 
 
-@pytest.mark.parametrize("name", everyday(QUERIES, 4))
+@pytest.mark.parametrize("name", everyday(QUERIES, 6))
 def test_stream_equals_table(name, spark):
     query, engine = QUERIES[name], cepsql.connect(spark)
     for seed in itertools.count(len(query)):

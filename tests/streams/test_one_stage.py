@@ -104,7 +104,7 @@ def _played(engine, query, folder, batches, sharing):
     return seen, {**counts, "matches": progress.matches, "open": progress.open}
 
 
-@pytest.mark.parametrize("name", everyday(ONE, 4))
+@pytest.mark.parametrize("name", everyday(ONE, 6))
 def test_one_stage_gives_what_stages_of_their_own_give(engine, tmp_path, name):
     query = engine.sql(ONE[name])
     assert (_stages(query.build()), _stages(query.build(sharing=Sharing(NONE))) > 1) == (1, True)
