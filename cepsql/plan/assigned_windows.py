@@ -118,19 +118,15 @@ def group_keys(select: exp.Select) -> list[exp.Expr]:
     return [] if group is None else list(group.expressions)
 
 
-def refuse_grouping_sets(select: exp.Select, place: Span) -> None:
-    """Raise NotSupportedError for a GROUP BY over a stream that makes several groups of a row, or of all columns."""
-    if _has_sets(select):
-        raise NotSupportedError(
-            "GROUPING SETS, CUBE, ROLLUP and ALL beside a window over a stream are not supported here",
-            place,
-            "one SELECT for each GROUP BY, with UNION ALL between them",
-        )
-
-
-def _has_sets(select: exp.Select) -> bool:
+def refuse_group_by_all(select: exp.Select, place: Span) -> None:
+    """Raise NotSupportedError for a GROUP BY ALL over a stream whose keys only Spark knows."""
     group = select.args.get("group")
-    return group is not None and bool(group.args.get("all") or group.find(exp.Cube, exp.Rollup, exp.GroupingSets))
+    if group is not None and group.args.get("all"):
+        raise NotSupportedError(
+            "GROUP BY ALL beside a star, or an aggregate with columns around it, is not supported over a stream",
+            place,
+            "name the keys",
+        )
 
 
 def read_windows(select: exp.Select, nodes: Mapping[str, Node]) -> tuple[exp.Table, RowWindows] | None:
@@ -151,10 +147,9 @@ def refuse_groups_beside(root: Sql) -> None:
         read, group = read_windows(select, nodes), select.args.get("group")
         if read is None or (read[1].assigned.timed and not root.resolved.streaming):
             continue
-        if _has_sets(select):
-            if root.resolved.streaming:
-                place = read[1].assigned.span
-                refuse_grouping_sets(select, (span_of(group) if group is not None else None) or place)
+        if root.resolved.streaming:
+            refuse_group_by_all(select, (span_of(group) if group is not None else None) or read[1].assigned.span)
+        elif group is not None and (group.args.get("all") or group.find(exp.Cube, exp.Rollup, exp.GroupingSets)):
             continue
         calls = [call for item in select.expressions for call in item.find_all(exp.AggFunc)]
         plain = [call for call in calls if call.find_ancestor(exp.Window) is None]

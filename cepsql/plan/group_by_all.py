@@ -12,7 +12,11 @@ def with_group_by_all(query: exp.Query) -> exp.Query:
     copy = query.copy()
     for select in list(copy.find_all(exp.Select)):
         group = select.args.get("group")
-        if group is None or not group.args.get("all") or group.expressions:
+        if (
+            group is None
+            or not group.args.get("all")
+            or any(value for name, value in group.args.items() if name != "all")
+        ):
             continue
         own = [item.unalias() for item in select.expressions if not _aggregates(item)]
         keys = [item for item in own if not isinstance(item, exp.Literal)]

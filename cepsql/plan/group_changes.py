@@ -9,7 +9,7 @@ from cepsql.analysis.plain_sql import spoken_type, sql_of
 from cepsql.analysis.running_calls import running_aggregate
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import NotSupportedError, Span
-from cepsql.plan.assigned_windows import refuse_grouping_sets
+from cepsql.plan.assigned_windows import refuse_group_by_all
 from cepsql.plan.nodes import ChangingGroups, Node, Sql
 from cepsql.plan.reader import Checked, RowsAsTheyCome
 from cepsql.plan.rows_below import RowsBelow, hoist_selects, read_nodes
@@ -34,7 +34,7 @@ def hoist_changing_groups(below: Sql, place: Span, checked: Checked) -> Sql:
 
 
 def _hoisted(select: exp.Select, nodes: dict[str, Node], place: Span, checked: Checked) -> exp.Select:
-    refuse_grouping_sets(select, place)
+    refuse_group_by_all(select, place)
     calls, columns = own_aggregates(select), RowsBelow(frozenset({OPERATION}))
     distinct = select.args.get("distinct") is not None
     if distinct and (calls or select.args.get("group") is not None or select.args["distinct"].args.get("on")):

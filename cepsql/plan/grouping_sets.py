@@ -9,19 +9,16 @@ from cepsql.analysis.aggregate_calls import is_group_aggregate
 from cepsql.analysis.plain_sql import sql_of, without_tables
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.spark_names import spark_name
-from cepsql.analysis.window_calls import is_window_call
 from cepsql.errors import NotSupportedError
 
 _SETS, _SET = "__sets", "__set"
 _MOST = 64
 
 
-def with_grouping_sets(query: exp.Query, emitted: bool) -> exp.Query:
+def with_grouping_sets(query: exp.Query) -> exp.Query:
     """Return a query in which a row is there once for each set, and its keys that are not of the set are NULL.
 
-    emitted: it ends in EMIT, which Spark's own windows know nothing of.
-    The query itself is returned if it has no sets, or if Spark makes the groups: those of GROUP BY window(...).
-    Raises NotSupportedError for more than 64 sets.
+    The query itself is returned if it has no sets. Raises NotSupportedError for more than 64 sets.
     """
     if query.find(exp.Cube, exp.Rollup, exp.GroupingSets) is None:
         return query
@@ -29,8 +26,6 @@ def with_grouping_sets(query: exp.Query, emitted: bool) -> exp.Query:
     for select in list(copy.find_all(exp.Select)):
         group = select.args.get("group")
         if group is None or group.args.get("all") or group.find(exp.Cube, exp.Rollup, exp.GroupingSets) is None:
-            continue
-        if not emitted and any(map(is_window_call, group.walk())):
             continue
         _Sets(select, group).write()
         changed = True

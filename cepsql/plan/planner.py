@@ -169,9 +169,8 @@ class _Planner:
                 refuse_aggregates(part, query.span)
                 refuse_group_windows(part)
         query = _rewritten(query, with_window_column)
-        emitted = query.emit is not None
         if streaming:
-            query = _rewritten(_rewritten(query, with_group_by_all), partial(with_grouping_sets, emitted=emitted))
+            query = _rewritten(_rewritten(query, with_group_by_all), with_grouping_sets)
         matches: dict[str, Node] = {}
         for clause in query.operators:
             as_read = clause.input

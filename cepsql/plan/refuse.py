@@ -149,7 +149,7 @@ def refuse_on_streams(root: Sql) -> None:
         if _reads(query, streams):
             _refuse_limits(query, outermost=query is root.query)
             _refuse_samples(query, streams)
-            _refuse_sets_without_window(query)
+            _refuse_groups_without_window(query)
             _refuse_set_operation(query)
             _refuse_lateral(query)
     _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
@@ -198,16 +198,13 @@ def _query_of(node: exp.Expr) -> exp.Expr:
     return found
 
 
-def _refuse_sets_without_window(query: exp.Query) -> None:
-    """Refuse GROUPING SETS, CUBE and ROLLUP in which a set leaves out the window: no watermark ever passes its groups,
-    so that Spark never gives them out."""
+def _refuse_groups_without_window(query: exp.Query) -> None:
+    """Refuse windows that only some groups have, as in ROLLUP (k, window(...)): no watermark ever passes the others."""
     group = query.args.get("group")
-    if not isinstance(query, exp.Select) or group is None or not _is_windowed(group, query):
+    if not isinstance(query, exp.Select) or group is None:
         return
-    # After WITH ROLLUP, and before sets of their own, plain keys are in some sets only.
-    rolled = group.args.get("rollup") or group.args.get("cube")
-    keys = [] if rolled else group.args.get("grouping_sets") or group.expressions
-    if not any(_in_every_set(key, query) for key in keys):
+    windowed = [key for key in group.expressions if _is_windowed(key, query)]
+    if windowed and not any(map(_is_window, windowed)):
         raise NotSupportedError(
             "groups without the window beside those with it are not supported over a stream: they are never over",
             span_of(group),
@@ -280,21 +277,16 @@ def _is_timeless(value: exp.Expr) -> bool:
     return bool(columns) and all(column.is_type(*_TIMELESS) for column in columns) and value.find(exp.Query) is None
 
 
-def _in_every_set(key: exp.Expr, select: exp.Select) -> bool:
-    """Tell whether a part of GROUP BY puts the window into every set of keys that it stands for."""
-    match key:
-        case exp.Rollup() | exp.Cube():
-            return False
-        case exp.GroupingSets():
-            return all(_in_every_set(each, select) for each in key.expressions)
-    return _is_windowed(key, select)
-
-
 def _is_windowed(key: exp.Expr, select: exp.Select) -> bool:
     """Tell whether a key of GROUP BY has a window, or the name of a column of the SELECT that has one."""
     names = {column.name.lower() for column in key.find_all(exp.Column)}
     items = [item for item in select.expressions if item.alias.lower() in names]
     return any(is_window_call(part) for one in (key, *items) for part in one.walk())
+
+
+def _is_window(key: exp.Expr) -> bool:
+    """Tell whether a key with a window is it, by a name or not, or one of its bounds."""
+    return isinstance(key, exp.Column) or is_window_call(key.this if isinstance(key, exp.Dot) else key)
 
 
 def _refuse_in_conditions(streams: list[exp.Table], place: Span | None) -> None:

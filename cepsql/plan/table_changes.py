@@ -20,7 +20,7 @@ from cepsql.language.temporal_joins import temporal_call
 from cepsql.operators.interval_join import JoinKind
 from cepsql.operators.pair_rows import LEFT, RIGHT
 from cepsql.ordered.operator import Change
-from cepsql.plan.assigned_windows import refuse_grouping_sets
+from cepsql.plan.assigned_windows import refuse_group_by_all
 from cepsql.plan.changelogs import is_changelog
 from cepsql.plan.composed_aggregates import group_call, with_composed_aggregates
 from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
@@ -422,7 +422,7 @@ class _TableChanges:
     def _grouped(self, select: exp.Select) -> Sql:
         """Return a SELECT with GROUP BY, aggregates or DISTINCT over an operator with its groups."""
         place = span_of(select, self.place) or self.place
-        refuse_grouping_sets(select, place)
+        refuse_group_by_all(select, place)
         calls, columns = own_aggregates(select), RowsBelow(frozenset({OPERATION, *_HIDDEN}))
         distinct, group = select.args.get("distinct"), select.args.get("group")
         if distinct is not None and (calls or group is not None or distinct.args.get("on")):

@@ -24,7 +24,7 @@ from cepsql.plan.assigned_windows import (
     fixed_window,
     group_keys,
     read_windows,
-    refuse_grouping_sets,
+    refuse_group_by_all,
     traced_window,
     with_counted_rows,
 )
@@ -399,7 +399,7 @@ def _micros(count: int) -> exp.Expr:
 
 
 def _refuse(select: exp.Select, place: Span) -> None:
-    refuse_grouping_sets(select, place)
+    refuse_group_by_all(select, place)
     for part in (*select.expressions, select.args.get("having")):
         if part is not None and part.find(exp.Query) is not None:
             raise NotSupportedError("a subquery beside a window over a stream is not supported", span_of(part, place))
