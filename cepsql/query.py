@@ -216,7 +216,7 @@ class Query:
         try:
             return self.df.collect()
         except (ValueError, OverflowError, PySparkNotImplementedError) as failure:
-            raise _no_type(failure) from failure
+            raise no_python_type(failure) from failure
 
     @property
     def malformed(self) -> int:
@@ -246,7 +246,7 @@ class Query:
         try:
             return found.to_pandas()
         except ValueError as failure:
-            raise _no_type(failure) from failure
+            raise no_python_type(failure) from failure
 
     def to_polars(self) -> "pl.DataFrame":
         """Return all rows of a bounded query as a Polars DataFrame; errors as for `collect`.
@@ -633,7 +633,8 @@ class Query:
             raise
 
 
-def _no_type(failure: Exception) -> DataError:
+def no_python_type(failure: Exception) -> DataError:
+    """Return what is raised where a row cannot be given as Python's own values."""
     hint = "arrow() gives the rows as they are; CAST(... AS STRING) gives the value as text"
     return DataError(f"a value has no type in Python: {failure}", hint=hint)
 

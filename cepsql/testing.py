@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from cepsql.analysis.python_values import python_value
@@ -22,7 +23,7 @@ from cepsql.catalog import Source
 from cepsql.engine import connect
 from cepsql.errors import InterfaceError, suggestion
 from cepsql.language.tokens import DIALECT, quoted
-from cepsql.query import Query
+from cepsql.query import Query, no_python_type
 from cepsql.spark.names import ARRIVAL
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def play(
              checkpoint.
     Returns the rows that came out after each batch, and those that the end of the input decided: one list more than
     there are batches; its `late` has what LATE ROWS INTO tables hold. Raises InterfaceError for rows that do not fit
-    their stream, and Error as the query itself would.
+    their stream, DataError for values that Python has no type for, and Error as the query itself would.
 
     >>> play("CREATE STREAM s (ts TIMESTAMP, x INT, WATERMARK FOR ts AS ts) USING csv;"
     ...      "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES B.x AS x PATTERN (A B) DEFINE B AS B.x > A.x)",
@@ -344,10 +345,21 @@ def _rows(table: pa.Table | None, zone: str) -> "list[Row]":
 
     if table is None:
         return []
-    columns = [[_local(value, column.type, zone) for value in column.to_pylist()] for column in table.columns]
+    try:
+        shown = [_shown(column, zone) for column in table.columns]
+        columns = [[_local(value, column.type, zone) for value in column.to_pylist()] for column in shown]
+    except (ValueError, OverflowError) as failure:
+        raise no_python_type(failure) from failure
     # Names may be equal, so a row is no dict.
     named = Row(*table.column_names)
     return [named(*values) for values in zip(*columns, strict=True)]
+
+
+def _shown(column: pa.ChunkedArray, zone: str) -> pa.ChunkedArray:
+    """Return a column, of times as clocks show them: UTC may lie beyond the years of Python where they do not."""
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        return pc.local_timestamp(column.cast(pa.timestamp("us", zone)))
+    return column
 
 
 def _local(value: Any, kind: pa.DataType, zone: str) -> object:

@@ -13,12 +13,9 @@ from cepsql.language.tokens import quoted
 from cepsql.ordered.row_layout import BEGINNING, END_OF_TIME, IDLE
 from cepsql.plan.markers import BOUND
 from cepsql.spark.arrow import arrow_schema
-from cepsql.spark.control import ABOVE_WATERMARK
+from cepsql.spark.control import ABOVE_WATERMARK, END_MICROS
 from cepsql.spark.rows import column_type
 from cepsql.spark.worker import settle
-
-_LAST_MICROS = 9_214_646_400_000_000
-"""2262-01-01, later than every row and early enough for pandas."""
 
 
 def unpack_bounded(operator: DataFrame, schema: StructType, hold: int) -> DataFrame:
@@ -50,7 +47,7 @@ def with_match_watermark(frame: DataFrame, event_time: Watermark) -> DataFrame:
     column = quoted(event_time.column)
     # Spark counts watermarks in milliseconds.
     delay = -(-event_time.delay // 1000)
-    bound = f"timestamp_micros(least({BOUND}, {_LAST_MICROS}L) + {event_time.delay}L)"
+    bound = f"timestamp_micros(least({BOUND}, {END_MICROS}L) + {event_time.delay}L)"
     others = [quoted(name) for name in frame.columns]
     # A row may have no time, as one of an outer join's other side; it is no marker.
     marked = f"if({BOUND} IS NULL, {column}, {bound}) AS {column}"

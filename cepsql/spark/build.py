@@ -271,8 +271,8 @@ def _check_clocks(frame: DataFrame, clocked: list[Source | Registered]) -> None:
         raise NotSupportedError(
             f"{_untold(stream.watermark)} of {stream.name} does not reach the windows, groups, joins and DISTINCT that "
             "Spark computes",
-            hint="cepsql computes windows of one length or gap whose aggregates do not read their bounds, DISTINCT with EMIT "
-            "CHANGES, and DEDUPLICATE",
+            hint="cepsql computes windows of one length whose aggregates do not read their bounds, DISTINCT with "
+            "EMIT CHANGES, and DEDUPLICATE",
         )
 
 

@@ -1,6 +1,5 @@
 """The control folder of a standing query: files written there end its input, or say that the clock goes on."""
 
-import datetime
 import re
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,9 +18,9 @@ _END = "end.txt"
 _HEARTBEATS = "heartbeat-*.txt"
 _KEPT_HEARTBEATS = 20
 _SAYS_END = "value = 'end'"
-_LAST_DAY = datetime.date(2262, 1, 1)
-"""Later than every row, and still a time that pandas can hold."""
-_LONGEST_DELAY = datetime.timedelta(days=366)
+END_MICROS = 568_971_820_800_000_000
+"""The year 20000: later than every row, and than the end of every window of one."""
+_LAST_YEAR = 9999
 
 ABOVE_WATERMARK = "spark_partition_id() >= 0"
 """A condition that always holds, but counts as not deterministic, so that the optimizer moves no other one below it.
@@ -35,9 +34,9 @@ def end_input(control: CheckpointPath) -> None:
     _write(control, _END, "end")
 
 
-def says_end(watermark: datetime.datetime) -> bool:
-    """Tell whether a watermark of Spark's is that of the row which ends the input, less the delay of a stream."""
-    return abs(_LAST_DAY - watermark.date()) <= _LONGEST_DELAY
+def says_end(watermark: str) -> bool:
+    """Tell whether a watermark, as Spark writes it in the progress of a query, is that of the end of the input."""
+    return int(watermark.partition("-")[0]) > _LAST_YEAR
 
 
 def give_heartbeat(control: CheckpointPath, clock: int) -> None:
@@ -101,7 +100,7 @@ def with_watermark(frame: DataFrame, watermark: Watermark, control: str | None =
     column, delay = quoted(watermark.column), f"{watermark.delay} microseconds"
     if control is None:
         return frame.withWatermark(column, delay)
-    last = F.lit(_LAST_DAY.isoformat()).cast(column_type(frame, watermark.column))
+    last = F.timestamp_micros(F.lit(END_MICROS + watermark.delay)).cast(column_type(frame, watermark.column))
     end = frame.sparkSession.readStream.text(control).where(_SAYS_END).select(last.alias(watermark.column))
     ended = frame.unionByName(end, allowMissingColumns=True).withWatermark(column, delay)
     # A condition on the event time stays above the watermark, so that the row moves it before it is dropped.

@@ -291,10 +291,9 @@ def add_batch(progress: Progress, event: StreamingQueryProgress, observed: Obser
         totals["rows_per_second"] = sum(values.get("read") or 0 for values in matched) * 1000 / event.batchDuration
     if not _stages(observed):
         text = (event.eventTime or {}).get("watermark")
-        reached = None if text is None else datetime.datetime.fromisoformat(text)
-        totals["ended"] = reached is not None and says_end(reached)
+        totals["ended"] = text is not None and says_end(text)
         # Before it has one, Spark says that its watermark is the epoch.
-        micros = None if reached is None or totals["ended"] else _micros(reached)
+        micros = None if text is None or totals["ended"] else _micros(datetime.datetime.fromisoformat(text))
         totals["bound"] = micros or progress.bound
         totals["state_rows"] = sum(operator.numRowsTotal for operator in event.stateOperators)
         totals["state_bytes"] = sum(operator.memoryUsedBytes for operator in event.stateOperators)
