@@ -30,7 +30,9 @@ _TYPES = {name: kind for kind, names in _TIMES.items() for name in names}
 def annotate_types(tree: exp.Expr, schema: Schema) -> None:
     """Find the types of the expressions of a tree, as far as sqlglot knows them."""
     calls = [
-        (node, node.this) for node in tree.find_all(exp.Lateral) if isinstance(node.this, exp.Explode | exp.Inline)
+        (node, node.this)
+        for node in tree.find_all(exp.Lateral)
+        if isinstance(node.this, exp.Explode | exp.ExplodeOuter | exp.Inline)
     ]
     for lateral, call in calls:
         stand_in = exp.Explode(this=call.this)
@@ -76,7 +78,7 @@ _METADATA = {
 }
 
 
-def _made_of(call: exp.Explode | exp.Inline, given: exp.DataType | None) -> list[exp.DataType]:
+def _made_of(call: exp.Explode | exp.ExplodeOuter | exp.Inline, given: exp.DataType | None) -> list[exp.DataType]:
     """Return the types of the columns that a call makes of what it is given, as far as they are known."""
     parts = [part.copy() for part in given.expressions] if given is not None else []
     if isinstance(call, exp.Inline):

@@ -70,12 +70,6 @@ class _Hoisting:
         return changed
 
     def _refuse(self, node: exp.Expr) -> None:
-        place = span_of(node, self.clause.span)
-        if isinstance(node, exp.Any | exp.All):
-            spoken = "ANY" if isinstance(node, exp.Any) else "ALL"
-            raise NotSupportedError(
-                f"{spoken} of a subquery in MATCH_RECOGNIZE is not supported", place, "IN and EXISTS are"
-            )
         if not isinstance(node, exp.In):
             return
         reads = [inner for inner in node.this.walk() if navigation_name(inner) or is_aggregate(inner)]
@@ -83,7 +77,7 @@ class _Hoisting:
         if reads or named or node.find_ancestor(exp.AggFunc, exp.Anonymous):
             raise NotSupportedError(
                 "IN a subquery of values of other rows of the match is not supported",
-                place,
+                span_of(node, self.clause.span),
                 "columns of the row itself are: x IN (SELECT ...)",
             )
 
@@ -100,7 +94,7 @@ def _outermost(root: exp.Expr) -> list[exp.Expr]:
     while waiting:
         node = waiting.pop()
         holds = isinstance(node, exp.In) and node.args.get("query") is not None
-        if holds or (isinstance(node, exp.Exists | exp.Query | exp.Any | exp.All) and node.find(exp.Query) is not None):
+        if holds or (isinstance(node, exp.Exists | exp.Query) and node.find(exp.Query) is not None):
             found.append(node)
         else:
             waiting += list(node.iter_expressions())

@@ -77,7 +77,7 @@ def with_bodies(written: Written | None, tree: exp.Query, bodies: Mapping[str, W
 
 
 def _written(query: Query, tree: exp.Query, place: Span | None, head: str) -> Written | None:
-    if place is None:
+    if place is None or any(_is_plain(query, place, at) for at in query.respelt):
         return None
     found = [*_tables(query, tree, place), *_values(query, place)]
     edits = sorted({edit for edit in found if edit is not None}, key=lambda edit: edit[0].start)
@@ -117,15 +117,19 @@ def _name_span(table: exp.Table) -> Span | None:
 def _values(query: Query, place: Span) -> Iterable[tuple[Span, str] | None]:
     """Yield the values of the parameters in the text."""
     for name in query.parameters:
-        if place.start <= name.span.start < place.end:
-            inside = any(
-                span.start <= name.span.start < span.end
-                for span in query.operator_places.values()
-                if place.start <= span.start and span.end <= place.end and span != place
-            )
-            if not inside:
-                value = query.values.get(name.text)
-                yield None if value is None else (name.span, f"({value})")
+        if _is_plain(query, place, name.span.start):
+            value = query.values.get(name.text)
+            yield None if value is None else (name.span, f"({value})")
+
+
+def _is_plain(query: Query, place: Span, at: int) -> bool:
+    """Tell whether a character stands in a part of the text, and in no operator there."""
+    inner = [
+        span
+        for span in query.operator_places.values()
+        if place.start <= span.start and span.end <= place.end and span != place
+    ]
+    return place.start <= at < place.end and not any(span.start <= at < span.end for span in inner)
 
 
 def _count(tree: exp.Expr, kind: type[exp.Expr]) -> int:

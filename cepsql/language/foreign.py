@@ -1,19 +1,58 @@
 """What sqlglot reads in a statement, and Spark's SQL does not have: written anew, it would be left out."""
 
+from collections.abc import Iterator
+from itertools import count
+
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, Span
+from cepsql.language.tokens import COMMENT, Text
 
 _IN_AGGREGATES: dict[type[exp.Expr], tuple[TokenType, str]] = {
     exp.Order: (TokenType.ORDER_BY, "ORDER BY"),
     exp.Limit: (TokenType.LIMIT, "LIMIT"),
     exp.HavingMax: (TokenType.HAVING, "HAVING"),
 }
+_LISTS = ("LISTAGG", "STRING_AGG")
+"""Aggregates that are kept as they are written."""
+
+_OTHER_WORDS = {"ANY": "SOME"}
+_KEEPING: dict[type, str] = {
+    exp.Explode: "EXPLODE_OUTER",
+    exp.Posexplode: "POSEXPLODE_OUTER",
+    exp.Inline: "INLINE_OUTER",
+}
+"""Functions that give a row for each element, and those that give one with NULL where there is none."""
+
 _HINTS = {
     "ORDER BY": "LISTAGG and percentiles take WITHIN GROUP (ORDER BY ...); array_sort(array_agg(x)) sorts a list",
     "HAVING": "max_by(x, y) is x where y is greatest",
 }
+
+
+_FOREIGN: dict[type[exp.Expr], tuple[str, str, str]] = {
+    exp.AtTimeZone: ("AT TIME ZONE", "AT", "convert_timezone('Asia/Tokyo', ts) is what clocks there show at a time"),
+    exp.Distinct: (
+        "DISTINCT ON",
+        "ON",
+        "QUALIFY ROW_NUMBER() OVER (PARTITION BY key ORDER BY x) = 1 gives the first row of each key",
+    ),
+    exp.Lock: ("FOR UPDATE", "FOR", "a query locks no rows"),
+    exp.Lateral: (
+        "APPLY",
+        "APPLY",
+        "CROSS JOIN LATERAL (SELECT ...) AS u, and LEFT JOIN LATERAL (SELECT ...) AS u ON true",
+    ),
+    exp.Any: ("ANY of a subquery", "ANY", "x IN (SELECT y ...) is x = ANY, x > (SELECT MIN(y) ...) is x > ANY"),
+    exp.All: (
+        "ALL of a subquery",
+        "ALL",
+        "x NOT IN (SELECT y ...) is x <> ALL, x > (SELECT MAX(y) ...) is x > ALL where there are rows",
+    ),
+    exp.In: ("IN UNNEST", "UNNEST", "array_contains(list, x) tells whether a list has x"),
+}
+"""How a clause is called, the word at which it stands, and what takes its place; see `_is_foreign`."""
 
 
 def spread_symmetric(tree: exp.Expr) -> exp.Expr:
@@ -40,10 +79,70 @@ def limit_fetched(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
 
 
+def lateral_unnested(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+    """Turn UNNEST(x) beside a relation into LATERAL explode(x), LATERAL TABLE(f(x)) into LATERAL f(x), and LEFT JOIN
+    LATERAL of explode ON TRUE, for which Spark aggregates, into a join with what keeps rows without elements.
+
+    Raises NotSupportedError for what explode does not do.
+    """
+    for unnest in tree.find_all(exp.Unnest):
+        _refuse_unnest(tokens, unnest, sql)
+        if isinstance(unnest.parent, exp.Join):
+            call = exp.Explode(this=unnest.expressions[0])
+            unnest.replace(exp.Lateral(this=call, view=False, outer=False, alias=unnest.args.get("alias")))
+    for lateral in tree.find_all(exp.Lateral):
+        called = lateral.this
+        if isinstance(called, exp.Anonymous) and called.name.upper() == "TABLE" and len(called.expressions) == 1:
+            lateral.set("this", called.expressions[0])
+    for join in tree.find_all(exp.Join):
+        lateral = join.this
+        keeping = _KEEPING.get(type(lateral.this)) if isinstance(lateral, exp.Lateral) else None
+        if keeping is not None and join.side == "LEFT" and join.args.get("on") == exp.true():
+            lateral.set("this", exp.func(keeping, lateral.this.this, dialect="spark"))
+            join.set("side", None)
+            join.set("kind", "CROSS")
+            join.set("on", None)
+
+
+def respelt(tokens: list[Token]) -> Iterator[Token]:
+    """Yield the words of a text that Spark does not read, or should not, where the tree says the same in others."""
+    words = ["", "", "", *(token.text.upper() for token in tokens), ""]
+    for token, i in zip(tokens, count(3), strict=False):
+        before, word, after = words[i - 1], words[i], words[i + 1]
+        if (
+            token.token_type == TokenType.FETCH
+            or (word == "SYMMETRIC" and before == "BETWEEN")
+            or (word == "UNNEST" and after == "(")
+            or (word == "ARRAY" and after == "[")
+            or (word == "EXCLUDE" and before == "*")
+            or (word in ("ROW", "ROWS") and words[i - 2] == "OFFSET")
+            or (word == "LATERAL" and (after == "TABLE" or (before == "JOIN" and words[i - 2] in ("LEFT", "OUTER"))))
+        ):
+            yield token
+
+
+def refuse_hints(text: Text) -> None:
+    """Raise NotSupportedError for a hint that does not stand behind SELECT, which sqlglot takes for a comment."""
+    if "/*+" not in text.sql:
+        return
+    ends = [0, *(token.end + 1 for token in text.tokens)]
+    begins = [*(token.start for token in text.tokens), len(text.sql)]
+    for end, begin in zip(ends, begins, strict=True):
+        for comment in COMMENT.finditer(text.sql, end, begin):
+            if comment[0].startswith("/*+"):
+                hint = "SELECT /*+ BROADCAST(t) */ is; what a source is read with stands in its OPTIONS"
+                place = Span(comment.start(), comment.end())
+                raise NotSupportedError("a hint at this place is not supported", place, hint, text.sql)
+
+
 def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Raise NotSupportedError for what is left out: LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE in a
-    frame, and ORDER BY, LIMIT and HAVING within an aggregate; and for -> and ->> of other engines."""
+    """Raise NotSupportedError for what is left out, such as LIMIT n PERCENT, LIMIT n BY, GROUP BY WITH TOTALS, EXCLUDE
+    in a frame, and ORDER BY, LIMIT and HAVING within an aggregate; and for what other engines read otherwise, such as
+    AT TIME ZONE, -> and ->>."""
     _refuse_arrows(tokens, tree, sql)
+    for refused, (spoken, word, hint) in _FOREIGN.items():
+        if any(_is_foreign(node) for node in tree.find_all(refused)):
+            raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
         raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
     for limit in tree.find_all(exp.Limit):
@@ -58,12 +157,37 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         raise NotSupportedError("GROUP BY ... WITH TOTALS is not supported", _place(tokens, "TOTALS"), hint, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
-        if isinstance(call, exp.AggFunc):
+        if isinstance(call, exp.AggFunc) or (isinstance(call, exp.Anonymous) and call.name.upper() in _LISTS):
             kind, word = _IN_AGGREGATES[type(node)]
             begin = call.meta.get("start", 0)
             at = next((token for token in tokens if token.token_type == kind and token.start > begin), tokens[0])
             message = f"{word} within an aggregate is not supported"
             raise NotSupportedError(message, Span(at.start, at.end + 1), _HINTS.get(word), sql)
+
+
+def _is_foreign(node: exp.Expr) -> bool:
+    """Tell whether a node is what its class is refused for."""
+    if isinstance(node, exp.Distinct):
+        return node.args.get("on") is not None
+    if isinstance(node, exp.Lateral):
+        return node.args.get("cross_apply") is not None
+    if isinstance(node, exp.Any | exp.All):
+        return isinstance(node.this, exp.Query)
+    return not isinstance(node, exp.In) or node.args.get("unnest") is not None
+
+
+def _refuse_unnest(tokens: list[Token], unnest: exp.Unnest, sql: str) -> None:
+    """Refuse UNNEST with numbers, which begin at 1 there and at 0 here, and of what gives several columns."""
+    if unnest.args.get("offset"):
+        word = "ORDINALITY" if any(token.text.upper() == "ORDINALITY" for token in tokens) else "OFFSET"
+        hint = "LATERAL posexplode(x) AS u(n, y) numbers the elements, from 0 on"
+        raise NotSupportedError(f"UNNEST WITH {word} is not supported", _place(tokens, word), hint, sql)
+    if len(unnest.expressions) != 1 or len(unnest.alias_column_names) > 1:
+        hint = (
+            "LATERAL explode(map) AS u(k, v), inline(array_of_structs) AS u(a, b) and inline(arrays_zip(x, y)) AS "
+            "u(a, b) give several"
+        )
+        raise NotSupportedError("UNNEST with several columns is not supported", _place(tokens, "UNNEST"), hint, sql)
 
 
 def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
@@ -79,7 +203,7 @@ def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
 
 
 def _place(tokens: list[Token], word: str) -> Span:
-    at = next((token for token in tokens if token.text.upper() == word), tokens[0])
+    at = next((token for token in tokens if token.text.upper() in (word, _OTHER_WORDS.get(word))), tokens[0])
     return Span(at.start, at.end + 1)
 
 

@@ -7,7 +7,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.foreign import limit_fetched, refuse_foreign, spread_symmetric
+from cepsql.language.foreign import lateral_unnested, limit_fetched, refuse_foreign, respelt, spread_symmetric
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
 from cepsql.language.syntax_errors import UNITS, dangling, plain_sql_error
@@ -72,7 +72,9 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
     for call in tree.find_all(exp.Anonymous):
         call.set("this", call.this.removeprefix(_KEPT) if isinstance(call.this, str) else call.this)
     _place_calls(text, tree)
+    text.respelt += [token.start for token in respelt(tokens)]
     limit_fetched(tokens, tree, text.sql)
+    lateral_unnested(tokens, tree, text.sql)
     refuse_foreign(tokens, tree, text.sql)
     tree = spread_symmetric(tree)
     if into is not None:

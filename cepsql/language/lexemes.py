@@ -11,7 +11,7 @@ from sqlglot.tokens import TokenType
 
 from cepsql.errors import Error, Span
 from cepsql.language.parse import ISLANDS, keywords, steps
-from cepsql.language.tokens import DIALECT, Text, unclosed
+from cepsql.language.tokens import COMMENT, DIALECT, Text, unclosed
 
 _STRINGS = {TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.BYTE_STRING}
 _CONSTANTS = {TokenType.TRUE, TokenType.FALSE, TokenType.NULL}
@@ -23,7 +23,6 @@ _SOFT = {"CURRENT", "FOLLOWING", "PRECEDING", "UNBOUNDED", "IGNORE", "RESPECT", 
 _BEFORE_NAME = {"SELECT", "DISTINCT", "WHERE", "AND", "OR", "NOT", "ON", "BY", "ORDER BY", "PARTITION BY", "GROUP BY",
                 "HAVING", "FROM", "JOIN", "AS", "WHEN", "THEN", "ELSE"}  # fmt: skip
 _AFTER_NAME = {"FROM", "AS", "IS", "AND", "OR", "IN", "LIKE", "BETWEEN", "THEN", "ASC", "DESC", "WHERE", ""}
-_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _MARK = re.compile(r"[^\w\s'\"`]+\Z")
 
 
@@ -82,7 +81,7 @@ def _statement(sql: str) -> tuple[Lexeme, ...]:
 
 
 def _comments(sql: str, start: int, end: int) -> Iterator[Lexeme]:
-    for found in _COMMENT.finditer(sql, start, end):
+    for found in COMMENT.finditer(sql, start, end):
         yield Lexeme("comment", Span(*found.span()))
 
 

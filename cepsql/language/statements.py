@@ -178,6 +178,7 @@ class Query:
     values:    SQL of the parameters' values, once they are bound.
     emit:      its EMIT clause.
     windows:   the windows with a row pattern.
+    respelt:   the characters at which the text has words that Spark does not read, unlike the expression.
     """
 
     expression: exp.Query
@@ -191,6 +192,7 @@ class Query:
     values: Mapping[str, str] = field(default_factory=dict, compare=False)
     emit: EmitClause | None = None
     windows: tuple[WindowPattern, ...] = ()
+    respelt: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -269,6 +269,10 @@ def _plain_hint(text: Text, tokens: list[Token], index: int) -> str | None:
         return "did you mean >= ?" if words[index] == "=>" else "did you mean <= ?"
     if words[index - 1] == "TOP" and words[index].isdigit():
         return f"the first rows are taken at the end: ORDER BY x LIMIT {words[index]}"
+    if words[index - 1 : index + 2] == ["KEEP", "(", "DENSE_RANK"]:
+        return "max_by(x, y) is x where y is greatest, min_by(x, y) where it is least"
+    if "NTH_VALUE" in words[:index] and ["FROM", "LAST"] in (words[i : i + 2] for i in range(index)):
+        return "NTH_VALUE counts from the first row; with ORDER BY ... DESC in OVER that is the last one"
     if words[index] == "&&":
         return "did you mean AND?"
     if kind := next((word for word in words[max(0, index - 3) : index] if word in _WINDOWS), None):

@@ -11,6 +11,8 @@ from cepsql.language.spark_sql import SparkSql
 
 DIALECT = SparkSql()
 
+COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+
 MAX_DIGITS = 400
 """How long a number may be: the greatest DOUBLE has 309 digits before the point."""
 
@@ -22,6 +24,7 @@ class Text:
     """A text with its tokens; positions in this class are token indexes unless they are said to be characters.
 
     parameters: where parameters stand (characters), and their names, as far as expressions have been read.
+    respelt:    the characters at which it has words that Spark does not read, in place of which the tree has others.
     """
 
     def __init__(self, sql: str, unfinished: bool = False):
@@ -29,6 +32,7 @@ class Text:
         self.sql, self.unfinished = sql, unfinished
         self.tokens = _tokenize(sql)
         self.parameters: list[tuple[Span, str]] = []
+        self.respelt: list[int] = []
         self._check_numbers()
 
     def __len__(self) -> int:

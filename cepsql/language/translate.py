@@ -13,6 +13,7 @@ from sqlglot.tokens import TokenType
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import InterfaceError, NotSupportedError, Span, in_text, suggestion
 from cepsql.language.column_types import TYPES, check_type
+from cepsql.language.foreign import refuse_hints
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.islands import COMPARING, kept_name, parse_island, spelled_interval
 from cepsql.language.parse import parse
@@ -80,6 +81,7 @@ def statements(sql: str) -> list[Statement]:
     if not isinstance(sql, str):
         raise InterfaceError(f"statements are text, not {type(sql).__name__}")
     text = Text(sql)
+    refuse_hints(text)
     with in_text(sql), deep_stack(), no_collection():
         return [_Translator(text).statement(tree) for tree in parse(text).children if tree is not None]
 
@@ -411,6 +413,7 @@ class _Translator:
             tuple(Name(name, place) for place, name in self.text.parameters),
             emit=None if emit is None else self._emit(emit),
             windows=tuple(self.windows),
+            respelt=tuple(self.text.respelt),
         )
 
     def _emit(self, tree: Tree) -> EmitClause:

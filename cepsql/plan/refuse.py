@@ -224,9 +224,18 @@ def _refuse_set_operation(query: exp.Query) -> None:
 
 
 def _refuse_lateral(query: exp.Query) -> None:
-    """Refuse subqueries of LATERAL that aggregate: each row of the stream would have groups of its own."""
+    """Refuse subqueries of LATERAL that aggregate: each row of the stream would have groups of its own; and functions
+    joined under a condition, for which Spark aggregates."""
     for join in query.args.get("joins") or []:
         inner = join.this.this if isinstance(join.this, exp.Lateral) else None
+        asked = join.args.get("on")
+        if isinstance(inner, exp.Func) and (join.side or asked not in (None, exp.true())):
+            raise NotSupportedError(
+                "LATERAL with a condition in ON, beside a stream, is not supported",
+                span_of(asked or inner, span_of(query)),
+                "CROSS JOIN LATERAL explode(x) AS u(y), with WHERE; LEFT JOIN LATERAL explode(x) AS u(y) ON true gives "
+                "a row without elements, too",
+            )
         found = inner.find(exp.Group, exp.Distinct, exp.AggFunc) if isinstance(inner, exp.Subquery) else None
         if found is not None:
             raise NotSupportedError(

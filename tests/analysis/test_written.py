@@ -76,6 +76,29 @@ def test_only_names_and_parameters_change(sql, given):
     assert written_query(query, query.expression).sql(lambda name: "V") == given
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sym FROM ticks ORDER BY qty FETCH FIRST 2 ROWS ONLY",
+        "SELECT sym FROM ticks ORDER BY qty OFFSET 1 ROW",
+        "SELECT sym FROM ticks WHERE qty BETWEEN SYMMETRIC 2 AND 1",
+        "SELECT sym, tag FROM ticks, UNNEST(tags) AS u (tag)",
+        "SELECT sym, tag FROM ticks LEFT JOIN LATERAL explode(tags) AS u (tag) ON true",
+        "SELECT sym, tag FROM ticks CROSS JOIN LATERAL TABLE(explode(tags)) AS u (tag)",
+        "SELECT * EXCLUDE (tags), ARRAY[1] AS a FROM ticks",
+    ],
+)
+def test_where_spark_does_not_read_the_words_there_is_no_text(sql):
+    (query,) = statements(sql)
+    assert written_query(query, query.expression) is None
+
+
+def test_such_words_in_an_operator_leave_the_text_around_it():
+    (query,) = statements(f"SELECT p FROM (SELECT ARRAY[1] AS a, * FROM ticks) {MATCH} WHERE p > 0x1F")
+    assert written_input(query, query.operators[0], query.operators[0].input) is None
+    assert written_query(query, query.expression).sql(str).endswith("WHERE p > 0x1F")
+
+
 def test_where_an_alias_cannot_follow_the_name_there_is_no_text():
     (query,) = statements("SELECT sym FROM ticks TABLESAMPLE (5 ROWS)")
     assert written_query(query, query.expression) is None

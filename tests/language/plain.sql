@@ -370,3 +370,19 @@ SELECT * EXCEPT (_qualify_0, _qualify_1, _qualify_2) FROM (SELECT *, -price AS p
 SELECT DISTINCT sym, -price AS lost FROM trades QUALIFY SUM(price) OVER (ORDER BY lost) > 9 AND lost < 3
 ----
 SELECT DISTINCT * EXCEPT (_qualify_0) FROM (SELECT sym, -price AS lost, SUM(price) OVER (ORDER BY -price) AS _qualify_0 FROM trades) AS _t WHERE _qualify_0 > 9 AND lost < 3
+====
+SELECT t.sym, u.tag FROM trades AS t CROSS JOIN UNNEST(t.tags) AS u (tag) LEFT JOIN UNNEST(t.tags) v ON TRUE
+----
+SELECT t.sym, u.tag FROM trades AS t CROSS JOIN LATERAL EXPLODE(t.tags) AS u(tag) CROSS JOIN LATERAL EXPLODE_OUTER(t.tags) AS v
+====
+SELECT sym, n, tag FROM trades LEFT OUTER JOIN LATERAL TABLE(posexplode(tags)) AS u (n, tag) ON true, LATERAL TABLE(explode(tags)) AS v
+----
+SELECT sym, n, tag FROM trades CROSS JOIN LATERAL POSEXPLODE_OUTER(tags) AS u(n, tag) CROSS JOIN LATERAL EXPLODE(tags) AS v
+====
+SELECT sym, tag FROM trades LEFT JOIN LATERAL explode(tags) AS u (tag) ON tag > sym
+----
+SELECT sym, tag FROM trades LEFT JOIN LATERAL EXPLODE(tags) AS u(tag) ON tag > sym
+====
+SELECT * EXCLUDE (tags, place), ARRAY[qty, 1] AS a FROM trades
+----
+SELECT * EXCEPT (tags, place), ARRAY(qty, 1) AS a FROM trades

@@ -92,3 +92,15 @@ def test_what_stands_in_quotes_is_no_variable(spark, tmp_path):
             for query in (f"SELECT {text} FROM s WHERE a = '${{abc}}'", f"SELECT x, y FROM s {match}"):
                 assert [tuple(row.values()) for row in engine.query(query).rows_now().to_pylist()] == wanted
     assert session.conf.get("spark.sql.variable.substitute") == "true"
+
+
+def test_words_of_other_engines_are_said_in_sparks(engine):
+    sql = """
+        SELECT * EXCLUDE (a, b), ARRAY[k, 1] AS ks FROM t LEFT JOIN UNNEST(split(b, '-')) AS u (part) ON true
+        WHERE k BETWEEN SYMMETRIC 3 AND 2 ORDER BY k, part OFFSET 1 ROW FETCH FIRST 3 ROWS ONLY
+    """
+    assert [tuple(row) for row in engine.query(sql).collect()] == [
+        (2, "2026", [2, 1]),
+        (2, "31", [2, 1]),
+        (3, "7", [3, 1]),
+    ]
