@@ -52,6 +52,11 @@ def _nulls_after_filter(expression: exp.Filter) -> exp.Expr:
     return type(call)(this=exp.Filter(this=call.this.copy(), expression=expression.expression.copy()))
 
 
+def _called(call: exp.Localtimestamp) -> exp.Expr:
+    """Write LOCALTIMESTAMP with brackets, without which it is a column."""
+    return exp.Anonymous(this="LOCALTIMESTAMP")
+
+
 def _without_qualify(select: exp.Select) -> exp.Select:
     """Write QUALIFY, as WHERE over a subquery with the values that it asks."""
     inner = select.copy()
@@ -85,6 +90,7 @@ def _of_alias(part: exp.Expr, given: dict[str, exp.Expr]) -> exp.Expr:
 _REWRITTEN: dict[type, Callable[[Any], exp.Expr]] = {
     exp.JSONExtract: _variant_get,
     exp.Filter: _nulls_after_filter,
+    exp.Localtimestamp: _called,
     exp.Qualify: _without_qualify,
 }
 _UNLIKE = tuple(_REWRITTEN)

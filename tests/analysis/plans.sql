@@ -1415,10 +1415,10 @@ SELECT now() AS a, timestamp_seconds(1) AS b, timestamp_millis(1) AS c, timestam
 FROM trades
 ----
 == rewritten ==
-SELECT NOW() AS a, TIMESTAMP_SECONDS(1) AS b, TIMESTAMP_MILLIS(1) AS c, TIMESTAMP_MICROS(1) AS d, TRY_TO_TIMESTAMP(sym) AS e, TO_TIMESTAMP_LTZ(sym) AS f, MAKE_TIMESTAMP(2026, 3, 2, 9, 0, 0) AS g, TO_UTC_TIMESTAMP(CAST(ts AS TIMESTAMP), 'CET') AS h, DATE_TRUNC('DAY', ts) AS i, TO_TIMESTAMP_NTZ(sym) AS j, MAKE_TIMESTAMP_NTZ(2026, 3, 2, 9, 0, 0) AS k, CONVERT_TIMEZONE('CET', 'UTC', LOCALTIMESTAMP) AS l, MAKE_DATE(2026, 3, 2) AS m, TRUNC(ts, 'MONTH') AS n, TRY_TO_DATE(sym) AS o, UPON(sym) AS p FROM trades
+SELECT NOW() AS a, TIMESTAMP_SECONDS(1) AS b, TIMESTAMP_MILLIS(1) AS c, TIMESTAMP_MICROS(1) AS d, TRY_TO_TIMESTAMP(sym) AS e, TO_TIMESTAMP_LTZ(sym) AS f, MAKE_TIMESTAMP(2026, 3, 2, 9, 0, 0) AS g, TO_UTC_TIMESTAMP(CAST(ts AS TIMESTAMP), 'CET') AS h, DATE_TRUNC('DAY', ts) AS i, TO_TIMESTAMP_NTZ(sym) AS j, MAKE_TIMESTAMP_NTZ(2026, 3, 2, 9, 0, 0) AS k, CONVERT_TIMEZONE('CET', 'UTC', LOCALTIMESTAMP()) AS l, MAKE_DATE(2026, 3, 2) AS m, TRUNC(ts, 'MONTH') AS n, TRY_TO_DATE(sym) AS o, UPON(sym) AS p FROM trades
 == logical ==
 Query  bounded  a timestamp, b timestamp, c timestamp, d timestamp, e timestamp, f timestamp, g timestamp, h timestamp, i timestamp, j timestamp_ntz, k timestamp_ntz, l timestamp_ntz, m date, n date, o date, p unknown
-  Sql  SELECT NOW() AS a, TIMESTAMP_SECONDS(1) AS b, TIMESTAMP_MILLIS(1) AS c, TIMESTAMP_MICROS(1) AS d, TRY_TO_TIMESTAMP(sym) AS e, TO_TIMESTAMP_LTZ(sym) AS f, MAKE_TIMESTAMP(2026, 3, 2, 9, 0, 0) AS g, TO_UTC_TIMESTAMP(CAST(ts AS TIMESTAMP), 'CET') AS h, DATE_TRUNC('DAY', ts) AS i, TO_TIMESTAMP_NTZ(sym) AS j, MAKE_TIMESTAMP_NTZ(2026, 3, 2, 9, 0, 0) AS k, CONVERT_TIMEZONE('CET', 'UTC', LOCALTIMESTAMP) AS l, MAKE_DATE(2026, 3, 2) AS m, TRUNC(ts, 'MONTH') AS n, TRY_TO_DATE(sym) AS o, UPON(sym) AS p FROM trades
+  Sql  SELECT NOW() AS a, TIMESTAMP_SECONDS(1) AS b, TIMESTAMP_MILLIS(1) AS c, TIMESTAMP_MICROS(1) AS d, TRY_TO_TIMESTAMP(sym) AS e, TO_TIMESTAMP_LTZ(sym) AS f, MAKE_TIMESTAMP(2026, 3, 2, 9, 0, 0) AS g, TO_UTC_TIMESTAMP(CAST(ts AS TIMESTAMP), 'CET') AS h, DATE_TRUNC('DAY', ts) AS i, TO_TIMESTAMP_NTZ(sym) AS j, MAKE_TIMESTAMP_NTZ(2026, 3, 2, 9, 0, 0) AS k, CONVERT_TIMEZONE('CET', 'UTC', LOCALTIMESTAMP()) AS l, MAKE_DATE(2026, 3, 2) AS m, TRUNC(ts, 'MONTH') AS n, TRY_TO_DATE(sym) AS o, UPON(sym) AS p FROM trades
     Table trades  parquet
 == pattern ==
 the query has no row pattern

@@ -386,3 +386,7 @@ SELECT sym, tag FROM trades LEFT JOIN LATERAL EXPLODE(tags) AS u(tag) ON tag > s
 SELECT * EXCLUDE (tags, place), ARRAY[qty, 1] AS a FROM trades
 ----
 SELECT * EXCEPT (tags, place), ARRAY(qty, 1) AS a FROM trades
+====
+SELECT sym FROM trades WHERE localtimestamp() - INTERVAL '1' DAY > ts
+----
+SELECT sym FROM trades WHERE LOCALTIMESTAMP() - INTERVAL '1' DAY > ts
