@@ -14,6 +14,7 @@ _IN_AGGREGATES: dict[type[exp.Expr], tuple[TokenType, str]] = {
     exp.Limit: (TokenType.LIMIT, "LIMIT"),
     exp.HavingMax: (TokenType.HAVING, "HAVING"),
 }
+_TIES_HINT = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to the last one, too"
 _LISTS = ("LISTAGG", "STRING_AGG")
 """Aggregates that are kept as they are written."""
 
@@ -38,6 +39,7 @@ _FOREIGN: dict[type[exp.Expr], tuple[str, str, str]] = {
         "ON",
         "QUALIFY ROW_NUMBER() OVER (PARTITION BY key ORDER BY x) = 1 gives the first row of each key",
     ),
+    exp.Into: ("SELECT INTO", "INTO", "CREATE QUERY name INTO sink AS SELECT ... writes into a sink"),
     exp.Lock: ("FOR UPDATE", "FOR", "a query locks no rows"),
     exp.Lateral: (
         "APPLY",
@@ -71,8 +73,7 @@ def limit_fetched(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     for fetch in list(tree.find_all(exp.Fetch)):
         options = fetch.args.get("limit_options")
         if options is not None and options.args.get("with_ties"):
-            hint = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to the last one, too"
-            raise NotSupportedError("FETCH ... WITH TIES is not supported", _place(tokens, "TIES"), hint, sql)
+            raise NotSupportedError("FETCH ... WITH TIES is not supported", _place(tokens, "TIES"), _TIES_HINT, sql)
         if options is not None and options.args.get("percent"):
             hint = "FETCH FIRST n ROWS ONLY takes the first rows"
             raise NotSupportedError("FETCH ... PERCENT is not supported", _place(tokens, "PERCENT"), hint, sql)
@@ -111,7 +112,7 @@ def respelt(tokens: list[Token]) -> Iterator[Token]:
         before, word, after = words[i - 1], words[i], words[i + 1]
         if (
             token.token_type == TokenType.FETCH
-            or (word == "SYMMETRIC" and before == "BETWEEN")
+            or (word in ("SYMMETRIC", "ASYMMETRIC") and before == "BETWEEN")
             or (word == "UNNEST" and after == "(")
             or (word == "ARRAY" and after == "[")
             or (word == "EXCLUDE" and before == "*")
@@ -140,13 +141,17 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     in a frame, and ORDER BY, LIMIT and HAVING within an aggregate; and for what other engines read otherwise, such as
     AT TIME ZONE, -> and ->>."""
     _refuse_arrows(tokens, tree, sql)
+    _refuse_samples(tokens, sql)
     for refused, (spoken, word, hint) in _FOREIGN.items():
         if any(_is_foreign(node) for node in tree.find_all(refused)):
             raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
         raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
     for limit in tree.find_all(exp.Limit):
-        if limit.args.get("limit_options") is not None:
+        options = limit.args.get("limit_options")
+        if options is not None and options.args.get("with_ties"):
+            raise NotSupportedError("LIMIT ... WITH TIES is not supported", _place(tokens, "TIES"), _TIES_HINT, sql)
+        if options is not None:
             hint = "LIMIT n takes the first rows"
             raise NotSupportedError("LIMIT n PERCENT is not supported", _place(tokens, "PERCENT"), hint, sql)
         if limit.expressions:
@@ -174,6 +179,18 @@ def _is_foreign(node: exp.Expr) -> bool:
     if isinstance(node, exp.Any | exp.All):
         return isinstance(node.this, exp.Query)
     return not isinstance(node, exp.In) or node.args.get("unnest") is not None
+
+
+def _refuse_samples(tokens: list[Token], sql: str) -> None:
+    """Refuse samples without a unit, such as TABLESAMPLE BERNOULLI (10): others mean percent, sqlglot rows."""
+    words = [token.text.upper() for token in tokens]
+    for i, token in enumerate(tokens):
+        if token.token_type == TokenType.TABLE_SAMPLE and ")" in words[i:]:
+            inside = words[i : words.index(")", i)]
+            if not {"PERCENT", "ROWS", "BUCKET"} & set(inside):
+                hint = "TABLESAMPLE (10 PERCENT) takes about a tenth of the rows, TABLESAMPLE (10 ROWS) ten of them"
+                message = "TABLESAMPLE without a unit is not supported"
+                raise NotSupportedError(message, Span(token.start, token.end + 1), hint, sql)
 
 
 def _refuse_unnest(tokens: list[Token], unnest: exp.Unnest, sql: str) -> None:

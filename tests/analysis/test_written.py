@@ -82,6 +82,7 @@ def test_only_names_and_parameters_change(sql, given):
         "SELECT sym FROM ticks ORDER BY qty FETCH FIRST 2 ROWS ONLY",
         "SELECT sym FROM ticks ORDER BY qty OFFSET 1 ROW",
         "SELECT sym FROM ticks WHERE qty BETWEEN SYMMETRIC 2 AND 1",
+        "SELECT sym FROM ticks WHERE qty BETWEEN ASYMMETRIC 1 AND 2",
         "SELECT sym, tag FROM ticks, UNNEST(tags) AS u (tag)",
         "SELECT sym, tag FROM ticks LEFT JOIN LATERAL explode(tags) AS u (tag) ON true",
         "SELECT sym, tag FROM ticks CROSS JOIN LATERAL TABLE(explode(tags)) AS u (tag)",
