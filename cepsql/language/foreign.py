@@ -160,6 +160,9 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     if any(group.args.get("totals") for group in tree.find_all(exp.Group)):
         hint = "GROUP BY GROUPING SETS ((key), ()) gives a total beside the groups"
         raise NotSupportedError("GROUP BY ... WITH TOTALS is not supported", _place(tokens, "TOTALS"), hint, sql)
+    if any(group.args.get("all") is False for group in tree.find_all(exp.Group)):
+        hint = "write each set of keys once: GROUP BY GROUPING SETS ((a, b), (a), ())"
+        raise NotSupportedError("GROUP BY DISTINCT is not supported", _place(tokens, "DISTINCT"), hint, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         if isinstance(call, exp.AggFunc) or (isinstance(call, exp.Anonymous) and call.name.upper() in _LISTS):

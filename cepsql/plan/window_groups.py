@@ -433,6 +433,13 @@ def over_groups(
 
     whole: it is the outermost one, whose columns all have names.
     """
+    qualify = select.args.get("qualify")
+    if qualify is not None:
+        raise NotSupportedError(
+            "QUALIFY beside GROUP BY or DISTINCT on a stream is not supported",
+            span_of(qualify, span_of(select)),
+            "aggregate in a subquery, and write QUALIFY around it; HAVING chooses groups by their aggregates",
+        )
     bounds = {"start": START, "end": END, **{name: name for name in _BOUNDS}}
     asked = exp.select(*(_named_subquery(named_item(item) if whole else item) for item in select.expressions))
     if select.args.get("having") is not None:
