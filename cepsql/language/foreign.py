@@ -142,9 +142,14 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     AT TIME ZONE, -> and ->>."""
     _refuse_arrows(tokens, tree, sql)
     _refuse_samples(tokens, sql)
+    _refuse_clauses(tokens, sql)
     for refused, (spoken, word, hint) in _FOREIGN.items():
         if any(_is_foreign(node) for node in tree.find_all(refused)):
             raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
+    for word in ("REPLACE", "RENAME"):
+        if any(star.args.get(word.lower()) for star in tree.find_all(exp.Star)):
+            hint = "SELECT * EXCEPT (x), y AS z leaves a column out, and adds one"
+            raise NotSupportedError(f"* {word} is not supported", _place(tokens, word), hint, sql)
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
         raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
     for limit in tree.find_all(exp.Limit):
@@ -182,6 +187,22 @@ def _is_foreign(node: exp.Expr) -> bool:
     if isinstance(node, exp.Any | exp.All):
         return isinstance(node.this, exp.Query)
     return not isinstance(node, exp.In) or node.args.get("unnest") is not None
+
+
+def _refuse_clauses(tokens: list[Token], sql: str) -> None:
+    """Refuse what leaves nothing in the tree, or something else: a zone of a type, FORMAT in CAST, MAP {...}."""
+    words = ["", *(token.text.upper() for token in tokens), "", ""]
+    kinds = [token.token_type for token in tokens[1:]]
+    for token, before, word, after, following in zip(tokens, words, words[1:], words[2:], [*kinds, None], strict=False):
+        place, spoken, hint = Span(token.start, token.end + 1), None, ""
+        if word in ("WITH", "WITHOUT") and after == "TIME":
+            spoken, hint = f"{word} TIME ZONE", "TIMESTAMP is shown in the zone of the session, TIMESTAMP_NTZ has none"
+        elif word == "FORMAT" and following == TokenType.STRING and before not in ("", "(", ","):
+            spoken, hint = "FORMAT in CAST", "to_date(text, 'yyyy-MM-dd'), to_timestamp and date_format take a format"
+        elif word == "MAP" and following == TokenType.L_BRACE:
+            spoken, hint = "MAP {...}", "map('a', 1, 'b', 2)"
+        if spoken is not None:
+            raise NotSupportedError(f"{spoken} is not supported", place, hint, sql)
 
 
 def _refuse_samples(tokens: list[Token], sql: str) -> None:

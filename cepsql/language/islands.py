@@ -10,6 +10,7 @@ from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign import lateral_unnested, limit_fetched, refuse_foreign, respelt, spread_symmetric
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
+from cepsql.language.spark_functions import is_foreign_function
 from cepsql.language.syntax_errors import UNITS, dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token
 from cepsql.language.variant_path import fold_paths, unfold_paths
@@ -69,8 +70,8 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
             at = next((t for t in tokens if t.text.upper() in call.sql_names()), None)
             place = span if at is None else Span(at.start, at.end + 1)
             raise ProgrammingError("syntax error: arguments are missing in this call", place, None, text.sql)
-    for call in tree.find_all(exp.Anonymous):
-        call.set("this", call.this.removeprefix(_KEPT) if isinstance(call.this, str) else call.this)
+    for named in tree.find_all(exp.Anonymous, exp.Identifier):
+        named.set("this", named.this.removeprefix(_KEPT) if isinstance(named.this, str) else named.this)
     _place_calls(text, tree)
     text.respelt += [token.start for token in respelt(tokens)]
     limit_fetched(tokens, tree, text.sql)
@@ -129,7 +130,8 @@ def _function_name(before: Token | None, token: Token, following: Token | None) 
         return token
     if token.text.upper() == "MEAN" and token.token_type == TokenType.VAR:
         return made_token(TokenType.VAR, "avg", token)
-    if token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS and token.token_type != TokenType.STRING:
+    kept = token.text.upper() in KEPT_AGGREGATES | _KEPT_FUNCTIONS or is_foreign_function(token.text)
+    if kept and token.token_type != TokenType.STRING:
         return kept_name(token)
     if token.token_type == TokenType.ANY and (before is None or before.text.upper() not in COMPARING):
         # The aggregate, and not what belongs to a comparison.

@@ -1,0 +1,23 @@
+"""The functions that sqlglot may read are those of Spark."""
+
+import pytest
+
+import cepsql
+from cepsql.language.spark_functions import SHARED_FUNCTIONS, is_foreign_function
+
+READ_BY_ITS_GRAMMAR = {"timestampadd", "timestampdiff", "try_cast", "unnest"}
+
+
+def test_they_are_those_of_spark(spark):
+    known = {row.function.lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    assert [name for name in sorted(known) if is_foreign_function(name)] == []
+    if spark.version.startswith("4.3"):
+        assert SHARED_FUNCTIONS - known == READ_BY_ITS_GRAMMAR
+
+
+@pytest.mark.parametrize("measure", ["DAY_OF_WEEK(LAST(B.id))", "1"])
+def test_those_of_other_engines_are_none(spark, measure):
+    condition = "DAY_OF_WEEK(A.id) = 1" if measure == "1" else "true"
+    clause = f"ORDER BY id MEASURES {measure} AS d PATTERN (A B) DEFINE B AS {condition}"
+    with pytest.raises(cepsql.ProgrammingError, match="there is no function DAY_OF_WEEK"):
+        cepsql.connect(spark).sql(f"SELECT d FROM (SELECT id FROM range(3)) MATCH_RECOGNIZE ({clause})").collect()
