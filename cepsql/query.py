@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cepsql.spark.buckets import Buckets
     from cepsql.spark.checkpoint import Checkpoint
     from cepsql.spark.checkpoint_path import CheckpointPath
+    from cepsql.spark.csv_headers import CsvFiles
     from cepsql.spark.host_files import HostFiles
     from cepsql.spark.late_rows import LateFiles
     from cepsql.spark.neighbours import Sharing
@@ -81,6 +82,7 @@ class Query:
         self._frame: DataFrame | None = None
         self._ran: DataFrame | None = None
         self._now: Run | None = None
+        self._looked = False
 
     def __reduce__(self):
         raise InterfaceError("a query cannot be copied or pickled", hint="pass on its text, or its rows")
@@ -277,6 +279,7 @@ class Query:
 
         with translated_failures(self.plan.query.sql), running(spark) as run, self._anew_after_failure():
             self._now = run
+            self._warn_of_tables()
             found = RowPieces(self.df if limit is None else self.df.limit(limit), run)
             try:
                 yield from found
@@ -406,6 +409,7 @@ class Query:
         except BaseException:
             discard(folder)
             raise
+        self._warn_of_tables()
         standing = start(frame, target, folder, options)
         self._engine.keep(standing)
         return standing
@@ -435,6 +439,7 @@ class Query:
             late_files=late,
             file_age=_file_age(origins),
             folders=_listed_folders(origins),
+            csv_files=_csv_files(one for one in origins if isinstance(one, Source) and one.streaming),
             written=written_places(self._engine.spark, sink, (files.folder for files in late)),
             late_shares={
                 origin.name: mark.late_alert
@@ -600,6 +605,16 @@ class Query:
         analyzed = text.getvalue().split("== Analyzed Logical Plan ==")[-1].split("== Optimized Logical Plan ==")[0]
         return analyzed.strip()
 
+    def _warn_of_tables(self) -> None:
+        """Warn, once, of files of tables whose columns are not where the tables say."""
+        if not self._looked:
+            self._looked = True
+            from cepsql.spark.csv_headers import CsvHeaders
+            from cepsql.spark.notices import warn_of_headers
+
+            tables = (one for one in self._valued.origins if isinstance(one, Source) and not one.streaming)
+            warn_of_headers(CsvHeaders(_csv_files(tables)).misplaced_there())
+
     def _check_bounded(self) -> None:
         if self.streaming:
             raise InterfaceError("the rows of a stream never end", hint="start() gives a standing query")
@@ -621,6 +636,7 @@ class Query:
             self._anew_after_failure(),
         ):
             self._ran = self.df
+            self._warn_of_tables()
             return action()
 
     @contextlib.contextmanager
@@ -688,6 +704,13 @@ def _listed_folders(origins: list[Source | Registered]) -> "tuple[ListedFolder, 
 
     streams = (one for one in origins if isinstance(one, Source) and one.streaming)
     return tuple(folder for folder in map(listed_folder, streams) if folder is not None)
+
+
+def _csv_files(sources: Iterable[Source]) -> "tuple[CsvFiles, ...]":
+    """Return which files of these have headers."""
+    from cepsql.spark.csv_headers import csv_files
+
+    return tuple(files for files in map(csv_files, sources) if files is not None)
 
 
 def _kept_of_tables(origins: Iterable[Source | Registered]) -> str | None:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cepsql.spark.csv_headers import MisplacedHeader
 from cepsql.spark.planned_files import named
 from cepsql.spark.unread_files import UnreadFile
 
@@ -66,3 +67,15 @@ def warn_of_gone(batch: int, files: Sequence[str]) -> None:
     """Log which files were gone before the micro-batch that has them could read them."""
     if files:
         LOGGER.warning("batch %s: not read: found, and gone before it was read: %s", batch, named(files))
+
+
+def warn_of_headers(files: Iterable[MisplacedHeader]) -> None:
+    """Log which CSV files have declared columns in other places, so that values come into the wrong columns."""
+    for file in files:
+        LOGGER.warning(
+            "%s: its header names the columns %s, and they are read as %s: CSV is read by place; declare them in that "
+            "order, or set the option enforceSchema 'false', which refuses such files",
+            file.path,
+            ", ".join(file.names),
+            ", ".join(file.declared),
+        )

@@ -94,12 +94,17 @@ class PlannedFiles:
 
     session: reaches files that are not of this machine.
     may_be_empty: tells whether a file of that path, if it has no bytes, is as it shall be, as one of CSV is.
+    look: is given the paths of the files of this machine that a batch is about to read.
     """
 
     def __init__(
-        self, spark: CheckpointPath, session: "SparkSession", may_be_empty: Callable[[str], bool] = lambda _: True
+        self,
+        spark: CheckpointPath,
+        session: "SparkSession",
+        may_be_empty: Callable[[str], bool] = lambda _: True,
+        look: Callable[[Iterable[str]], None] = lambda _: None,
     ):
-        self._spark, self._session, self._may_be_empty = spark, session, may_be_empty
+        self._spark, self._session, self._may_be_empty, self._look = spark, session, may_be_empty, look
         self._own = f"{urlparse(str(spark.parent)).path}/"
         self._last: tuple[int, dict[int, int | None]] | None = None
 
@@ -135,6 +140,7 @@ class PlannedFiles:
             if unwritten is not None:
                 raise OperationalError(f"{unwritten} cannot be read: it is empty, not written yet", hint=WHOLE_FILE)
             gone += (path for path, size in sizes.items() if size is None)
+            self._look(sizes)
             if again:
                 gone += _gone_elsewhere(files, self._session)
         if gone and again:

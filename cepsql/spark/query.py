@@ -6,7 +6,7 @@ import time
 import traceback
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,12 +26,13 @@ from cepsql.spark.checkpoint_files import drop_planned, explained, keep_unbegun,
 from cepsql.spark.checkpoint_path import on_object_store, used
 from cepsql.spark.column_types import column_types
 from cepsql.spark.control import end_input, give_heartbeat
+from cepsql.spark.csv_headers import CsvFiles, CsvHeaders
 from cepsql.spark.failures import placed, translate_failure
 from cepsql.spark.full_disk import Place
 from cepsql.spark.kept_progress import KeptProgress
 from cepsql.spark.late_counts import count_left_out
 from cepsql.spark.late_rows import LateFiles, remove_batch, remove_old, write_alerts
-from cepsql.spark.notices import warn_of_folders, warn_of_gone, warn_of_unread
+from cepsql.spark.notices import warn_of_folders, warn_of_gone, warn_of_headers, warn_of_unread
 from cepsql.spark.object_store_writer import object_store_settings
 from cepsql.spark.observed import observed_in
 from cepsql.spark.planned_files import PlannedFiles, rewrite_log
@@ -81,6 +82,7 @@ class StartOptions:
     late_files: where rows go that are not used.
     file_age: after how many seconds Spark forgets a file that it has read, None: never.
     folders:  where its streams find files of this machine.
+    csv_files: which of these have headers that say where columns are.
     refresh:  keeps the tables that are read again while the query runs.
     written:  what it writes to besides its checkpoint, for the error where a disk is full.
     late_shares: above which share of late rows there is an alert, by the names of streams.
@@ -97,6 +99,7 @@ class StartOptions:
     late_files: tuple[LateFiles, ...] = ()
     file_age: float | None = None
     folders: tuple[ListedFolder, ...] = ()
+    csv_files: tuple[CsvFiles, ...] = ()
     refresh: TableRefresh | None = None
     written: tuple[Place, ...] = ()
     late_shares: Mapping[str, float] = field(default_factory=dict)
@@ -141,7 +144,10 @@ class StandingQuery:
         sink.planned = -1 if self._found_planned is None else self._found_planned
         self._watch = Watch(options.patterns, self._kept.begun, 0 if checkpoint.rebuilds else None, options.late_shares)
         self._drops_rows = drops_rows(frame)
-        self._files = PlannedFiles(checkpoint.spark_folder, frame.sparkSession, self._may_be_empty)
+        self._headers = CsvHeaders(options.csv_files)
+        self._files = PlannedFiles(
+            checkpoint.spark_folder, frame.sparkSession, self._may_be_empty, self._look_at_headers
+        )
         self._refused, self._works_for = False, QUERY.get()
         forgot = checkpoint.forgot is not None
         self._unread, self._looking = UnreadFiles(checkpoint.spark_folder, options.folders, forgot), threading.Lock()
@@ -458,6 +464,9 @@ class StandingQuery:
 
     def _may_be_empty(self, path: str) -> bool:
         return not any(folder.never_empty and folder.covers(path) for folder in self._options.folders)
+
+    def _look_at_headers(self, paths: Iterable[str]) -> None:
+        warn_of_headers(self._headers.misplaced(paths))
 
     def _check_files(self, batch: int) -> None:
         """Refuse a batch whose files Spark would misread, before it is done; warn of files that are gone."""
