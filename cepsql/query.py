@@ -243,22 +243,33 @@ class Query:
         return to_arrow(self.df)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return all rows of a bounded query as a pandas DataFrame; errors as for `collect`."""
+        """Return all rows of a bounded query as a pandas DataFrame; errors as for `collect`.
+
+        Integers with NULL among them are of pandas' nullable types, such as Int64, for floats do not hold all of them.
+        """
+        from cepsql.spark.arrow import to_pandas
+
         found = self.arrow()
         try:
-            return found.to_pandas()
+            return to_pandas(found)
         except ValueError as failure:
             raise no_python_type(failure) from failure
 
     def to_polars(self) -> "pl.DataFrame":
         """Return all rows of a bounded query as a Polars DataFrame; errors as for `collect`.
 
-        Raises InterfaceError where Polars is not installed.
+        Raises InterfaceError where Polars is not installed, and for two columns of one name, which it cannot have.
         """
         try:
             import polars
         except ImportError as error:
             raise InterfaceError("Polars is not installed", hint="pip install polars") from error
+        names = [name for name, _ in self.columns]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise InterfaceError(
+                f"two columns are called {twice}, and in a DataFrame of Polars each has a name of its own",
+                hint="AS gives a column another name",
+            )
         found = polars.from_arrow(self.arrow())
         assert isinstance(found, polars.DataFrame)
         return found

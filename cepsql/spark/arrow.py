@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -14,6 +14,9 @@ from pyspark.sql.types import StructType, YearMonthIntervalType
 from cepsql.errors import NotSupportedError
 from cepsql.render.variant import is_variant
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def to_arrow(frame: DataFrame) -> pa.Table:
     """Return all rows; times are in the session's time zone, where Spark itself always says UTC.
@@ -21,6 +24,23 @@ def to_arrow(frame: DataFrame) -> pa.Table:
     Arrow does not get INTERVAL YEAR TO MONTH from Spark: such columns are text, as Spark writes it.
     """
     return handed_out(collected(arrow_columns(frame)), frame)
+
+
+def to_pandas(table: pa.Table) -> "pd.DataFrame":
+    """Return the rows as a DataFrame of pandas. Raises ValueError for values that it has no type for.
+
+    Integers with NULL among them are of its nullable types: the floats that they would be cannot hold each of them.
+    """
+    import pandas as pd
+
+    types = {
+        pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()
+    }  # fmt: skip
+    found = table.to_pandas()
+    for number, column in enumerate(table.columns):
+        if column.type in types and column.null_count:
+            found.isetitem(number, column.to_pandas(types_mapper=types.get))
+    return found
 
 
 def collected(frame: DataFrame) -> pa.Table:

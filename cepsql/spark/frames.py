@@ -55,7 +55,11 @@ def spark_frame(spark: SparkSession, name: str, given: object) -> DataFrame:
 
     if isinstance(given, DataFrame):
         return _moved(spark, given)
-    table = given.to_arrow() if hasattr(given, "to_arrow") else given
+    try:
+        table = given.to_arrow() if hasattr(given, "to_arrow") else given
+    except (pa.ArrowException, ValueError) as failure:
+        hint = "cast its columns to types that Arrow has"
+        raise DataError(f"{name} cannot be read: {' '.join(map(str, failure.args))}", hint=hint) from failure
     if isinstance(table, pd.DataFrame):
         table = _of_pandas(name, table)
     if not isinstance(table, pa.Table):

@@ -2,7 +2,9 @@
 
 import datetime
 import decimal
+import sys
 import threading
+import types
 
 import numpy as np
 import pandas as pd
@@ -114,6 +116,34 @@ def test_frames_that_cannot_be_read(engine, given, kind, said):
 def test_arguments_of_register(engine, given, kind, said):
     with pytest.raises(kind, match=said):
         engine.register(**{"name": "t", "frame": pd.DataFrame({"ts": [1]})} | given)
+
+
+class Unlike:
+    """A frame with values that Arrow has no type for, such as Int128 of Polars."""
+
+    def to_arrow(self):
+        raise pa.ArrowInvalid("Invalid or unsupported format string: '_pli128'")
+
+
+def test_a_frame_that_gives_no_arrow_table(engine):
+    with pytest.raises(DataError, match="t cannot be read: Invalid or unsupported format string") as caught:
+        engine.query("SELECT * FROM t", t=Unlike())
+    assert caught.value.hint == "cast its columns to types that Arrow has"
+
+
+def test_integers_with_null_stay_integers_in_pandas(engine):
+    large = 2**53 + 1
+    query = engine.query(f"SELECT * FROM VALUES ({large}L, 1, 1.5D), (NULL, 2, NULL) AS t (a, b, `a`)")
+    found = query.to_pandas()
+    assert [str(kind) for kind in found.dtypes] == ["Int64", "int32", "float64"]
+    assert found.iloc[0, 0] == large and found.iloc[1, 0] is pd.NA
+
+
+def test_polars_has_no_two_columns_of_one_name(engine, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", types.ModuleType("polars"))
+    with pytest.raises(InterfaceError, match="two columns are called a, and in a DataFrame of Polars") as caught:
+        engine.query("SELECT 1 AS a, 2 AS a").to_polars()
+    assert caught.value.hint == "AS gives a column another name"
 
 
 def test_the_clause_over_a_frame_of_pandas(spark):
