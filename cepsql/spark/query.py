@@ -58,6 +58,8 @@ _OWN_BATCH_SECONDS = 3600.0
 
 _START_SECONDS, _COMMIT_SECONDS, _POLL = 60, 10.0, 0.05
 _TIDY_SECONDS = 60.0
+_END_SECONDS = 10.0
+"""How long the end of a query may take to be noticed once Spark has told it."""
 _AT_ONCE = "0 seconds"
 _ATTEND_SECONDS = 0.5
 _LOOK_SECONDS, _LOOK_SHARE = 5.0, 0.02
@@ -273,7 +275,9 @@ class StandingQuery:
                 self._query.processAllAvailable()
             self._watch.catch_up(self._query)
         except (PySparkException, Py4JError, OSError) as exception:
-            raise self._translated(exception) from exception
+            # A stop right after this would otherwise come before the end is noticed, and be taken for its cause.
+            self._done.wait(_END_SECONDS)
+            raise self._error or self._translated(exception) from exception
 
     @contextlib.contextmanager
     def unsearched(self) -> Iterator[None]:

@@ -80,6 +80,19 @@ def test_what_does_not_fit_starts_nothing(query, tmp_path):
         query.start(print, sink=sink)
 
 
+def test_a_stop_after_a_failure_does_not_hide_it(query):
+    def refuse(rows, batch):
+        raise ValueError("no")
+
+    standing = query.start(refuse)
+    with pytest.raises(cepsql.OperationalError, match="on_rows raised ValueError: no") as caught:
+        standing.process_available()
+    standing.stop()
+    assert (standing.status, standing.error) == ("failed", caught.value)
+    with pytest.raises(cepsql.OperationalError, match="on_rows raised ValueError: no"):
+        standing.await_()
+
+
 def test_a_query_that_waits_for_its_sink_can_be_stopped(query, tmp_path):
     sink = Sink("alerts", (), "webhook", (("url", "http://127.0.0.1:9/closed"),))
     standing = query.start(sink=sink, checkpoint=str(tmp_path / "checkpoint"))
