@@ -168,6 +168,9 @@ class TableSink(FittedSink):
                 raise ProgrammingError(
                     f"table {self._table} of sink {self.sink.name} has no column {name}", hint=f"its columns: {listed}"
                 )
+            if found[name].get("computed") or (key and found[name].get("identity", {}).get("always")):
+                hint = f"leave {name} out of the query, or make it an ordinary column of the table"
+                raise ProgrammingError(f"table {self._table} of sink {self.sink.name} makes {name} itself", hint=hint)
             if not self._database.takes(found[name]["type"], kind):
                 shown = found[name]["type"].compile(dialect=self._database.engine.dialect)
                 hint = f"CAST({name} AS ...) gives another type"
@@ -179,7 +182,12 @@ class TableSink(FittedSink):
         primary = inspector.get_pk_constraint(self._table, self._schema)["constrained_columns"]
         unique: list[list] = [primary]
         unique += [i["column_names"] for i in inspector.get_unique_constraints(self._table, self._schema)]
-        unique += [i["column_names"] for i in inspector.get_indexes(self._table, self._schema) if i["unique"]]
+        # A partial index is no key of all rows.
+        unique += [
+            index["column_names"]
+            for index in inspector.get_indexes(self._table, self._schema)
+            if index["unique"] and not any(option.endswith("_where") for option in index.get("dialect_options", ()))
+        ]
         for name, column in found.items():
             given = column["default"] is not None or column.get("identity") or column.get("computed")
             if name not in names and not column["nullable"] and not given:
