@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink, Source
+from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.names import Names, kind, listed
 from cepsql.catalog.references import writes_secret
 from cepsql.errors import NotSupportedError, ProgrammingError, Span, suggestion
@@ -56,7 +57,8 @@ class Catalog:
         names = self.names
         found = names.find(name)
         if isinstance(found, Sink):
-            hint = f"INSERT INTO {found.name} and CREATE QUERY ... INTO {found.name} write to it"
+            name = quoted_name(found.name)
+            hint = f"INSERT INTO {name} and CREATE QUERY ... INTO {name} write to it"
             raise ProgrammingError(f"{found.name} is a sink and cannot be read", span, hint)
         if found is None:
             beside = list(beside)
@@ -145,7 +147,8 @@ class Catalog:
             if along and not cascade:
                 verb = "written to by" if isinstance(dropped, Sink) else "read by"
                 message = f"{kind(dropped)} {dropped.name} is {verb} {listed(along)}"
-                raise ProgrammingError(message, span, f"DROP {kind(dropped).upper()} {dropped.name} CASCADE drops all")
+                hint = f"DROP {kind(dropped).upper()} {quoted_name(dropped.name)} CASCADE drops all"
+                raise ProgrammingError(message, span, hint)
             for definition in (dropped, *along):
                 names.remove(definition, span)
         return [dropped, *along]

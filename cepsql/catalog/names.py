@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cepsql.catalog import Definition, Registered, RegisteredQuery, Relation, Sink, Source, View
+from cepsql.catalog.create_text import quoted_name
 from cepsql.errors import ProgrammingError, Span
 
 
@@ -67,7 +68,7 @@ class Names:
         if before is not None and (not replacing or isinstance(before, Sink) != isinstance(added, Sink)):
             hint = "CREATE OR REPLACE replaces it, DROP removes it"
             if replacing:
-                hint = f"DROP {kind(before).upper()} {before.name} removes it"
+                hint = f"DROP {kind(before).upper()} {quoted_name(before.name)} removes it"
             raise ProgrammingError(f"{_known_as(before)} exists already", span, hint)
         if not isinstance(added, RegisteredQuery):
             self._check_not_late(added.name, span)
@@ -136,7 +137,7 @@ class Names:
     def _check_not_late(self, name: str, span: Span | None) -> None:
         table = self.find(name)
         if isinstance(table, Source) and table.late_of is not None:
-            hint = f"DROP STREAM {table.late_of} removes both definitions"
+            hint = f"DROP STREAM {quoted_name(table.late_of)} removes both definitions"
             raise ProgrammingError(f"{name} holds the late rows of {table.late_of}", span, hint)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import FAILED, LOST, RUNNING, STARTING, STOPPING, QueryState
 from cepsql.errors import Error
 from cepsql.runner.counted import counted
@@ -89,7 +90,9 @@ class QueryWatch:
                 continue
             self._told.add(told)
             if state.state == LOST:
-                self._announce(f"query {name} is lost: {state.owner}, which ran it, is gone; START QUERY {name}")
+                self._announce(
+                    f"query {name} is lost: {state.owner}, which ran it, is gone; START QUERY {quoted_name(name)}"
+                )
                 continue
             self._failed = name, state.error or ""
             first = (state.error or "").split("\n")[0]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import HistoryEntry
 from cepsql.errors import InterfaceError
 from cepsql.plots.progress import Moment, draw_progress
@@ -24,5 +25,7 @@ def draw_history(name: str, history: Sequence[HistoryEntry]) -> "Figure":
         elif moments:
             moments.append(replace(moments[-1], at=entry.at, state=entry.state))
     if not moments:
-        raise InterfaceError(f"nothing is known of query {name} that could be drawn", hint=f"START QUERY {name}")
+        raise InterfaceError(
+            f"nothing is known of query {name} that could be drawn", hint=f"START QUERY {quoted_name(name)}"
+        )
     return draw_progress(moments, f"query {name}")

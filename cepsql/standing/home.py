@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.catalog import Catalog
+from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.database import Database
 from cepsql.catalog.leases import Leases
 from cepsql.catalog.locations import checkpoint_location
@@ -64,7 +65,7 @@ class Home:
             return checkpoint_location(options["checkpoint"])
         file = self.states.database.file
         if file is None:
-            hint = f"ALTER QUERY {query.name} SET (checkpoint '/a/folder/of/its/own')"
+            hint = f"ALTER QUERY {quoted_name(query.name)} SET (checkpoint '/a/folder/of/its/own')"
             raise OperationalError(f"query {query.name} needs the option checkpoint", hint=hint)
         folder = re.sub(r"[^\w.-]", "_", f"{query.name.lower()}-{query.id}")
         return str(file.with_name(f"{file.name}.checkpoints") / folder)

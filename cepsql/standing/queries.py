@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import RegisteredQuery
+from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STOPPED, HistoryEntry, QueryState
 from cepsql.errors import OperationalError, ProgrammingError, Span
 from cepsql.standing.drawn_history import draw_history
@@ -121,7 +122,7 @@ class NamedQuery:
     def resume(self) -> str:
         """Let it go on after `pause`; return which process runs it."""
         if self.state.desired != PAUSED:
-            hint = None if self.state.desired == RUNNING else f"START QUERY {self.name}"
+            hint = None if self.state.desired == RUNNING else f"START QUERY {quoted_name(self.name)}"
             raise ProgrammingError(f"query {self.name} is {self.state.desired}, not paused", hint=hint)
         return self._run()
 
@@ -165,7 +166,8 @@ class NamedQuery:
     def _runner(self) -> str:
         state = self.state
         if state.state == FAILED:
-            again = f"{state.owner} tries again in growing pauses; its log tells more, STOP QUERY {self.name} ends it"
+            stop = f"STOP QUERY {quoted_name(self.name)}"
+            again = f"{state.owner} tries again in growing pauses; its log tells more, {stop} ends it"
             hint = None if state.epoch is None else again
             raise OperationalError(f"query {self.name} cannot run: {state.error}", hint=hint)
         return "this process" if state.owner == self._reconciler.owner else str(state.owner)
@@ -192,7 +194,7 @@ class NamedQuery:
         if state.epoch is None:
             hint = "the server of the catalog has not got round to it, or is gone: START QUERY tries again"
             raise OperationalError(f"{said}: no process runs it", hint=hint)
-        hint = f"it follows when its batch has ended; DESCRIBE QUERY {self.name} tells"
+        hint = f"it follows when its batch has ended; DESCRIBE QUERY {quoted_name(self.name)} tells"
         raise OperationalError(f"{said} in {state.owner}", hint=hint)
 
 

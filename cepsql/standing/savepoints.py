@@ -5,6 +5,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from cepsql.catalog import RegisteredQuery
+from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.savepoints import Savepoint
 from cepsql.errors import OperationalError, ProgrammingError, Span, suggestion
 from cepsql.plan.planner import Plan
@@ -22,7 +23,7 @@ def check_savepoint(home: "Home", query: RegisteredQuery, name: str) -> None:
     folder = home.checkpoint(query)
     if kept_identity(home, folder) is None:
         raise ProgrammingError(
-            f"query {query.name} has no checkpoint in {folder} yet", hint=f"START QUERY {query.name}"
+            f"query {query.name} has no checkpoint in {folder} yet", hint=f"START QUERY {quoted_name(query.name)}"
         )
 
 

@@ -9,7 +9,7 @@ from cepsql.analysis.format_names import SINK_FORMATS, format_note
 from cepsql.answer import Answer
 from cepsql.catalog import Definition, Registered, RegisteredQuery, Sink
 from cepsql.catalog.catalog import Catalog
-from cepsql.catalog.create_text import create_text
+from cepsql.catalog.create_text import create_text, quoted_name
 from cepsql.catalog.locations import located
 from cepsql.catalog.names import kind, listed
 from cepsql.catalog.states import RUNNING
@@ -119,7 +119,7 @@ def replaced_note(host: Host, changed: Definition) -> str:
     running = [query for query in readers if host.queries[query.name].state.desired == RUNNING]
     if not running:
         return ""
-    restarts = "; ".join(f"RESTART QUERY {query.name}" for query in running)
+    restarts = "; ".join(f"RESTART QUERY {quoted_name(query.name)}" for query in running)
     return f"; {listed(running)} still run{'s' if len(running) == 1 else ''} with what it was: {restarts}"
 
 
@@ -154,9 +154,9 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
             # Somebody else was faster.
             return _create_query(host, create)
     if new is None:
-        return Answer(message=f"query {name} created; START QUERY {name} runs it")
+        return Answer(message=f"query {name} created; START QUERY {quoted_name(name)} runs it")
     running = host.queries[name].state.desired == RUNNING
-    note = f"; it still runs as it was: RESTART QUERY {name}" if running else ""
+    note = f"; it still runs as it was: RESTART QUERY {quoted_name(name)}" if running else ""
     return Answer(message=f"query {name} replaced: {new.effect}{note}")
 
 
@@ -218,7 +218,7 @@ def _alter(host: Host, alter: st.AlterQuery) -> Answer:
         # Somebody else was faster; what they changed stays.
         return _alter(host, alter)
     running = host.queries[query.name].state.desired == RUNNING
-    note = f"; it still runs as it was: RESTART QUERY {query.name}" if running else ""
+    note = f"; it still runs as it was: RESTART QUERY {quoted_name(query.name)}" if running else ""
     return Answer(message=f"query {query.name} altered{note}")
 
 
@@ -323,7 +323,7 @@ def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
         found = host.catalog.sink(name.text, name.span) if wanted == "sink" else host.catalog.get(name.text, name.span)
     if kind(found) != wanted:
         message = f"{name.text} is a {kind(found)}, not a {wanted}"
-        raise ProgrammingError(message, name.span, f"{verb} {kind(found).upper()} {name.text}")
+        raise ProgrammingError(message, name.span, f"{verb} {kind(found).upper()} {quoted_name(name.text)}")
     return found
 
 
