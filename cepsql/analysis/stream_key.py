@@ -2,14 +2,16 @@
 
 from sqlglot import exp
 
-from cepsql.analysis.plain_sql import sql_of
+from cepsql.analysis.plain_sql import annotate, qualified, schema_of, sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import operation_column
 from cepsql.errors import NotSupportedError, ProgrammingError, suggestion
 from cepsql.language.statements import CreateSource
+from cepsql.language.tokens import DIALECT
 
 _ORDERED = ("csv", "json", "parquet", "orc", "xml", "avro", "text", "kafka")
 """Sources that tell in which order their rows were written."""
+_ROW = "row_of_stream"
 
 
 def defined_key(create: CreateSource) -> tuple[tuple[str, ...], str | None]:
@@ -43,4 +45,20 @@ def defined_key(create: CreateSource) -> tuple[tuple[str, ...], str | None]:
             span_of(wrong, create.key.span),
             "such as DELETE WHEN op = 'd'",
         )
+    kind = _type_of(deletion, create)
+    if kind is not None and kind.this not in (exp.DType.BOOLEAN, exp.DType.NULL):
+        raise ProgrammingError(
+            f"the condition of DELETE WHEN is of type {kind.sql(DIALECT)}, not BOOLEAN",
+            span_of(deletion, create.key.span),
+            "it is true for a row that says that the one with its key is gone, such as DELETE WHEN op = 'd'",
+        )
     return key, sql_of(deletion)
+
+
+def _type_of(condition: exp.Expr, create: CreateSource) -> exp.DataType | None:
+    """Return the type of a condition on a row of the stream, None if only Spark knows it."""
+    schema = schema_of({_ROW: [(column.name, column.type) for column in create.columns]})
+    query = qualified(exp.select(condition.copy().as_("deleted")).from_(_ROW), schema)
+    annotate(query, schema)
+    kind = query.selects[0].type
+    return None if kind is None or kind.this in (exp.DType.UNKNOWN, exp.DType.USERDEFINED) else kind
