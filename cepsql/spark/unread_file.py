@@ -9,6 +9,8 @@ from cepsql.scan.damaged import WHOLE_FILE
 
 _FILE = re.compile(r"\[FAILED_READ_FILE[\w.]*\] [^\n]*? reading file (\S+)\.(?:\s|$)")
 _TYPES = re.compile(r"Parquet column \[(.+?)\]\. Expected Spark type (.+?), actual Parquet type (.+?)\.(?:\s|$)")
+_OTHER_DICTIONARY = re.compile(r"UnsupportedOperationException: org\.apache\.parquet\.column\.values\.dictionary\.")
+"""What Parquet says, without the file, of values that it cannot decode as the declared type: of unsigned integers."""
 _DAMAGE = re.compile(
     r"end of (?:input )?stream|\bgzip|\bbzip2|\bzstd|\bCRC\b|incorrect|corrupt|not a Parquet|\btail\b", re.IGNORECASE
 )
@@ -22,6 +24,9 @@ def explain_unread(texts: Iterable[str], cause: str) -> tuple[str, str | None]:
     >>> explain_unread(["[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///x%20y.gz.  "], "Odd.")
     ('/x y.gz cannot be read: Odd.', None)
     """
+    if any(map(_OTHER_DICTIONARY.search, texts := list(texts))):
+        hint = "declare columns with the types of the file: UINT_32 is BIGINT, UINT_64 is DECIMAL(20, 0)"
+        return "a Parquet file cannot be read: a column of it has another type than is declared", hint
     for text in texts:
         if (found := _FILE.search(text)) is None:
             continue

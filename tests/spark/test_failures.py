@@ -117,6 +117,17 @@ def test_a_file_that_cannot_be_read_is_named(spark, tmp_path, name, content, mes
     assert error.hint == hint
 
 
+def test_unsigned_integers_of_parquet_that_are_declared_as_others(spark, tmp_path):
+    pq.write_table(pa.table({"a": pa.array([1], pa.uint32())}), tmp_path / "1.parquet")
+    with pytest.raises(Exception) as caught:
+        spark.read.schema("a INT").parquet(str(tmp_path)).collect()
+    error = translate_failure(caught.value)
+    assert error.message == "a Parquet file cannot be read: a column of it has another type than is declared"
+    assert "UINT_32 is BIGINT" in error.hint
+    (row,) = spark.read.schema("a BIGINT").parquet(str(tmp_path)).collect()
+    assert row.a == 1
+
+
 @pytest.mark.parametrize(
     ("said", "place", "lost"),
     [
