@@ -22,6 +22,10 @@ _CHOSEN = ("format", "max_rows", "ansi", "master", "catalog")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `cepsql` command with these arguments (default: those of the process); return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
+    if sys.stderr is None:
+        # Who started this has closed it. Java inherits its number, which the next file would get otherwise.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        os.set_inheritable(sys.stderr.fileno(), True)
     signal.signal(signal.SIGTERM, _leave)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, _leave)

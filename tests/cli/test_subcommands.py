@@ -58,6 +58,12 @@ def test_output_that_cannot_be_written(redirected, code, said):
     assert done.stderr.startswith(f"error: {said}")
 
 
+def test_rows_come_where_standard_error_is_closed():
+    command = f"{sys.executable} -m cepsql --format csv -c 'SHOW STREAMS' 2>&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "name,format,columns\n")
+
+
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
