@@ -9,7 +9,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType, YearMonthIntervalType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    YearMonthIntervalType,
+)
 
 from cepsql.errors import NotSupportedError
 from cepsql.render.variant import is_variant
@@ -68,15 +76,32 @@ def serialized(batch: pa.RecordBatch) -> bytes:
 
 
 def arrow_columns(frame: DataFrame) -> DataFrame:
-    """Return the frame with INTERVAL YEAR TO MONTH as text."""
-    fields = frame.schema.fields
-    if not any(isinstance(field.dataType, YearMonthIntervalType) for field in fields):
+    """Return the frame with INTERVAL YEAR TO MONTH as text, and with structs of which any part may be NULL.
+
+    A struct that is NULL has parts that are, also where Spark says that they never are: PySpark fails at those.
+    """
+    given = [field.dataType for field in frame.schema.fields]
+    wanted = [StringType() if isinstance(kind, YearMonthIntervalType) else _with_loose_structs(kind) for kind in given]
+    if wanted == given:
         return frame
-    columns = [F.col(f"__{i}") for i in range(len(fields))]
-    texts = [isinstance(field.dataType, YearMonthIntervalType) for field in fields]
-    numbered = frame.toDF(*(f"__{i}" for i in range(len(fields))))
-    written = [c.cast("string") if text else c for c, text in zip(columns, texts, strict=True)]
-    return numbered.select(*written).toDF(*frame.columns)
+    numbered = frame.toDF(*(f"__{i}" for i in range(len(given))))
+    columns = [F.col(f"__{i}") for i in range(len(given))]
+    changed = [c if kind == own else c.cast(kind) for c, kind, own in zip(columns, wanted, given, strict=True)]
+    return numbered.select(*changed).toDF(*frame.columns)
+
+
+def _with_loose_structs(kind: DataType) -> DataType:
+    """Return a type where any part of a struct may be NULL."""
+    match kind:
+        case ArrayType():
+            return ArrayType(_with_loose_structs(kind.elementType), kind.containsNull)
+        case MapType():
+            return MapType(kind.keyType, _with_loose_structs(kind.valueType), kind.valueContainsNull)
+        case StructType():
+            return StructType(
+                [StructField(f.name, _with_loose_structs(f.dataType), True, f.metadata) for f in kind.fields]
+            )
+    return kind
 
 
 def map_rows(

@@ -3,6 +3,7 @@
 import json
 import os
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from chance import everyday
@@ -154,6 +155,26 @@ def test_a_variant_that_is_null(engine, tmp_path, made):
     matched = "MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH PATTERN (A)) AS m"
     assert drained(engine.query(f"SELECT * FROM ({values.format('s')}) {matched}")) == rows
     assert engine.query(f"SELECT v FROM ({values.format('t')}) WHERE ts IS NULL").arrow().num_rows == 0
+
+
+def test_a_struct_that_is_null_and_whose_parts_never_are(engine, tmp_path):
+    (tmp_path / "in" / "0.csv").write_text("a,2026-01-01 00:00:01\nb,2026-01-01 00:00:02\n")
+    (tmp_path / "in" / "1.csv").unlink()
+    source = f"USING csv OPTIONS (path '{tmp_path / 'in'}')"
+    engine.sql(f"""
+        CREATE TABLE t (k STRING, ts TIMESTAMP) {source};
+        CREATE STREAM s (k STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts) {source}
+    """)
+    values = """SELECT one, struct(one) AS inner, array(one) AS list, map(1, one) AS map, v AS v, v AS V
+      FROM (SELECT ts, IF(k = 'a', named_struct('p', 1, 'q', 'x'), NULL) AS one, 2 AS v FROM {})"""
+    query = engine.query(f"{values.format('t')} ORDER BY ts")
+    known = {"p": 1, "q": "x"}
+    whole, none = ({"one": one, "inner": {"one": one}, "list": [one], "map": [(1, one)]} for one in (known, None))
+    tables = [query.arrow(), pa.concat_tables(query.pieces())]
+    for table in tables:
+        assert table.drop_columns(["v", "V"]).to_pylist() == [whole, none]
+    pq.write_table(tables[0], tmp_path / "rows.parquet")
+    assert [row["inner"] for row in drained(engine.query(values.format("s")))] == [whole["inner"], none["inner"]]
 
 
 def test_a_variant_is_shown_as_what_is_in_it(engine):
