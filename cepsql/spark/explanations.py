@@ -144,6 +144,15 @@ _EXPLANATIONS = (
         "class by the option driver, such as 'org.postgresql.Driver'",
         r"\burl\b",
     ),
+    Explanation(
+        "",
+        "State store commit validation failed",
+        OperationalError,
+        "a table that the query joins has no rows, at which Spark has not run what stands before the join",
+        "it does so in a join of more than spark.sql.codegen.maxFields = 100 columns: SET that to 1000, say, or join "
+        "fewer columns; or where spark.sql.codegen.wholeStage is false. The query goes on from its checkpoint",
+        r"\bJOIN\b",
+    ),
 )
 
 

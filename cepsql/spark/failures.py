@@ -101,7 +101,9 @@ def _explanation(exception: BaseException) -> Explanation | None:
     """Return what is said in place of Spark's words, None where these are good enough."""
     for link in _causes(exception):
         if isinstance(link, PySparkException):
-            return explanation(link.getCondition() or "", _description(link))
+            found = explanation(link.getCondition() or "", _description(link))
+            if found is not None:
+                return found
     return None
 
 

@@ -7,7 +7,7 @@ from chance import everyday
 
 import cepsql
 from cepsql.clause import match_recognize
-from cepsql.errors import Error, InternalError
+from cepsql.errors import Error, InternalError, OperationalError
 from cepsql.testing import play
 
 ROWS = "(VALUES (1, 2), (2, 3)) AS t(a, b)"
@@ -176,3 +176,14 @@ def test_what_where_cannot_have(spark, condition, hint) -> None:
     error = raised.value
     assert error.message.startswith("WHERE chooses rows before")
     assert error.hint.startswith(hint) and error.text[error.span.start : error.span.end] == "WHERE"
+
+
+def test_a_join_with_a_wide_table_without_rows(spark, tmp_path):
+    """Spark does not ask for the rows that it would join with none, where it makes no code of a plan."""
+    (tmp_path / "wide.csv").write_text("b\n")
+    columns = ", ".join(f"c{i} STRING" for i in range(100))
+    wide = f"CREATE TABLE wide (b INT, {columns}) USING csv OPTIONS (path '{tmp_path}', header 'true');"
+    query = "SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ts MEASURES A.b AS b PATTERN (A)) AS m JOIN wide USING (b)"
+    with pytest.raises(OperationalError, match="a table that the query joins has no rows") as caught:
+        play(STREAM + wide + query, [[("2026-01-01 00:00:00", 1, 2)]], spark=spark)
+    assert "spark.sql.codegen.maxFields" in caught.value.hint
