@@ -236,7 +236,7 @@ class _Planner:
             case DeduplicateClause():
                 return self._deduplicate(clause, below)
             case WindowClause():
-                below = join_tables_as_of(below, clause.span)
+                below = hoist_over(join_tables_as_of(below, clause.span), self._checked, clause.span)
                 return window_rows(implied_partition(clause, query), below, self._checked)
 
     def _over(self, query: exp.Query, matches: dict[str, Node], text: Written | None) -> Sql:
