@@ -1,5 +1,6 @@
 """The database that a catalog is kept in: an SQLite file, or PostgreSQL by URL."""
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -33,6 +34,11 @@ _NO_ROOM = ("disk I/O error", "disk is full", "unable to open database file")
 
 _UNWRITABLE = ("readonly database", "unable to open database file")
 """What SQLite says where it may not write."""
+
+_DAMAGED = ("disk image is malformed", "is not a database", "No row was found")
+_DAMAGED_HINT = "it is damaged, or no catalog: put a copy in its place"
+_FILE_DAMAGED_HINT = f"{_DAMAGED_HINT}, without the files beside it whose names end in -wal and -shm"
+"""What is said of a database that is damaged, and what to do: SQLite would take these files for a part of the copy."""
 
 _PATIENT = {
     "lock_timeout": f"{_SECONDS_OF_PATIENCE}s",
@@ -113,11 +119,16 @@ class Database:
             if _NO_TABLE in said:
                 raise self._gone() from None
             raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=self._hint(said)) from None
+        except json.JSONDecodeError:
+            said = "a value in it is cut short, or no JSON"
+            raise OperationalError(f"the catalog {self.shown} cannot be used: {said}", hint=self._damaged()) from None
 
     def _hint(self, said: str) -> str | None:
         """Return what to do about what the database says."""
         if any(words in said for words in _LOCKED):
             return _LOCKED_HINT
+        if any(words in said for words in _DAMAGED):
+            return self._damaged()
         if self.file is not None and any(words in said for words in _NO_ROOM):
             with suppress(OSError):
                 if not shutil.disk_usage(self.file.parent).free:
@@ -125,6 +136,9 @@ class Database:
         if any(words in said for words in _UNWRITABLE):
             return "who uses a catalog, be it to look, must be able to write its file and the folder of that"
         return None
+
+    def _damaged(self) -> str:
+        return _DAMAGED_HINT if self.file is None else _FILE_DAMAGED_HINT
 
     def _gone(self) -> OperationalError:
         return OperationalError(

@@ -1,5 +1,6 @@
 """A catalog that is kept: what one process defines, others see; a change is all or nothing."""
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -40,6 +41,31 @@ def test_a_process_that_has_ended_leaves_its_definitions(location):
     script = f"import cepsql; cepsql.connect(catalog={location!r}).sql({STREAM!r})"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
     assert connect(catalog=location).sql("SHOW STREAMS").rows == (("s", "json", "a, ts"),)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE cepsql_definitions SET data = substr(data, 1, 20)", "a value in it is cut short, or no JSON"),
+        ("UPDATE cepsql_queries SET progress = '{'", "a value in it is cut short, or no JSON"),
+        ("DELETE FROM cepsql_catalog", "No row was found when one was required"),
+        (None, "file is not a database"),
+    ],
+)
+def test_a_damaged_file_is_told_with_what_to_do(tmp_path, damage, said):
+    file = tmp_path / "catalog.db"
+    with connect(catalog=str(file)) as engine:
+        engine.sql(STREAM)
+        engine.sql("CREATE QUERY q AS SELECT a FROM s")
+        engine.home.states.desire("q", "stopped")
+    if damage is None:
+        file.write_bytes(b"something else")
+    else:
+        with contextlib.closing(sqlite3.connect(file)) as database, database:
+            database.execute(damage)
+    with pytest.raises(OperationalError, match=f"the catalog {file} cannot be used: {said}") as caught:
+        connect(catalog=str(file)).sql("SHOW QUERIES")
+    assert "put a copy in its place" in caught.value.hint
 
 
 def test_a_file_that_is_gone_is_not_made_anew(tmp_path):
