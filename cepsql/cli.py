@@ -21,11 +21,23 @@ _CHOSEN = ("format", "max_rows", "ansi", "master", "catalog")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `cepsql` command with these arguments (default: those of the process); return its exit code."""
-    argv = sys.argv[1:] if argv is None else list(argv)
     if sys.stderr is None:
         # Who started this has closed it. Java inherits its number, which the next file would get otherwise.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         os.set_inheritable(sys.stderr.fileno(), True)
+    try:
+        code = _main(sys.argv[1:] if argv is None else list(argv))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except OSError as error:
+        if error.filename is not None:
+            # It is not of the standard output.
+            raise
+        return _unwritten(error)
+
+
+def _main(argv: list[str]) -> int:
     signal.signal(signal.SIGTERM, _leave)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, _leave)
@@ -44,6 +56,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.USAGE
     except KeyboardInterrupt:
         return _abandon()
+
+
+def _unwritten(error: OSError) -> int:
+    """Say that standard output takes no more, quietly where nobody reads it; return the exit code."""
+    _drop_output()
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.OK
+    with suppress(OSError):
+        print(f"error: standard output cannot be written: {error.strerror or error}", file=sys.stderr)
+    return ExitCode.QUERY
+
+
+def _drop_output() -> None:
+    """Let nothing more come of standard output: the interpreter flushes it when it ends, which would fail once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
@@ -131,8 +158,7 @@ def _run(options: argparse.Namespace) -> int:
             engine.close(at_exit=True)
     finally:
         if console.closed.is_set():
-            # The interpreter flushes standard output when it ends, which would fail once more.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
         elif console.out is not sys.stdout:
             console.out.close()
 

@@ -64,6 +64,20 @@ def test_rows_come_where_standard_error_is_closed():
     assert (done.returncode, done.stdout) == (0, "name,format,columns\n")
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["config", "--version"])
+def test_output_of_other_kinds_that_cannot_be_written(command, unbuffered):
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    ours = f"PYTHONUNBUFFERED={unbuffered} {sys.executable} -m cepsql {command}"
+    done = subprocess.run(["bash", "-c", f"{ours} > /dev/full"], capture_output=True, text=True)
+    said = "error: standard output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    unread = f"{ours} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", unread], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
