@@ -96,7 +96,7 @@ class Progress:
     misplaced_skips: AFTER MATCH SKIP TO a variable without rows, or the match's first row: matching went on elsewhere.
     attempts_given_up: rows from which the pattern took too many steps, so that they count as not matched.
     matches_null_time: matches without event time (empty ones), which a MATCH_RECOGNIZE over them left out.
-    rows_out:        rows that the sink was given.
+    rows_out:        rows that the sink was given, in batches that are done.
     sink_retries:    how often the sink was tried again because it did not answer.
     refresh_failures: how often a table with REFRESH EVERY could not be read again.
     late_alerts:     how often a larger share of a stream's rows was late than its WITH LATE ALERT allows.
@@ -198,18 +198,21 @@ class Watch:
         self.ended = threading.Event()
         self._patterns = patterns
         self._last: int | None = None
-        self._due: list[int] = []
+        self._due: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def reach(self, observed: Observed, batch: int) -> Progress:
+    def reach(self, observed: Observed, batch: int, rows_out: int) -> Progress:
         """Return the totals as of the batch that is about to be committed, whose event comes later.
 
+        rows_out: the rows that the sink was given, with those of this batch. They count with the batch: one that is not
+                  committed is done again, and no total may go back.
         What Spark's own operators hold is as the last event has it.
         """
         with self._lock:
-            self._due.append(batch)
+            self._due[batch] = rows_out
             known = {name: getattr(self.progress, name) for name in ("bound", "state_rows", "state_bytes")}
-            self._reached = self._uncounted(counted(replace(self._reached, **known), observed), batch)
+            reached = counted(replace(self._reached, **known, rows_out=rows_out), observed)
+            self._reached = self._uncounted(reached, batch)
             self.late_alerts = self._alerts.judge(_read_and_late(self._reached, self._shares), batch)
             return self._reached
 
@@ -219,9 +222,11 @@ class Watch:
             if self._last is not None and event.batchId <= self._last:
                 return
             self._last = event.batchId
-            self._due = [batch for batch in self._due if batch > event.batchId]
+            rows_out = self._due.get(event.batchId, self.progress.rows_out)
+            self._due = {batch: out for batch, out in self._due.items() if batch > event.batchId}
             observed = observed_by(event)
-            progress = self._uncounted(add_batch(self.progress, event, observed), event.batchId)
+            reached = add_batch(replace(self.progress, rows_out=rows_out), event, observed)
+            progress = self._uncounted(reached, event.batchId)
             self._alerts.compare(progress.bound, event.timestamp)
             self.progress = replace(progress, late_alerts=self._alerts.raised)
             warn(event.batchId, observed, self._patterns)
@@ -237,7 +242,7 @@ class Watch:
         if not self._due:
             return
         last = query.lastProgress
-        if last is not None and self._due == [last.batchId] and "addBatch" in last.durationMs:
+        if last is not None and list(self._due) == [last.batchId] and "addBatch" in last.durationMs:
             self.add(last)
         end = time.monotonic() + _LAST_EVENTS_SECONDS
         while self._due and query.isActive and time.monotonic() < end:

@@ -202,11 +202,9 @@ class StandingQuery:
     def progress(self) -> Progress:
         """Totals so far; complete once the query has ended."""
         sink = self._sink
-        rows_out = self._kept.begun.rows_out + sink.rows
         refresh = self._options.refresh
         return replace(
             self._watch.progress,
-            rows_out=rows_out,
             sink_retries=sink.retries,
             waiting=sink.waiting,
             refresh_failures=0 if refresh is None else refresh.failures,
@@ -486,8 +484,8 @@ class StandingQuery:
         """Keep what was counted with a batch whose rows were handed over and that Spark is about to commit."""
         # The first batch may be here before the call that started it has returned.
         self._started.wait(_START_SECONDS)
-        totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch)
-        totals = replace(totals, rows_out=self._kept.begun.rows_out + self._sink.rows)
+        rows_out = self._kept.begun.rows_out + self._sink.rows
+        totals = self._watch.reach(observed_in(self._query, self._drops_rows), batch, rows_out)
         self._moments.append(Moment.of(time.time(), vars(totals)))
         if self._checkpoint.rebuilds and batch == 0:
             remove_batch([files.folder for files in self._options.late_files], self._checkpoint.spark_folder, batch)

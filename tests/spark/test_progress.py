@@ -46,7 +46,7 @@ def stage(*numbers: int | None, bound: int | None = 3) -> dict:
 
 
 def follow(watch: Watch, batch: int, **observed: dict) -> None:
-    watch.reach(observed, batch)
+    watch.reach(observed, batch, 0)
     watch.add(event(batch, **observed))
 
 
@@ -74,15 +74,28 @@ def test_counts_go_on_from_the_checkpoint(tmp_path):
     first, later = stage(4, 1, 1, 1, 1), stage(4, 1, 1, 1, 1, 0, 2, bound=5)
     kept = KeptProgress(tmp_path, None)
     watch = Watch("", kept.begun)
-    kept.keep(0, watch.reach({"m": stage(*[None] * 10, bound=None)}, 0))
-    kept.keep(1, watch.reach({"m": first}, 1))
-    kept.keep(2, watch.reach({"m": later}, 2))
+    kept.keep(0, watch.reach({"m": stage(*[None] * 10, bound=None)}, 0, 0))
+    kept.keep(1, watch.reach({"m": first}, 1, 0))
+    kept.keep(2, watch.reach({"m": later}, 2, 0))
     # Whether Spark has committed the batch on record, or was killed before.
     for committed, numbers, batches in [(2, (8, 2, 2, 2, 2), 3), (1, (4, 1, 1, 1, 1), 2)]:
         again = Watch("", KeptProgress(tmp_path, committed).begun)
         assert (counted(again), again.progress.batches) == (numbers, batches)
     again.add(event(2, m=later))
     assert (counted(again), again.progress.matches, again.progress.bound) == ((8, 2, 2, 2, 2), 2, 5)
+
+
+def test_rows_out_count_with_their_batch_which_may_fail_after_them(tmp_path):
+    kept = KeptProgress(tmp_path, None)
+    watch = Watch("", kept.begun)
+    for batch in range(2):
+        kept.keep(batch, watch.reach({"m": stage(3)}, batch, 2 * (batch + 1)))
+        assert (watch.progress.rows_read, watch.progress.rows_out) == (3 * batch, 2 * batch)
+        if batch == 0:
+            watch.add(event(batch, m=stage(3)))
+    # Spark has not committed the second one, which comes again.
+    again = KeptProgress(tmp_path, 0).begun
+    assert (again.rows_out, again.rows_read) == (watch.progress.rows_out, watch.progress.rows_read) == (2, 3)
 
 
 def test_a_damaged_record_of_counts_does_not_keep_a_query_from_going_on(tmp_path, caplog):
