@@ -150,16 +150,16 @@ class _Shell:
         finally:
             self._asking = None
 
-    def _obey(self, text: str) -> "_Came":
-        """Do what a command says, or tell why that cannot be."""
+    def _obey(self, text: str, place: str | None = None) -> "_Came":
+        """Do what a command says, or tell why that cannot be; `place` is where it stands in a file."""
         try:
             change = command(text, self._settings, self._verbose, lambda: self._engine.get().catalog)
             if not self._apply(change):
                 return _Came.TO_NOTHING
         except Error as error:
-            report(error, self._console)
+            report(error, self._console, file=place)
         except (OSError, ValueError, RuntimeError) as failure:
-            report(InterfaceError(f"{text.split()[0]} cannot be done: {failure}"), self._console)
+            report(InterfaceError(f"{text.split()[0]} cannot be done: {failure}"), self._console, file=place)
         except KeyboardInterrupt:
             self._console.say("interrupted")
         else:
@@ -192,10 +192,12 @@ class _Shell:
         self._files.append(path)
         try:
             for part in parts_of_file(text):
-                if not part.lstrip().startswith("\\"):
+                said = part.lstrip("\n")
+                if not said.lstrip().startswith("\\"):
                     came = _Came.TO_ITS_END if self._execute(part, self._settings, file) else _Came.TO_NOTHING
                 else:
-                    came = self._obey(part.strip())
+                    line = len(part) - len(said) + 1
+                    came = self._obey(said.strip(), f"{file}:{line}")
                 if came is not _Came.TO_ITS_END:
                     return came is _Came.TO_LEAVE
         finally:
@@ -271,16 +273,17 @@ def parts_of_file(text: str) -> list[str]:
     """Split a file where a line is a command; each part stands in as many lines as in the file, so that errors fit.
 
     >>> parts_of_file("SELECT 1;\\n\\\\x on\\nSELECT 2;")
-    ['SELECT 1;', '\\\\x on', '\\n\\nSELECT 2;']
+    ['SELECT 1;', '\\n\\\\x on', '\\n\\nSELECT 2;']
     """
     parts: list[str] = []
+    behind_command = True
     for number, line in enumerate(text.split("\n")):
-        if line.startswith("\\"):
-            parts.append(line)
-        elif not parts or parts[-1].startswith("\\"):
+        is_command = line.startswith("\\")
+        if is_command or behind_command:
             parts.append("\n" * number + line)
         else:
             parts[-1] += f"\n{line}"
+        behind_command = is_command
     return [part for part in parts if part.strip()]
 
 

@@ -198,7 +198,7 @@ def test_statements_of_the_user_begin_each_session(tmp_path):
 
 FILES = {
     "fails.sql": "select 1;\nselect y;\nstream;",
-    "refused.sql": "\\format xml\nstream;",
+    "refused.sql": "\n\\format xml\nstream;",
     "ends.sql": "select 1;\n\\q\nstream;",
     "again.sql": "select 1;\n\\i again.sql\nstream;",
 }
@@ -208,9 +208,9 @@ FILES = {
     ("typed", "seen", "said"),
     [
         ("fails.sql", ["select 1", "select y"], "error: fails.sql:2: no column y"),
-        ("refused.sql", [], "error: there is no format xml"),
-        ("none.sql", [], "error: cannot read none.sql"),
-        ("again.sql", ["select 1"], "error: again.sql includes itself"),
+        ("refused.sql", [], "error: refused.sql:2: there is no format xml"),
+        ("none.sql", [], "error: outer.sql:1: cannot read none.sql"),
+        ("again.sql", ["select 1"], "error: again.sql:2: again.sql includes itself"),
         ("'ends.sql'", ["select 1", "select z"], "error: outer.sql: wrong"),
     ],
 )
