@@ -37,9 +37,11 @@ def standing(progress: "Progress", zone: str) -> str:
     return " · ".join(parts)
 
 
-def reason(progress: "Progress", plan: "Plan", zone: str) -> str:
-    """Say in a sentence why no row of a query comes, and what would change that."""
+def reason(progress: "Progress", plan: "Plan", zone: str, busy: bool = False) -> str:
+    """Say in a sentence why no row of a query comes, and what would change that; `busy`: it has a micro-batch to do."""
     if progress.rows_read == 0:
+        if busy:
+            return "the first micro-batch is not done yet"
         empty = next(filter(None, map(_empty_place, plan.origins)), None)
         return empty or "no input has come yet"
     dropped = progress.rows_late + progress.rows_malformed + progress.rows_null_time + progress.rows_ahead
@@ -65,7 +67,8 @@ def reason(progress: "Progress", plan: "Plan", zone: str) -> str:
             (_open_matches if plan.matches else _open_groups)(progress.open, shown_time(progress.next_deadline, zone))
         )
     no_row = "no further row" if progress.rows_out else "no row"
-    return "; ".join(waits) or f"what was read gives {no_row}, and no new input has come"
+    coming = "what has come since is not done yet" if busy else "no new input has come"
+    return "; ".join(waits) or f"what was read gives {no_row}, and {coming}"
 
 
 def _open_matches(number: int, until: str | None) -> str:

@@ -139,19 +139,19 @@ class _Silence:
         silent = now - self._rows.last
         if _SIGN <= silent < SILENCE and now - self._told >= 1.0 and self._console.live:
             self._told = now
-            work = share_of(self._running.tasks) if draining else ""
+            work = share_of(self._running.tasks)
             self._rows.note(f"running {now - self._begin:.0f} s{work} · {standing(self._running.progress, self._zone)}")
         if silent < SILENCE or now - self._spoken < (1.0 if self._console.live else SILENCE):
             return
         self._spoken = now
-        progress = self._running.progress
-        why = reason(progress, self._query.plan, self._zone)
+        progress, tasks = self._running.progress, self._running.tasks
+        why = reason(progress, self._query.plan, self._zone, tasks is not None)
         kind = re.sub(r"[\d.: -]+", " ", why)
         if kind != self._said:
             self._said = kind
             end = "" if draining else "; Ctrl-C stops, and \\drain runs it to the end of its input"
             self._console.say(f"no rows for {silent:.0f} s: {why}{end}")
-        work = share_of(self._running.tasks) if draining else ""
+        work = share_of(tasks)
         self._rows.note(f"{silent:.0f} s no rows{work} · {standing(progress, self._zone)}")
 
 

@@ -21,6 +21,7 @@ from cepsql.runner.notices import noticed
 from cepsql.runner.report import report
 from cepsql.runner.settings import Settings
 from cepsql.runner.statements import execute
+from cepsql.runner.working import share_of
 from cepsql.spark.reading_start import ReadingStart
 
 
@@ -193,14 +194,17 @@ def test_programs_get_data_as_it_is():
     assert play({"s": query}, "s")[0] == "n\n\x1b[31m\n"
 
 
-def test_a_silent_stream_says_why_on_a_terminal(monkeypatch):
+@pytest.mark.parametrize(
+    ("tasks", "why"), [(None, "no input has come yet"), ((5, 20), "the first micro-batch is not done yet")]
+)
+def test_a_silent_stream_says_why_on_a_terminal(monkeypatch, tasks, why):
     monkeypatch.setattr(view_module, "SILENCE", 0.0)
     monkeypatch.setenv("TERM", "dumb")
     console = Console(io.StringIO(), Terminal())
-    execute(FakeEngine({"s": stream()}), "s", Settings(timeout=0.5), console, threading.Event())
+    execute(FakeEngine({"s": stream(tasks=tasks)}), "s", Settings(timeout=0.5), console, threading.Event())
     said = console.err.getvalue()
-    assert "s: no input has come yet; Ctrl-C stops, and \\drain runs it to the end of its input" in said
-    assert "s no rows · read 0 · watermark none yet" in said
+    assert f"s: {why}; Ctrl-C stops, and \\drain runs it to the end of its input" in said
+    assert f"s no rows{share_of(tasks)} · read 0 · watermark none yet" in said
 
 
 @pytest.mark.parametrize(
