@@ -128,6 +128,8 @@ def _run(options: argparse.Namespace) -> int:
     from cepsql.runner.settings import Settings
 
     console = Console(_output(options.output), sys.stderr)
+    if hasattr(signal, "SIGCONT"):
+        signal.signal(signal.SIGCONT, lambda *_: console.resumed())
     settings = Settings(
         str(values["format"]),
         dict(options.variable),

@@ -157,6 +157,11 @@ class Console:
                 self.err.flush()
                 self._status = ""
 
+    def resumed(self) -> None:
+        """Leave the status where it is: the process was stopped by Ctrl-Z, and others have written below it since."""
+        with self._lock:
+            self._status = ""
+
     def echoed(self) -> None:
         """Take away the `^C` that the terminal has echoed."""
         if self.live:

@@ -78,6 +78,16 @@ def test_a_table_that_refreshes(screen):
     assert [line.split(" | ")[0].strip() + line.split("|")[1].strip() for line in last[2:]] == ["b4", "a3"]
 
 
+def test_a_table_that_refreshes_writes_over_nothing_that_came_while_it_was_stopped(screen):
+    console, text = screen
+    rows = stream_rows(COLUMNS, "UTC", Settings(live=("KEY",)), console)
+    rows.begin()
+    rows.write(batch(("a", 1), ("b", 2)))
+    console.resumed()
+    rows.write(batch(("b", 3)))
+    assert "\x1b[A" not in text.getvalue()
+
+
 def test_more_keys_than_lines(screen):
     console, text = screen
     rows = stream_rows(COLUMNS, "UTC", Settings(live=("key",)), console)
