@@ -10,6 +10,7 @@ from cepsql.spark.checkpoint_claim import CLAIMS
 from cepsql.spark.checkpoint_files import (
     SPARK,
     UNBEGUN,
+    check_files,
     drop_planned,
     is_between_batches,
     is_unbegun,
@@ -33,13 +34,15 @@ _OWN_OF_A_PROCESS = ("lock*", ".lock", CLAIMS, UNBEGUN)
 def save_checkpoint(checkpoint: CheckpointPath, savepoint: CheckpointPath) -> None:
     """Copy the checkpoint of a query that does not run to a folder that is not there yet.
 
-    Raises OperationalError if it is in use, its last batch was cut short, or the copy cannot be written.
+    Raises OperationalError if it is in use, damaged, its last batch was cut short, or the copy cannot be written.
     """
     try:
         lock = lock_checkpoint(checkpoint)
     except OSError as error:
         raise _uncopied(checkpoint, savepoint, error) from error
     try:
+        # A copy that no query could go on from would be found out when it is needed.
+        check_files(spark_folder(checkpoint))
         if not is_between_batches(spark_folder(checkpoint)) and not is_unbegun(checkpoint):
             raise OperationalError(
                 f"the last batch of the checkpoint {checkpoint} was cut short, so that its sink may have rows of it",

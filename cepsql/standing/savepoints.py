@@ -66,13 +66,17 @@ def begin_from(home: "Home", query: RegisteredQuery, plan: Plan, name: str, span
     begin_checkpoint(home.folder(savepoint.folder), home.folder(home.checkpoint(query)))
 
 
-def drop_savepoint(home: "Home", name: str, span: Span) -> None:
-    """Forget a savepoint and remove its folder; queries that began with it have copies of their own."""
+def drop_savepoint(home: "Home", name: str, span: Span) -> str | None:
+    """Forget a savepoint and remove its folder; queries that began with it have copies of their own.
+
+    Return the folder if it could not be removed, as on a disk that is read-only.
+    """
     from cepsql.spark.checkpoint_path import remove_tree
 
     folder = home.folder(found_savepoint(home, name, span).folder)
     home.savepoints.remove(name)
     remove_tree(folder)
+    return str(folder) if folder.exists() else None
 
 
 def found_savepoint(home: "Home", name: str, span: Span) -> Savepoint:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from cepsql.catalog.savepoints import Savepoint
 from cepsql.engine import connect
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.spark.checkpoint_files import drop_planned, is_between_batches
-from cepsql.spark.savepoint import begin_checkpoint
+from cepsql.spark.savepoint import begin_checkpoint, save_checkpoint
 
 DEFINITIONS = """
 CREATE STREAM ticks (k STRING, ts TIMESTAMP, n INT, WATERMARK FOR ts AS ts) USING json OPTIONS (path 'ticks');
@@ -130,6 +131,16 @@ def test_what_has_no_savepoint(engine):
     assert engine.sql("DROP SAVEPOINT IF EXISTS 'x'").message == "there is no savepoint x"
 
 
+def test_a_folder_of_a_savepoint_that_cannot_be_removed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("cepsql.spark.checkpoint_path.remove_tree", lambda folder: None)
+    folder = tmp_path / "x"
+    with connect(catalog=str(tmp_path / "catalog.db")) as engine:
+        for said in ("savepoint x dropped", f"savepoint x dropped; its folder {folder} could not be removed"):
+            engine.home.savepoints.add(Savepoint("x", "q", str(folder)))
+            assert engine.sql("DROP SAVEPOINT 'x'").message == said
+            folder.mkdir(exist_ok=True)
+
+
 @pytest.mark.parametrize(
     ("begun", "committed", "left"), [(2, 2, [1, 2]), (None, 2, [1, 2]), (3, 2, [1, 2, 3]), (None, None, [])]
 )
@@ -157,6 +168,29 @@ def test_a_half_written_file_of_a_savepoint_is_named(tmp_path, file, content):
     with pytest.raises(OperationalError, match=f"the checkpoint file {savepoint / file} is damaged"):
         begin_checkpoint(savepoint, checkpoint)
     assert [path.name for path in tmp_path.iterdir()] == ["savepoint"]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        ("offsets/0", "its file {} is damaged"),
+        ("sources/0/0", "its file {} is damaged"),
+        ("metadata", "its file {} is damaged"),
+        ("commits/0", "the last batch of the checkpoint .* was cut short"),
+    ],
+)
+def test_no_savepoint_is_made_of_a_damaged_checkpoint(tmp_path, damaged, said):
+    spark = tmp_path / "checkpoint" / "spark"
+    for name in ("offsets/0", "sources/0/0", "commits/0"):
+        (spark / name).parent.mkdir(parents=True)
+        (spark / name).write_text("v1\n{}\n")
+    (spark / "metadata").write_text("{}")
+    (tmp_path / "checkpoint" / "plan.json").write_text("{}")
+    save_checkpoint(tmp_path / "checkpoint", tmp_path / "whole")
+    (spark / damaged).write_text("v1\n{")
+    with pytest.raises(OperationalError, match=said.format(spark / damaged)):
+        save_checkpoint(tmp_path / "checkpoint", tmp_path / "savepoint")
+    assert {path.name for path in tmp_path.iterdir()} == {"checkpoint", "whole"}
 
 
 def test_a_batch_that_was_cut_short_is_no_savepoint(engine):
