@@ -37,6 +37,7 @@ _SOURCE_CLAUSES = {
     "STREAM": ("USING", "OPTIONS", "FORMAT", "FROM", "BACKFILL", "LATE ROWS INTO"),
     "TABLE": ("USING", "OPTIONS", "FORMAT", "FROM", "REFRESH EVERY"),
 }
+_QUERY_CLAUSES = ("INTO", "OPTIONS", "FROM SAVEPOINT or WITH NEW CHECKPOINT", "AS")
 _SPOKEN = {"ONE": "ONE ROW PER MATCH", "ALL": "ALL ROWS PER MATCH", "AFTER": "AFTER MATCH SKIP"}
 _BEGINNINGS = (
     "SELECT", "WITH", "VALUES", "CREATE", "DROP", "INSERT", "START", "PAUSE", "RESUME", "RESTART", "STOP", "ALTER",
@@ -106,6 +107,8 @@ def unexpected(text: Text, at: int, accepted: set[str]) -> ProgrammingError | No
     clauses = _SOURCE_CLAUSES.get(_defined(text, at) or "", ())
     if "$END" in accepted and word in (clause.split()[0] for clause in clauses):
         hint = f"order of the clauses: {', '.join(clauses)}"
+    if "AS" in accepted and _heads_query(text, at) and word in ("INTO", "OPTIONS", "FROM", "WITH"):
+        hint = f"order of the clauses: {', '.join(_QUERY_CLAUSES)}"
     if accepted == {"USING"} and word == "WITH":
         hint = "the source is written: USING format OPTIONS (key 'value', ...)"
     if accepted - {"DOT"} == {"LPAR"} and word == "USING" and _defined(text, at) == "STREAM":
@@ -385,9 +388,19 @@ def _misspelt_by(text: Text, at: int) -> str | None:
 
 def _defined(text: Text, at: int) -> str | None:
     """Return what the statement in which token `at` stands creates, None for another statement."""
-    begin = next((i + 1 for i in reversed(range(at)) if text.raw(i) == ";"), 0)
+    begin = _statement_start(text, at)
     words = [text.word(i) for i in range(begin, min(begin + 4, at)) if text.word(i) not in ("OR", "REPLACE")]
     return words[1] if words[:1] == ["CREATE"] and len(words) > 1 else None
+
+
+def _heads_query(text: Text, at: int) -> bool:
+    """Tell whether token `at` stands in a CREATE QUERY before the text of the query."""
+    before = range(_statement_start(text, at), at)
+    return _defined(text, at) == "QUERY" and all(text.word(i) != "AS" for i in before)
+
+
+def _statement_start(text: Text, at: int) -> int:
+    return next((i + 1 for i in reversed(range(at)) if text.raw(i) == ";"), 0)
 
 
 def _as_hint(clause: str | None) -> str:
