@@ -234,7 +234,7 @@ def test_the_watermark_of_spark_counts_where_no_stage_has_one():
 
 def test_the_end_of_the_input_is_no_watermark_of_spark(caplog):
     watch = Watch()
-    for batch, watermark in enumerate(("2026-01-31T12:00:00.500Z", "2261-12-31T23:59:00.000Z")):
+    for batch, watermark in enumerate(("2026-01-31T12:00:00.500Z", "+20000-01-01T00:00:00.000Z")):
         watch.add(event(batch, watermark=watermark, a={"read": 1}))
     assert watch.progress.watermark == datetime.datetime(2026, 1, 31, 12, 0, 0, 500_000, tzinfo=datetime.UTC)
     assert watch.progress.ended
