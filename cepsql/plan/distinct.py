@@ -68,6 +68,23 @@ def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
     return _first_rows(root, place, checked) or root
 
 
+def hoist_inner_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
+    """Return a whole query where SELECT DISTINCT in FROM is an operator, as `hoist_outer_distinct` makes one."""
+    query, inputs = inline_ctes(root.query), dict(root.inputs)
+    # Inner ones first.
+    for select in reversed(list(query.find_all(exp.Select))):
+        read = _read(select, inputs)
+        if not isinstance(select.parent, exp.Subquery) or not any(node.properties.streaming for node in read.values()):
+            continue
+        made = _first_rows(Sql(select.copy(), read), place, checked)
+        if made is not None and select.args.get("limit") is None:
+            (first,) = made.inputs.values()
+            name = f"__distinct_{len(inputs)}"
+            inputs[name] = first
+            select.replace(_all_of(name))
+    return root if len(inputs) == len(root.inputs) else Sql(query, _read(query, inputs), root.view)
+
+
 def _first_rows(root: Sql, place: Span, checked: Checked) -> Sql | None:
     """Return SELECT DISTINCT over rows of operators with their event time as an operator, None for another query."""
     select = root.query

@@ -26,7 +26,7 @@ from cepsql.plan.as_of_tables import join_tables_as_of
 from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.calendar_windows import with_calendar_windows
 from cepsql.plan.changelogs import changelog_read, refuse_changelog
-from cepsql.plan.distinct import hoist_distinct, hoist_outer_distinct
+from cepsql.plan.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
 from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.group_by_all import with_group_by_all
 from cepsql.plan.grouping_sets import with_grouping_sets
@@ -208,6 +208,8 @@ class _Planner:
         root = hoist_over(root, self._checked, query.span)
         if root.resolved.streaming and view is None:
             root = hoist_outer_groups(root, query.span, self._checked)
+        if view is None and query.emit is None:
+            root = hoist_inner_distinct(root, query.span, self._checked)
         if view is None:
             # What reads a view says which of the event times in its joins matters.
             root = hoist_joins(root, None, self._checked, query.span)
