@@ -1,8 +1,5 @@
 """What sqlglot reads in a statement, and Spark's SQL does not have: written anew, it would be left out."""
 
-from collections.abc import Iterator
-from itertools import count
-
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
@@ -14,18 +11,13 @@ _IN_AGGREGATES: dict[type[exp.Expr], tuple[TokenType, str]] = {
     exp.Limit: (TokenType.LIMIT, "LIMIT"),
     exp.HavingMax: (TokenType.HAVING, "HAVING"),
 }
-_TIES_HINT = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to the last one, too"
+TIES_HINT = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to the last one, too"
+"""What takes the place of WITH TIES."""
+
 _LISTS = ("LISTAGG", "STRING_AGG")
 """Aggregates that are kept as they are written."""
 
 _OTHER_WORDS = {"ANY": "SOME"}
-_KEEPING: dict[type, str] = {
-    exp.Explode: "EXPLODE_OUTER",
-    exp.Posexplode: "POSEXPLODE_OUTER",
-    exp.Inline: "INLINE_OUTER",
-}
-"""Functions that give a row for each element, and those that give one with NULL where there is none."""
-
 _HINTS = {
     "ORDER BY": "LISTAGG and percentiles take WITHIN GROUP (ORDER BY ...); array_sort(array_agg(x)) sorts a list",
     "HAVING": "max_by(x, y) is x where y is greatest",
@@ -57,71 +49,6 @@ _FOREIGN: dict[type[exp.Expr], tuple[str, str, str]] = {
 """How a clause is called, the word at which it stands, and what takes its place; see `_is_foreign`."""
 
 
-def spread_symmetric(tree: exp.Expr) -> exp.Expr:
-    """Return the tree with BETWEEN SYMMETRIC as two BETWEENs, either of which may hold."""
-    # Inner ones first, for an outer one is written twice.
-    for node in reversed(list(tree.find_all(exp.Between))):
-        if node.args.get("symmetric"):
-            spread = _spread(node)
-            node.replace(spread)
-            tree = spread if node is tree else tree
-    return tree
-
-
-def limit_fetched(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Turn FETCH FIRST n ROWS ONLY into LIMIT n. Raise NotSupportedError for its other forms."""
-    for fetch in list(tree.find_all(exp.Fetch)):
-        options = fetch.args.get("limit_options")
-        if options is not None and options.args.get("with_ties"):
-            raise NotSupportedError("FETCH ... WITH TIES is not supported", _place(tokens, "TIES"), _TIES_HINT, sql)
-        if options is not None and options.args.get("percent"):
-            hint = "FETCH FIRST n ROWS ONLY takes the first rows"
-            raise NotSupportedError("FETCH ... PERCENT is not supported", _place(tokens, "PERCENT"), hint, sql)
-        fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
-
-
-def lateral_unnested(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Turn UNNEST(x) beside a relation into LATERAL explode(x), LATERAL TABLE(f(x)) into LATERAL f(x), and LEFT JOIN
-    LATERAL of explode ON TRUE, for which Spark aggregates, into a join with what keeps rows without elements.
-
-    Raises NotSupportedError for what explode does not do.
-    """
-    for unnest in tree.find_all(exp.Unnest):
-        _refuse_unnest(tokens, unnest, sql)
-        if isinstance(unnest.parent, exp.Join):
-            call = exp.Explode(this=unnest.expressions[0])
-            unnest.replace(exp.Lateral(this=call, view=False, outer=False, alias=unnest.args.get("alias")))
-    for lateral in tree.find_all(exp.Lateral):
-        called = lateral.this
-        if isinstance(called, exp.Anonymous) and called.name.upper() == "TABLE" and len(called.expressions) == 1:
-            lateral.set("this", called.expressions[0])
-    for join in tree.find_all(exp.Join):
-        lateral = join.this
-        keeping = _KEEPING.get(type(lateral.this)) if isinstance(lateral, exp.Lateral) else None
-        if keeping is not None and join.side == "LEFT" and join.args.get("on") == exp.true():
-            lateral.set("this", exp.func(keeping, lateral.this.this, dialect="spark"))
-            join.set("side", None)
-            join.set("kind", "CROSS")
-            join.set("on", None)
-
-
-def respelt(tokens: list[Token]) -> Iterator[Token]:
-    """Yield the words of a text that Spark does not read, or should not, where the tree says the same in others."""
-    words = ["", "", "", *(token.text.upper() for token in tokens), ""]
-    for token, i in zip(tokens, count(3), strict=False):
-        before, word, after = words[i - 1], words[i], words[i + 1]
-        if (
-            token.token_type == TokenType.FETCH
-            or (word in ("SYMMETRIC", "ASYMMETRIC") and before == "BETWEEN")
-            or (word == "UNNEST" and after == "(")
-            or (word == "ARRAY" and after == "[")
-            or (word == "EXCLUDE" and before == "*")
-            or (word in ("ROW", "ROWS") and words[i - 2] == "OFFSET")
-            or (word == "LATERAL" and (after == "TABLE" or (before == "JOIN" and words[i - 2] in ("LEFT", "OUTER"))))
-        ):
-            yield token
-
-
 def refuse_hints(text: Text) -> None:
     """Raise NotSupportedError for a hint that does not stand behind SELECT, which sqlglot takes for a comment."""
     if "/*+" not in text.sql:
@@ -145,29 +72,29 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     _refuse_clauses(tokens, sql)
     for refused, (spoken, word, hint) in _FOREIGN.items():
         if any(_is_foreign(node) for node in tree.find_all(refused)):
-            raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
+            raise NotSupportedError(f"{spoken} is not supported", place_of(tokens, word), hint, sql)
     for word in ("REPLACE", "RENAME"):
         if any(star.args.get(word.lower()) for star in tree.find_all(exp.Star)):
             hint = "SELECT * EXCEPT (x), y AS z leaves a column out, and adds one"
-            raise NotSupportedError(f"* {word} is not supported", _place(tokens, word), hint, sql)
+            raise NotSupportedError(f"* {word} is not supported", place_of(tokens, word), hint, sql)
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
-        raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
+        raise NotSupportedError("EXCLUDE in a frame is not supported", place_of(tokens, "EXCLUDE"), None, sql)
     for limit in tree.find_all(exp.Limit):
         options = limit.args.get("limit_options")
         if options is not None and options.args.get("with_ties"):
-            raise NotSupportedError("LIMIT ... WITH TIES is not supported", _place(tokens, "TIES"), _TIES_HINT, sql)
+            raise NotSupportedError("LIMIT ... WITH TIES is not supported", place_of(tokens, "TIES"), TIES_HINT, sql)
         if options is not None:
             hint = "LIMIT n takes the first rows"
-            raise NotSupportedError("LIMIT n PERCENT is not supported", _place(tokens, "PERCENT"), hint, sql)
+            raise NotSupportedError("LIMIT n PERCENT is not supported", place_of(tokens, "PERCENT"), hint, sql)
         if limit.expressions:
             hint = "QUALIFY ROW_NUMBER() OVER (PARTITION BY key ORDER BY x) <= n gives the first rows of each key"
-            raise NotSupportedError("LIMIT n BY is not supported", _place(tokens, "BY"), hint, sql)
+            raise NotSupportedError("LIMIT n BY is not supported", place_of(tokens, "BY"), hint, sql)
     if any(group.args.get("totals") for group in tree.find_all(exp.Group)):
         hint = "GROUP BY GROUPING SETS ((key), ()) gives a total beside the groups"
-        raise NotSupportedError("GROUP BY ... WITH TOTALS is not supported", _place(tokens, "TOTALS"), hint, sql)
+        raise NotSupportedError("GROUP BY ... WITH TOTALS is not supported", place_of(tokens, "TOTALS"), hint, sql)
     if any(group.args.get("all") is False for group in tree.find_all(exp.Group)):
         hint = "write each set of keys once: GROUP BY GROUPING SETS ((a, b), (a), ())"
-        raise NotSupportedError("GROUP BY DISTINCT is not supported", _place(tokens, "DISTINCT"), hint, sql)
+        raise NotSupportedError("GROUP BY DISTINCT is not supported", place_of(tokens, "DISTINCT"), hint, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         if isinstance(call, exp.AggFunc) or (isinstance(call, exp.Anonymous) and call.name.upper() in _LISTS):
@@ -193,9 +120,10 @@ def _refuse_clauses(tokens: list[Token], sql: str) -> None:
     """Refuse what leaves nothing in the tree, or something else: a zone of a type, FORMAT in CAST, MAP {...}."""
     words = ["", *(token.text.upper() for token in tokens), "", ""]
     kinds = [token.token_type for token in tokens[1:]]
-    for token, before, word, after, following in zip(tokens, words, words[1:], words[2:], [*kinds, None], strict=False):
+    for i, (token, following) in enumerate(zip(tokens, [*kinds, None], strict=True), 1):
         place, spoken, hint = Span(token.start, token.end + 1), None, ""
-        if word in ("WITH", "WITHOUT") and after == "TIME":
+        before, word = words[i - 1], words[i]
+        if word in ("WITH", "WITHOUT") and words[i + 1 : i + 3] == ["TIME", "ZONE"]:
             spoken, hint = f"{word} TIME ZONE", "TIMESTAMP is shown in the zone of the session, TIMESTAMP_NTZ has none"
         elif word == "FORMAT" and following == TokenType.STRING and before not in ("", "(", ","):
             spoken, hint = "FORMAT in CAST", "to_date(text, 'yyyy-MM-dd'), to_timestamp and date_format take a format"
@@ -217,20 +145,6 @@ def _refuse_samples(tokens: list[Token], sql: str) -> None:
                 raise NotSupportedError(message, Span(token.start, token.end + 1), hint, sql)
 
 
-def _refuse_unnest(tokens: list[Token], unnest: exp.Unnest, sql: str) -> None:
-    """Refuse UNNEST with numbers, which begin at 1 there and at 0 here, and of what gives several columns."""
-    if unnest.args.get("offset"):
-        word = "ORDINALITY" if any(token.text.upper() == "ORDINALITY" for token in tokens) else "OFFSET"
-        hint = "LATERAL posexplode(x) AS u(n, y) numbers the elements, from 0 on"
-        raise NotSupportedError(f"UNNEST WITH {word} is not supported", _place(tokens, word), hint, sql)
-    if len(unnest.expressions) != 1 or len(unnest.alias_column_names) > 1:
-        hint = (
-            "LATERAL explode(map) AS u(k, v), inline(array_of_structs) AS u(a, b) and inline(arrays_zip(x, y)) AS "
-            "u(a, b) give several"
-        )
-        raise NotSupportedError("UNNEST with several columns is not supported", _place(tokens, "UNNEST"), hint, sql)
-
-
 def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     """Refuse -> that makes no function: sqlglot would give text in JSON a meaning between those of other engines."""
     arrows = [token for token in tokens if token.token_type in (TokenType.ARROW, TokenType.DARROW)]
@@ -243,13 +157,7 @@ def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         raise NotSupportedError(f"{arrow.text} is not supported", Span(arrow.start, arrow.end + 1), hint, sql)
 
 
-def _place(tokens: list[Token], word: str) -> Span:
+def place_of(tokens: list[Token], word: str) -> Span:
+    """Return where a word stands first, in capital letters, or another one with the same meaning."""
     at = next((token for token in tokens if token.text.upper() in (word, _OTHER_WORDS.get(word))), tokens[0])
     return Span(at.start, at.end + 1)
-
-
-def _spread(node: exp.Between) -> exp.Paren:
-    low, high = node.args["low"], node.args["high"]
-    one = exp.Between(this=node.this, low=low, high=high)
-    other = exp.Between(this=node.this.copy(), low=high.copy(), high=low.copy())
-    return exp.paren(exp.or_(one, other, wrap=False), copy=False)

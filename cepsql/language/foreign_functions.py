@@ -28,6 +28,13 @@ INSTEAD = {
     "PARSE_DATETIME": "to_timestamp(x, 'yyyy-MM-dd HH:mm:ss')",
     "FORMAT_DATETIME": "date_format(ts, 'yyyy-MM-dd HH:mm:ss')",
     "STRPOS": "instr(x, 'part')",
+    "DAY_OF_WEEK": "weekday(ts) + 1 is 1 on Mondays, dayofweek(ts) on Sundays",
+    "ARRAY_LENGTH": "size(x)",
+    "GENERATE_SERIES": "sequence(1, 3)",
+    # Others
+    "ARG_MAX": "max_by(x, y)",
+    "ARG_MIN": "min_by(x, y)",
+    "GROUP_CONCAT": "LISTAGG(x, ',')",
     # Oracle
     "NUMTODSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
     "TO_DSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",

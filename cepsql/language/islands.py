@@ -7,9 +7,10 @@ from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType
 
 from cepsql.errors import NotSupportedError, ProgrammingError, Span
-from cepsql.language.foreign import lateral_unnested, limit_fetched, refuse_foreign, respelt, spread_symmetric
+from cepsql.language.foreign import refuse_foreign
 from cepsql.language.guard import guarded
 from cepsql.language.misread import mark_misread, refuse_intervals, refuse_misread
+from cepsql.language.respelling import lateral_unnested, limit_fetched, respelt, spread_symmetric
 from cepsql.language.spark_functions import is_foreign_function
 from cepsql.language.syntax_errors import UNITS, dangling, plain_sql_error
 from cepsql.language.tokens import DIALECT, Text, made_token

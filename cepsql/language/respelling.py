@@ -1,0 +1,103 @@
+"""What other engines write otherwise than Spark, as expressions of Spark's."""
+
+from collections.abc import Iterator
+from itertools import count
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from cepsql.errors import NotSupportedError
+from cepsql.language.foreign import TIES_HINT, place_of
+
+_KEEPING: dict[type, str] = {
+    exp.Explode: "EXPLODE_OUTER",
+    exp.Posexplode: "POSEXPLODE_OUTER",
+    exp.Inline: "INLINE_OUTER",
+}
+"""Functions that give a row for each element, and those that give one with NULL where there is none."""
+
+
+def spread_symmetric(tree: exp.Expr) -> exp.Expr:
+    """Return the tree with BETWEEN SYMMETRIC as two BETWEENs, either of which may hold."""
+    # Inner ones first, for an outer one is written twice.
+    for node in reversed(list(tree.find_all(exp.Between))):
+        if node.args.get("symmetric"):
+            spread = _spread(node)
+            node.replace(spread)
+            tree = spread if node is tree else tree
+    return tree
+
+
+def limit_fetched(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+    """Turn FETCH FIRST n ROWS ONLY into LIMIT n. Raise NotSupportedError for its other forms."""
+    for fetch in list(tree.find_all(exp.Fetch)):
+        options = fetch.args.get("limit_options")
+        if options is not None and options.args.get("with_ties"):
+            raise NotSupportedError("FETCH ... WITH TIES is not supported", place_of(tokens, "TIES"), TIES_HINT, sql)
+        if options is not None and options.args.get("percent"):
+            hint = "FETCH FIRST n ROWS ONLY takes the first rows"
+            raise NotSupportedError("FETCH ... PERCENT is not supported", place_of(tokens, "PERCENT"), hint, sql)
+        fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
+
+
+def lateral_unnested(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+    """Turn UNNEST(x) beside a relation into LATERAL explode(x), LATERAL TABLE(f(x)) into LATERAL f(x), and LEFT JOIN
+    LATERAL of explode ON TRUE, for which Spark aggregates, into a join with what keeps rows without elements.
+
+    Raises NotSupportedError for what explode does not do.
+    """
+    for unnest in tree.find_all(exp.Unnest):
+        _refuse_unnest(tokens, unnest, sql)
+        if isinstance(unnest.parent, exp.Join):
+            call = exp.Explode(this=unnest.expressions[0])
+            unnest.replace(exp.Lateral(this=call, view=False, outer=False, alias=unnest.args.get("alias")))
+    for lateral in tree.find_all(exp.Lateral):
+        called = lateral.this
+        if isinstance(called, exp.Anonymous) and called.name.upper() == "TABLE" and len(called.expressions) == 1:
+            lateral.set("this", called.expressions[0])
+    for join in tree.find_all(exp.Join):
+        lateral = join.this
+        keeping = _KEEPING.get(type(lateral.this)) if isinstance(lateral, exp.Lateral) else None
+        if keeping is not None and join.side == "LEFT" and join.args.get("on") == exp.true():
+            lateral.set("this", exp.func(keeping, lateral.this.this, dialect="spark"))
+            join.set("side", None)
+            join.set("kind", "CROSS")
+            join.set("on", None)
+
+
+def respelt(tokens: list[Token]) -> Iterator[Token]:
+    """Yield the words of a text that Spark does not read, or should not, where the tree says the same in others."""
+    words = ["", "", "", *(token.text.upper() for token in tokens), ""]
+    for token, i in zip(tokens, count(3), strict=False):
+        before, word, after = words[i - 1], words[i], words[i + 1]
+        if (
+            token.token_type == TokenType.FETCH
+            or (word in ("SYMMETRIC", "ASYMMETRIC") and before == "BETWEEN")
+            or (word == "UNNEST" and after == "(")
+            or (word == "ARRAY" and after == "[")
+            or (word == "EXCLUDE" and before == "*")
+            or (word in ("ROW", "ROWS") and words[i - 2] == "OFFSET")
+            or (word == "LATERAL" and (after == "TABLE" or (before == "JOIN" and words[i - 2] in ("LEFT", "OUTER"))))
+        ):
+            yield token
+
+
+def _refuse_unnest(tokens: list[Token], unnest: exp.Unnest, sql: str) -> None:
+    """Refuse UNNEST with numbers, which begin at 1 there and at 0 here, and of what gives several columns."""
+    if unnest.args.get("offset"):
+        word = "ORDINALITY" if any(token.text.upper() == "ORDINALITY" for token in tokens) else "OFFSET"
+        hint = "LATERAL posexplode(x) AS u(n, y) numbers the elements, from 0 on"
+        raise NotSupportedError(f"UNNEST WITH {word} is not supported", place_of(tokens, word), hint, sql)
+    if len(unnest.expressions) != 1 or len(unnest.alias_column_names) > 1:
+        hint = (
+            "LATERAL explode(map) AS u(k, v), inline(array_of_structs) AS u(a, b) and inline(arrays_zip(x, y)) AS "
+            "u(a, b) give several"
+        )
+        raise NotSupportedError("UNNEST with several columns is not supported", place_of(tokens, "UNNEST"), hint, sql)
+
+
+def _spread(node: exp.Between) -> exp.Paren:
+    low, high = node.args["low"], node.args["high"]
+    one = exp.Between(this=node.this, low=low, high=high)
+    other = exp.Between(this=node.this.copy(), low=high.copy(), high=low.copy())
+    return exp.paren(exp.or_(one, other, wrap=False), copy=False)
