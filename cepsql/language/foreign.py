@@ -11,19 +11,19 @@ _IN_AGGREGATES: dict[type[exp.Expr], tuple[TokenType, str]] = {
     exp.Limit: (TokenType.LIMIT, "LIMIT"),
     exp.HavingMax: (TokenType.HAVING, "HAVING"),
 }
-TIES_HINT = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to the last one, too"
+_TIES_HINT = "QUALIFY RANK() OVER (ORDER BY x) <= n gives rows that are equal to the last one, too"
 """What takes the place of WITH TIES."""
 
 _LISTS = ("LISTAGG", "STRING_AGG")
 """Aggregates that are kept as they are written."""
 
 _OTHER_WORDS = {"ANY": "SOME"}
+"""Words that mean the same."""
+
 _HINTS = {
     "ORDER BY": "LISTAGG and percentiles take WITHIN GROUP (ORDER BY ...); array_sort(array_agg(x)) sorts a list",
     "HAVING": "max_by(x, y) is x where y is greatest",
 }
-
-
 _FOREIGN: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.AtTimeZone: ("AT TIME ZONE", "AT", "convert_timezone('Asia/Tokyo', ts) is what clocks there show at a time"),
     exp.Distinct: (
@@ -70,31 +70,36 @@ def refuse_foreign(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     _refuse_arrows(tokens, tree, sql)
     _refuse_samples(tokens, sql)
     _refuse_clauses(tokens, sql)
+    for unnest in tree.find_all(exp.Unnest):
+        _refuse_unnest(tokens, unnest, sql)
     for refused, (spoken, word, hint) in _FOREIGN.items():
         if any(_is_foreign(node) for node in tree.find_all(refused)):
-            raise NotSupportedError(f"{spoken} is not supported", place_of(tokens, word), hint, sql)
+            raise NotSupportedError(f"{spoken} is not supported", _place(tokens, word), hint, sql)
     for word in ("REPLACE", "RENAME"):
         if any(star.args.get(word.lower()) for star in tree.find_all(exp.Star)):
             hint = "SELECT * EXCEPT (x), y AS z leaves a column out, and adds one"
-            raise NotSupportedError(f"* {word} is not supported", place_of(tokens, word), hint, sql)
+            raise NotSupportedError(f"* {word} is not supported", _place(tokens, word), hint, sql)
     if any(spec.args.get("exclude") is not None for spec in tree.find_all(exp.WindowSpec)):
-        raise NotSupportedError("EXCLUDE in a frame is not supported", place_of(tokens, "EXCLUDE"), None, sql)
-    for limit in tree.find_all(exp.Limit):
+        raise NotSupportedError("EXCLUDE in a frame is not supported", _place(tokens, "EXCLUDE"), None, sql)
+    for limit in tree.find_all(exp.Limit, exp.Fetch):
         options = limit.args.get("limit_options")
+        fetched = isinstance(limit, exp.Fetch)
         if options is not None and options.args.get("with_ties"):
-            raise NotSupportedError("LIMIT ... WITH TIES is not supported", place_of(tokens, "TIES"), TIES_HINT, sql)
-        if options is not None:
-            hint = "LIMIT n takes the first rows"
-            raise NotSupportedError("LIMIT n PERCENT is not supported", place_of(tokens, "PERCENT"), hint, sql)
+            message = f"{'FETCH' if fetched else 'LIMIT'} ... WITH TIES is not supported"
+            raise NotSupportedError(message, _place(tokens, "TIES"), _TIES_HINT, sql)
+        if options is not None and (options.args.get("percent") or not fetched):
+            message = f"{'FETCH ...' if fetched else 'LIMIT n'} PERCENT is not supported"
+            hint = f"{'FETCH FIRST n ROWS ONLY' if fetched else 'LIMIT n'} takes the first rows"
+            raise NotSupportedError(message, _place(tokens, "PERCENT"), hint, sql)
         if limit.expressions:
             hint = "QUALIFY ROW_NUMBER() OVER (PARTITION BY key ORDER BY x) <= n gives the first rows of each key"
-            raise NotSupportedError("LIMIT n BY is not supported", place_of(tokens, "BY"), hint, sql)
+            raise NotSupportedError("LIMIT n BY is not supported", _place(tokens, "BY"), hint, sql)
     if any(group.args.get("totals") for group in tree.find_all(exp.Group)):
         hint = "GROUP BY GROUPING SETS ((key), ()) gives a total beside the groups"
-        raise NotSupportedError("GROUP BY ... WITH TOTALS is not supported", place_of(tokens, "TOTALS"), hint, sql)
+        raise NotSupportedError("GROUP BY ... WITH TOTALS is not supported", _place(tokens, "TOTALS"), hint, sql)
     if any(group.args.get("all") is False for group in tree.find_all(exp.Group)):
         hint = "write each set of keys once: GROUP BY GROUPING SETS ((a, b), (a), ())"
-        raise NotSupportedError("GROUP BY DISTINCT is not supported", place_of(tokens, "DISTINCT"), hint, sql)
+        raise NotSupportedError("GROUP BY DISTINCT is not supported", _place(tokens, "DISTINCT"), hint, sql)
     for node in tree.find_all(*_IN_AGGREGATES):
         call = node.find_ancestor(exp.Func, exp.Window, exp.WithinGroup, exp.Query)
         if isinstance(call, exp.AggFunc) or (isinstance(call, exp.Anonymous) and call.name.upper() in _LISTS):
@@ -118,19 +123,18 @@ def _is_foreign(node: exp.Expr) -> bool:
 
 def _refuse_clauses(tokens: list[Token], sql: str) -> None:
     """Refuse what leaves nothing in the tree, or something else: a zone of a type, FORMAT in CAST, MAP {...}."""
-    words = ["", *(token.text.upper() for token in tokens), "", ""]
-    kinds = [token.token_type for token in tokens[1:]]
-    for i, (token, following) in enumerate(zip(tokens, [*kinds, None], strict=True), 1):
-        place, spoken, hint = Span(token.start, token.end + 1), None, ""
-        before, word = words[i - 1], words[i]
+    words = [token.text.upper() for token in tokens]
+    for i, (token, following) in enumerate(zip(tokens, [*tokens[1:], None], strict=True)):
+        before, word, kind = words[i - 1] if i else "", words[i], following and following.token_type
+        spoken, hint = None, ""
         if word in ("WITH", "WITHOUT") and words[i + 1 : i + 3] == ["TIME", "ZONE"]:
             spoken, hint = f"{word} TIME ZONE", "TIMESTAMP is shown in the zone of the session, TIMESTAMP_NTZ has none"
-        elif word == "FORMAT" and following == TokenType.STRING and before not in ("", "(", ","):
+        elif word == "FORMAT" and kind == TokenType.STRING and before not in ("", "(", ","):
             spoken, hint = "FORMAT in CAST", "to_date(text, 'yyyy-MM-dd'), to_timestamp and date_format take a format"
-        elif word == "MAP" and following == TokenType.L_BRACE:
+        elif word == "MAP" and kind == TokenType.L_BRACE:
             spoken, hint = "MAP {...}", "map('a', 1, 'b', 2)"
         if spoken is not None:
-            raise NotSupportedError(f"{spoken} is not supported", place, hint, sql)
+            raise NotSupportedError(f"{spoken} is not supported", Span(token.start, token.end + 1), hint, sql)
 
 
 def _refuse_samples(tokens: list[Token], sql: str) -> None:
@@ -145,6 +149,20 @@ def _refuse_samples(tokens: list[Token], sql: str) -> None:
                 raise NotSupportedError(message, Span(token.start, token.end + 1), hint, sql)
 
 
+def _refuse_unnest(tokens: list[Token], unnest: exp.Unnest, sql: str) -> None:
+    """Refuse UNNEST with numbers, which begin at 1 there and at 0 here, and of what gives several columns."""
+    if unnest.args.get("offset"):
+        word = "ORDINALITY" if any(token.text.upper() == "ORDINALITY" for token in tokens) else "OFFSET"
+        hint = "LATERAL posexplode(x) AS u(n, y) numbers the elements, from 0 on"
+        raise NotSupportedError(f"UNNEST WITH {word} is not supported", _place(tokens, word), hint, sql)
+    if len(unnest.expressions) != 1 or len(unnest.alias_column_names) > 1:
+        hint = (
+            "LATERAL explode(map) AS u(k, v), inline(array_of_structs) AS u(a, b) and inline(arrays_zip(x, y)) AS "
+            "u(a, b) give several"
+        )
+        raise NotSupportedError("UNNEST with several columns is not supported", _place(tokens, "UNNEST"), hint, sql)
+
+
 def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
     """Refuse -> that makes no function: sqlglot would give text in JSON a meaning between those of other engines."""
     arrows = [token for token in tokens if token.token_type in (TokenType.ARROW, TokenType.DARROW)]
@@ -157,7 +175,6 @@ def _refuse_arrows(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
         raise NotSupportedError(f"{arrow.text} is not supported", Span(arrow.start, arrow.end + 1), hint, sql)
 
 
-def place_of(tokens: list[Token], word: str) -> Span:
-    """Return where a word stands first, in capital letters, or another one with the same meaning."""
+def _place(tokens: list[Token], word: str) -> Span:
     at = next((token for token in tokens if token.text.upper() in (word, _OTHER_WORDS.get(word))), tokens[0])
     return Span(at.start, at.end + 1)

@@ -31,13 +31,13 @@ INSTEAD = {
     "DAY_OF_WEEK": "weekday(ts) + 1 is 1 on Mondays, dayofweek(ts) on Sundays",
     "ARRAY_LENGTH": "size(x)",
     "GENERATE_SERIES": "sequence(1, 3)",
+    # Oracle
+    "NUMTODSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
+    "TO_DSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
     # Others
     "ARG_MAX": "max_by(x, y)",
     "ARG_MIN": "min_by(x, y)",
     "GROUP_CONCAT": "LISTAGG(x, ',')",
-    # Oracle
-    "NUMTODSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
-    "TO_DSINTERVAL": "make_dt_interval(days, hours, minutes, seconds)",
 }
 
 _GROUP_WINDOWS, _PARTS = ("TUMBLE", "HOP", "SESSION"), ("", "_START", "_END", "_ROWTIME", "_PROCTIME")

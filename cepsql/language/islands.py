@@ -75,9 +75,9 @@ def parse_island(text: Text, tokens: list[Token], into: type | None = None) -> e
         named.set("this", named.this.removeprefix(_KEPT) if isinstance(named.this, str) else named.this)
     _place_calls(text, tree)
     text.respelt += [token.start for token in respelt(tokens)]
-    limit_fetched(tokens, tree, text.sql)
-    lateral_unnested(tokens, tree, text.sql)
     refuse_foreign(tokens, tree, text.sql)
+    limit_fetched(tree)
+    lateral_unnested(tree)
     tree = spread_symmetric(tree)
     if into is not None:
         tree.meta.update(start=span.start, end=span.end - 1)

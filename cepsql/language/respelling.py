@@ -6,9 +6,6 @@ from itertools import count
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from cepsql.errors import NotSupportedError
-from cepsql.language.foreign import TIES_HINT, place_of
-
 _KEEPING: dict[type, str] = {
     exp.Explode: "EXPLODE_OUTER",
     exp.Posexplode: "POSEXPLODE_OUTER",
@@ -28,26 +25,16 @@ def spread_symmetric(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def limit_fetched(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
-    """Turn FETCH FIRST n ROWS ONLY into LIMIT n. Raise NotSupportedError for its other forms."""
+def limit_fetched(tree: exp.Expr) -> None:
+    """Turn FETCH FIRST n ROWS ONLY into LIMIT n."""
     for fetch in list(tree.find_all(exp.Fetch)):
-        options = fetch.args.get("limit_options")
-        if options is not None and options.args.get("with_ties"):
-            raise NotSupportedError("FETCH ... WITH TIES is not supported", place_of(tokens, "TIES"), TIES_HINT, sql)
-        if options is not None and options.args.get("percent"):
-            hint = "FETCH FIRST n ROWS ONLY takes the first rows"
-            raise NotSupportedError("FETCH ... PERCENT is not supported", place_of(tokens, "PERCENT"), hint, sql)
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
 
 
-def lateral_unnested(tokens: list[Token], tree: exp.Expr, sql: str) -> None:
+def lateral_unnested(tree: exp.Expr) -> None:
     """Turn UNNEST(x) beside a relation into LATERAL explode(x), LATERAL TABLE(f(x)) into LATERAL f(x), and LEFT JOIN
-    LATERAL of explode ON TRUE, for which Spark aggregates, into a join with what keeps rows without elements.
-
-    Raises NotSupportedError for what explode does not do.
-    """
-    for unnest in tree.find_all(exp.Unnest):
-        _refuse_unnest(tokens, unnest, sql)
+    LATERAL of explode ON TRUE, for which Spark aggregates, into a join with what keeps rows without elements."""
+    for unnest in list(tree.find_all(exp.Unnest)):
         if isinstance(unnest.parent, exp.Join):
             call = exp.Explode(this=unnest.expressions[0])
             unnest.replace(exp.Lateral(this=call, view=False, outer=False, alias=unnest.args.get("alias")))
@@ -80,20 +67,6 @@ def respelt(tokens: list[Token]) -> Iterator[Token]:
             or (word == "LATERAL" and (after == "TABLE" or (before == "JOIN" and words[i - 2] in ("LEFT", "OUTER"))))
         ):
             yield token
-
-
-def _refuse_unnest(tokens: list[Token], unnest: exp.Unnest, sql: str) -> None:
-    """Refuse UNNEST with numbers, which begin at 1 there and at 0 here, and of what gives several columns."""
-    if unnest.args.get("offset"):
-        word = "ORDINALITY" if any(token.text.upper() == "ORDINALITY" for token in tokens) else "OFFSET"
-        hint = "LATERAL posexplode(x) AS u(n, y) numbers the elements, from 0 on"
-        raise NotSupportedError(f"UNNEST WITH {word} is not supported", place_of(tokens, word), hint, sql)
-    if len(unnest.expressions) != 1 or len(unnest.alias_column_names) > 1:
-        hint = (
-            "LATERAL explode(map) AS u(k, v), inline(array_of_structs) AS u(a, b) and inline(arrays_zip(x, y)) AS "
-            "u(a, b) give several"
-        )
-        raise NotSupportedError("UNNEST with several columns is not supported", place_of(tokens, "UNNEST"), hint, sql)
 
 
 def _spread(node: exp.Between) -> exp.Paren:

@@ -12,6 +12,7 @@ from cepsql.language.spark_sql import SparkSql
 DIALECT = SparkSql()
 
 COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+"""A comment; only of what lies between tokens, for a text may have its marks."""
 
 MAX_DIGITS = 400
 """How long a number may be: the greatest DOUBLE has 309 digits before the point."""

@@ -39,7 +39,7 @@ def hoist_distinct(below: Sql) -> Sql:
                 "what was seen would be kept for ever: select the event time, too, or say for how long: "
                 "FROM stream DEDUPLICATE (PARTITION BY ... ORDER BY ... WITHIN INTERVAL '1' HOUR)",
             )
-        inputs[name] = Deduplicate(plan_distinct(name, rows.columns, rows.watermark.column), (whole,))
+        inputs[name] = _operator(name, whole, rows.watermark.column)
         table = _all_of(name)
         if select is query:
             query = table
@@ -65,42 +65,39 @@ def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
     So it is in the views that it reads.
     """
     root = in_views(root, lambda view: hoist_outer_distinct(view, place, checked))
-    return _first_rows(root, place, checked) or root
+    found = _first_rows(root, place, checked)
+    if found is None:
+        return root
+    name = f"__distinct_{len(found[0].inputs)}"
+    query = _all_of(name)
+    query.set("limit", root.query.args.get("limit"))
+    return Sql(query, {name: _operator(name, *found)}, root.view)
 
 
 def hoist_inner_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
     """Return a whole query where SELECT DISTINCT in FROM is an operator, as `hoist_outer_distinct` makes one."""
     query, inputs = inline_ctes(root.query), dict(root.inputs)
     # Inner ones first.
-    for select in reversed(list(query.find_all(exp.Select))):
-        read = _read(select, inputs)
-        if not isinstance(select.parent, exp.Subquery) or not any(node.properties.streaming for node in read.values()):
+    for select in reversed(_distincts(query, inputs)):
+        if not isinstance(select.parent, exp.Subquery) or select.args.get("limit") is not None:
             continue
-        made = _first_rows(Sql(select.copy(), read), place, checked)
-        if made is not None and select.args.get("limit") is None:
-            (first,) = made.inputs.values()
+        found = _first_rows(Sql(select.copy(), _read(select, inputs)), place, checked)
+        if found is not None:
             name = f"__distinct_{len(inputs)}"
-            inputs[name] = first
+            inputs[name] = _operator(name, *found)
             select.replace(_all_of(name))
     return root if len(inputs) == len(root.inputs) else Sql(query, _read(query, inputs), root.view)
 
 
-def _first_rows(root: Sql, place: Span, checked: Checked) -> Sql | None:
-    """Return SELECT DISTINCT over rows of operators with their event time as an operator, None for another query."""
+def _first_rows(root: Sql, place: Span, checked: Checked) -> tuple[Sql, str] | None:
+    """Return the rows of SELECT DISTINCT over operators, and by which of their columns they are followed; None for
+    another query."""
     select = root.query
     if not isinstance(select, exp.Select) or select.args.get("distinct") is None or _given(select, _AFTER):
         return None
     rows = _without_distinct(select)
     rows.set("limit", None)
-    found = _followed(replace(root, query=rows, text=None, view=None), place, checked)
-    if found is None:
-        return None
-    whole, time = found
-    name = f"__distinct_{len(whole.inputs)}"
-    first = Deduplicate(plan_distinct(name, whole.properties.columns, time), (whole,))
-    query = _all_of(name)
-    query.set("limit", select.args.get("limit"))
-    return Sql(query, {name: first}, root.view)
+    return _followed(replace(root, query=rows, text=None, view=None), place, checked)
 
 
 def _followed(rows: Sql, place: Span, checked: Checked) -> tuple[Sql, str] | None:
@@ -125,14 +122,23 @@ def _given(select: exp.Select, clauses: Iterable[str]) -> bool:
 
 def _distinct(query: exp.Query, inputs: dict) -> exp.Select | None:
     """Return an innermost SELECT DISTINCT that reads a stream."""
-    found = [
+    found = _distincts(query, inputs)
+    return found[-1] if found else None
+
+
+def _distincts(query: exp.Query, inputs: dict) -> list[exp.Select]:
+    """Return each SELECT DISTINCT that reads a stream, inner ones last."""
+    return [
         select
         for select in query.find_all(exp.Select)
         if select.args.get("distinct") is not None
         and not select.args["distinct"].args.get("on")
         and any(node.properties.streaming for node in _read(select, inputs).values())
     ]
-    return found[-1] if found else None
+
+
+def _operator(name: str, rows: Sql, time: str) -> Deduplicate:
+    return Deduplicate(plan_distinct(name, rows.properties.columns, time), (rows,))
 
 
 def _all_of(name: str) -> exp.Select:
