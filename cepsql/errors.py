@@ -113,18 +113,32 @@ class ExitCode(enum.IntEnum):
 
 
 @contextlib.contextmanager
-def in_text(text: str, view: str | None = None) -> Iterator[None]:
-    """Say of errors whose text is not known yet that their span points into this one.
-
-    view: the one whose query it is.
-    """
+def in_text(text: str) -> Iterator[None]:
+    """Let errors without a text point into this one; into the text of a view where that is part of it."""
     try:
         yield
     except Error as error:
-        if error.text is None and view is not None:
-            error.message = f"in view {view}: {error.message}"
-        error.text = error.text or text
+        if error.text in (None, text):
+            _point_into(error, text)
         raise
+
+
+def with_view_text(text: str, view: str, sql: str) -> str:
+    """Return a text with that of a view at its end, so that one span says where in either of them something stands."""
+    return f"{text}\n\0{view}\0{sql}"
+
+
+def _point_into(error: Error, text: str) -> None:
+    """Let an error point into the part of a text that its span begins in, and name the view whose text that is."""
+    views = list(_VIEW.finditer(text))
+    starts, ends = [0, *(view.end() for view in views)], [*(view.start() for view in views), len(text)]
+    number = sum(error.span is not None and error.span.start >= start for start in starts[1:])
+    start, end = starts[number], ends[number]
+    error.text = text[start:end]
+    if error.span is not None:
+        error.span = Span(error.span.start - start, min(error.span.end, end) - start)
+    if number:
+        error.message = f"in view {views[number - 1][1]}: {error.message}"
 
 
 def render(error: Error, width: int | None = None) -> str:
@@ -164,6 +178,9 @@ def escaped(text: str) -> str:
     """
     return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
+
+_VIEW = re.compile("\n\0([^\0]*)\0")
+"""What stands before the text of a view in a text that `with_view_text` made."""
 
 _LEAST, _MORE = 20, "..."
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

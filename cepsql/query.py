@@ -177,7 +177,7 @@ class Query:
         from cepsql.spark.interrupts import held_interrupts
         from cepsql.spark.settings import AS_WRITTEN, lent_settings
 
-        with translated_failures(self.plan.query.sql), held_interrupts(), lent_settings(spark, AS_WRITTEN):
+        with translated_failures(self.plan.text), held_interrupts(), lent_settings(spark, AS_WRITTEN):
             return build(
                 spark,
                 started_at(self._valued, self._begins),
@@ -288,7 +288,7 @@ class Query:
         from cepsql.spark.row_pieces import RowPieces
         from cepsql.spark.runs import running
 
-        with translated_failures(self.plan.query.sql), running(spark) as run, self._anew_after_failure():
+        with translated_failures(self.plan.text), running(spark) as run, self._anew_after_failure():
             self._now = run
             self._warn_of_tables()
             found = RowPieces(self.df if limit is None else self.df.limit(limit), run)
@@ -441,7 +441,7 @@ class Query:
         late = _late_files(origins)
         return StartOptions(
             secrets=tuple(value for origin in self.origins for value in _secrets(origin)),
-            sql=self.plan.query.sql,
+            sql=self.plan.text,
             patterns=self.patterns,
             explain=explain if self.plan.matches else None,
             heartbeat=min(
@@ -609,7 +609,7 @@ class Query:
         from cepsql.spark.failures import translated_failures
 
         text = io.StringIO()
-        with translated_failures(self.plan.query.sql), contextlib.redirect_stdout(text):
+        with translated_failures(self.plan.text), contextlib.redirect_stdout(text):
             frame.explain(mode="extended" if self.streaming else "formatted")
         if not self.streaming:
             return text.getvalue().rstrip()
@@ -640,7 +640,7 @@ class Query:
 
         with (
             full_disks_named(spark, sink),
-            translated_failures(self.plan.query.sql),
+            translated_failures(self.plan.text),
             running(spark) as run,
             stage_settings(run.spark),
             run.interruptible(),

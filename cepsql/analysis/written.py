@@ -62,17 +62,24 @@ def without_limit(written: Written | None, before: exp.Query, after: exp.Query) 
     return Written(after, (*written.pieces[:-1], text)) if found else None
 
 
-def with_bodies(written: Written | None, tree: exp.Query, bodies: Mapping[str, Written | None]) -> Written | None:
-    """Return the text with the texts of views in place of their names; `tree` is the query with their trees."""
-    if written is None or any(body is None for body in bodies.values()):
+def with_relations(
+    written: Written | None, tree: exp.Query, names: Mapping[str, str], bodies: Mapping[str, Written]
+) -> Written | None:
+    """Return the text with new names for relations, and with the texts of views in place of theirs.
+
+    tree: the query that the text then says.
+    """
+    if written is None:
         return None
     pieces: list[str | TableName] = []
     for piece in written.pieces:
-        body = bodies.get(piece.name) if isinstance(piece, TableName) else None
-        if body is None or isinstance(piece, str):
-            pieces.append(piece)
+        if isinstance(piece, TableName) and piece.name in bodies:
+            alias = f" AS {quoted(piece.alias)}" if piece.alias else ""
+            pieces += ["(", *bodies[piece.name].pieces, "\n)", alias]
+        elif isinstance(piece, TableName):
+            pieces.append(TableName(names.get(piece.name, piece.name), piece.alias))
         else:
-            pieces += ["(", *body.pieces, "\n)", f" AS {quoted(piece.alias)}" if piece.alias else ""]
+            pieces.append(piece)
     return Written(tree, tuple(pieces))
 
 

@@ -10,7 +10,7 @@ from cepsql.analysis.parameters import literal
 from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.errors import NotSupportedError, ProgrammingError, in_text, suggestion
-from cepsql.plan.nodes import Match, Node, Sql, walk
+from cepsql.plan.nodes import Match, Node, walk
 from cepsql.plan.planner import Plan
 
 Key = Sequence[exp.Expr] | Mapping[str, object] | object
@@ -31,18 +31,16 @@ def asked_partition(plan: Plan, key: Key) -> AskedPartition:
     Of several matches it is the one that reads no other match.
     Raises ProgrammingError if there is no match or the key does not fit, NotSupportedError if there are several.
     """
-    with in_text(plan.query.sql):
+    with in_text(plan.text):
         match = _explained_match(plan)
         return AskedPartition(match, tuple(sql_of(value) for value in _constants(match, key)))
 
 
 def _explained_match(plan: Plan) -> MatchPlan:
-    own = [node for node in walk(plan.logical, views=False) if isinstance(node, Match)]
-    found = [node.match for node in own if _matches_below(node, views=False) == 1]
+    matches = [node for node in walk(plan.logical) if isinstance(node, Match)]
+    found = [node.match for node in matches if _matches_below(node) == 1]
     if not found:
-        views = [node.view for node in walk(plan.logical) if isinstance(node, Sql) and node.view]
-        hint = f"explain the query of the view {views[0]}" if _matches_below(plan.logical, views=True) else None
-        raise ProgrammingError("the query has no MATCH_RECOGNIZE to explain", plan.query.span, hint)
+        raise ProgrammingError("the query has no MATCH_RECOGNIZE to explain", plan.query.span)
     if len(found) > 1:
         raise NotSupportedError(
             f"EXPLAIN MATCH of a query with {len(found)} MATCH_RECOGNIZE side by side is not supported",
@@ -58,9 +56,9 @@ def _explained_match(plan: Plan) -> MatchPlan:
     return found[0]
 
 
-def _matches_below(node: Node, views: bool) -> int:
+def _matches_below(node: Node) -> int:
     """Count the matches up to a node, itself included."""
-    return sum(isinstance(below, Match) for below in walk(node, views))
+    return sum(isinstance(below, Match) for below in walk(node))
 
 
 def _constants(match: MatchPlan, key: Key) -> tuple[exp.Expr, ...]:

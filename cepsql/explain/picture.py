@@ -33,7 +33,7 @@ def picture(plan: Plan, form: str) -> str:
                 clause.span,
                 f"at most {MAX_STATES} are drawn; counted repetitions and PERMUTE are written out",
             )
-        graphs.append((states, _notes(clause, program, plan.query.sql)))
+        graphs.append((states, _notes(clause, program, plan.text)))
     return "\n".join((_dot if form == "dot" else _mermaid)(graphs))
 
 

@@ -1,6 +1,6 @@
 """SELECT DISTINCT over a stream becomes an ordered operator: below another one, and over rows of operators."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -11,22 +11,23 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.errors import Error, NotSupportedError, Span
 from cepsql.plan.markers import inline_ctes
-from cepsql.plan.nodes import Deduplicate, Sql
+from cepsql.plan.nodes import Deduplicate, Node, Sql
 from cepsql.plan.reader import Checked, RowsInOrder
-from cepsql.plan.rows_below import in_views
+from cepsql.plan.rows_below import in_sql_inputs
 
 _AFTER = ("order", "offset", "sort", "cluster", "distribute")
 """Clauses that go over what DISTINCT leaves."""
 
+_OF_SEVERAL = ("joins", "laterals", "group", "having", "qualify", "limit", "offset")
+"""Clauses of a SELECT by which its rows are not those of its relation, one by one."""
+
 
 def hoist_distinct(below: Sql) -> Sql:
-    """Return plain SQL in which each SELECT DISTINCT over a stream is a table, an input with its rows.
-
-    So it is in the views that it reads.
+    """Return plain SQL in which each SELECT DISTINCT over a stream, also below its windows, is an input with its rows.
 
     Raises NotSupportedError where the event time is not among its columns: what was seen would be kept for ever.
     """
-    below = in_views(below, hoist_distinct)
+    below = in_sql_inputs(below, hoist_distinct)
     query, inputs = inline_ctes(below.query), dict(below.inputs)
     while (select := _distinct(query, inputs)) is not None:
         name = f"__distinct_{len(inputs)}"
@@ -62,16 +63,48 @@ def time_after_distinct(below: Sql) -> str | None:
 def hoist_outer_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
     """Return a whole query where SELECT DISTINCT over rows of operators with their event time is one, too.
 
-    So it is in the views that it reads.
+    Filters and computed columns may stand around it.
     """
-    root = in_views(root, lambda view: hoist_outer_distinct(view, place, checked))
-    found = _first_rows(root, place, checked)
+    query = inline_ctes(root.query)
+    select = _last_distinct(query)
+    if select is None:
+        return root
+    limit = select.args.get("limit")
+    if limit is not None and select is not query:
+        return root
+    rows = select.copy()
+    rows.set("limit", None)
+    found = _first_rows(Sql(rows, _read(rows, root.inputs)), place, checked)
     if found is None:
         return root
     name = f"__distinct_{len(found[0].inputs)}"
-    query = _all_of(name)
-    query.set("limit", root.query.args.get("limit"))
-    return Sql(query, {name: _operator(name, *found)}, root.view)
+    table = _all_of(name)
+    table.set("limit", limit)
+    operator = _operator(name, *found)
+    if select is query:
+        return Sql(table, {name: operator}, root.view)
+    select.replace(table)
+    nodes: dict[str, Node] = {**root.inputs, name: operator}
+    return Sql(query, _read(query, nodes), root.view)
+
+
+def _last_distinct(query: exp.Query) -> exp.Select | None:
+    """Return the SELECT DISTINCT that gives the rows of a query, None if there is none."""
+    select: exp.Expr | None = query
+    while isinstance(select, exp.Select):
+        if select.args.get("distinct") is not None:
+            return select
+        rows = select.args.get("from_")
+        if rows is None or not _is_row_by_row(select) or not isinstance(rows.this, exp.Subquery):
+            return None
+        select = rows.this.this
+    return None
+
+
+def _is_row_by_row(select: exp.Select) -> bool:
+    """Tell whether each row of a SELECT comes from one row of its only relation."""
+    computed = any(item.find(exp.Window, exp.AggFunc) for item in select.expressions)
+    return not computed and not any(select.args.get(clause) for clause in _OF_SEVERAL)
 
 
 def hoist_inner_distinct(root: Sql, place: Span, checked: Checked) -> Sql:
@@ -95,9 +128,7 @@ def _first_rows(root: Sql, place: Span, checked: Checked) -> tuple[Sql, str] | N
     select = root.query
     if not isinstance(select, exp.Select) or select.args.get("distinct") is None or _given(select, _AFTER):
         return None
-    rows = _without_distinct(select)
-    rows.set("limit", None)
-    return _followed(replace(root, query=rows, text=None, view=None), place, checked)
+    return _followed(replace(root, query=_without_distinct(select), text=None, view=None), place, checked)
 
 
 def _followed(rows: Sql, place: Span, checked: Checked) -> tuple[Sql, str] | None:
@@ -120,13 +151,13 @@ def _given(select: exp.Select, clauses: Iterable[str]) -> bool:
     return any(select.args.get(clause) for clause in clauses) or bool(select.args["distinct"].args.get("on"))
 
 
-def _distinct(query: exp.Query, inputs: dict) -> exp.Select | None:
+def _distinct(query: exp.Query, inputs: Mapping[str, Node]) -> exp.Select | None:
     """Return an innermost SELECT DISTINCT that reads a stream."""
     found = _distincts(query, inputs)
     return found[-1] if found else None
 
 
-def _distincts(query: exp.Query, inputs: dict) -> list[exp.Select]:
+def _distincts(query: exp.Query, inputs: Mapping[str, Node]) -> list[exp.Select]:
     """Return each SELECT DISTINCT that reads a stream, inner ones last."""
     return [
         select
@@ -151,6 +182,6 @@ def _without_distinct(select: exp.Select) -> exp.Select:
     return copy
 
 
-def _read(query: exp.Query, inputs: dict) -> dict:
+def _read(query: exp.Query, inputs: Mapping[str, Node]) -> dict[str, Node]:
     names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
     return {name: inputs[name] for name in names}

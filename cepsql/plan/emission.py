@@ -35,7 +35,7 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     emission, spoken = plan_emission(clause), _SPOKEN[clause.kind]
     if emission.changing:
         _refuse_operation(root, clause.span)
-    if emission.kind == CHANGES and root.resolved.streaming and _changing(root):
+    if emission.kind == CHANGES and root.resolved.streaming and _changing(root, checked, clause.span):
         if emission.lateness:
             hint = "changes of a table may come at any time"
             raise ProgrammingError("ALLOWED LATENESS is that of windows", clause.span, hint)
@@ -71,9 +71,9 @@ def with_emission(root: Sql, clause: EmitClause, checked: Checked) -> Sql:
     return with_whole_updates(emitted) if emission.changing and emitted is not root else emitted
 
 
-def _changing(root: Sql) -> bool:
+def _changing(root: Sql, checked: Checked, place: Span) -> bool:
     """Tell whether a query over streams is one over tables that change."""
-    if changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root) is not None:
+    if changelog_read(root) is not None or _groups_below(root) or rank_that_changes(root, checked, place) is not None:
         return True
     if isinstance(root.query, exp.SetOperation) and not is_union_all(root.query):
         return True

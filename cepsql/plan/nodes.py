@@ -49,7 +49,7 @@ class Sql:
     """Plain SQL, which Spark runs.
 
     inputs:  the nodes that the query reads, by lower-case name as written.
-    view:    the view whose query it is, if it is one's.
+    view:    the view at rest whose query it is, if it is one's.
     markers: the query lets the markers of its ordered inputs pass, in the column `cepsql.plan.markers.BOUND`.
     text:    how it was written, as far as `query` is what it says; see `written`.
     windows: the windows of event time that it gives the rows of a stream, row by row; see `RowWindows`.
@@ -81,19 +81,7 @@ class Sql:
 
     @cached_property
     def stateful(self) -> bool:
-        """Whether Spark keeps state for the query, over rows of ordered operators; raises what `checked` raises.
-
-        It is so for a view, too, of which whoever reads it may have to make operators.
-        """
-        try:
-            return self.checked()
-        except Error:
-            if self.view is None:
-                raise
-            return True
-
-    def checked(self) -> bool:
-        """Tell whether Spark keeps state for the query, over rows of ordered operators.
+        """Whether Spark keeps state for the query, over rows of ordered operators.
 
         Raises NotSupportedError and ProgrammingError for what would never be decided, lose rows, or cannot be run.
         """
@@ -596,12 +584,9 @@ def unshared(root: Sql) -> Sql:
     return found
 
 
-def walk(node: Node, views: bool = True) -> Iterator[Node]:
-    """Yield the nodes below a node, inner ones first, then the node; each once.
-
-    views: go into the queries of views, too.
-    """
-    return iter(_gather(node, views, {}).values())
+def walk(node: Node) -> Iterator[Node]:
+    """Yield the nodes below a node, inner ones first, then the node; each once."""
+    return iter(_gather(node, {}).values())
 
 
 def reads(node: Node) -> list[Source | Registered]:
@@ -650,8 +635,6 @@ def _spoken_rows(node: Node) -> str:
             return "window functions of a stream"
         case Deduplicate():
             return "the first rows of a stream"
-        case Sql(view=str(view)):
-            return f"the view {view}"
     return "a stream"
 
 
@@ -667,10 +650,9 @@ def _missing_time_of_frames(node: Over, follower: str, place: Span | None) -> Er
     return ProgrammingError(f"{follower} over window functions of a stream needs their event time", place, hint)
 
 
-def _gather(node: Node, views: bool, found: dict[int, Node]) -> dict[int, Node]:
+def _gather(node: Node, found: dict[int, Node]) -> dict[int, Node]:
     if id(node) not in found:
         for below in inputs(node):
-            if views or not (isinstance(below, Sql) and below.view):
-                _gather(below, views, found)
+            _gather(below, found)
         found[id(node)] = node
     return found

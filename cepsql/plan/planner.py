@@ -1,39 +1,38 @@
 """From a statement to the plan of its query: names become nodes, and rules rewrite the graph of them."""
 
 import contextlib
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sqlglot import exp
 
 from cepsql.analysis.deduplicate import plan_deduplicate
-from cepsql.analysis.emission import plan_emission
+from cepsql.analysis.emission import OPERATION, plan_emission
 from cepsql.analysis.match import MatchPlan, plan_match
-from cepsql.analysis.plain_sql import sql_of
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.properties import Properties
 from cepsql.analysis.quoted_columns import quoted_column_notices
-from cepsql.analysis.resolve import CTES, catalog_tables, flat_name, recursive_ctes, table_name, used_ctes, visible_ctes
+from cepsql.analysis.resolve import catalog_tables, flat_name, table_name
 from cepsql.analysis.subqueries import with_hidden_columns
-from cepsql.analysis.written import Written, without_limit, written_input, written_query
-from cepsql.catalog import ColumnDefinition, Registered, Relation, Source, View
-from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span, in_text
+from cepsql.analysis.written import Written, without_limit
+from cepsql.catalog import ColumnDefinition, Registered, Source, View
+from cepsql.errors import Error, ProgrammingError, Span, in_text
 from cepsql.language.guard import deep_stack, no_collection
 from cepsql.language.statements import Clause, DeduplicateClause, MatchClause, Query, WindowClause
-from cepsql.language.translate import statements
 from cepsql.plan.as_of_tables import join_tables_as_of
 from cepsql.plan.assigned_windows import hold_windows, implied_partition, refuse_groups_beside, window_rows
 from cepsql.plan.calendar_windows import with_calendar_windows
 from cepsql.plan.changelogs import changelog_read, refuse_changelog
 from cepsql.plan.distinct import hoist_distinct, hoist_inner_distinct, hoist_outer_distinct
 from cepsql.plan.emission import groups_joined_streams, with_emission
+from cepsql.plan.expand import Expanded, Expander, Lookup
 from cepsql.plan.group_by_all import with_group_by_all
 from cepsql.plan.grouping_sets import with_grouping_sets
-from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
+from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, missing_time, reads, unshared, walk
 from cepsql.plan.over import hoist_over
 from cepsql.plan.pattern_windows import hoist_patterns
-from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
+from cepsql.plan.ranked_rows import rank_that_changes
 from cepsql.plan.reader import Reader, RowsAsTheyCome, RowsInOrder
 from cepsql.plan.refuse import (
     refuse_aggregates,
@@ -42,7 +41,6 @@ from cepsql.plan.refuse import (
     refuse_operator_input,
     refuse_order,
     refuse_unmarked,
-    refuse_views,
 )
 from cepsql.plan.rules import rewrite
 from cepsql.plan.spoken_names import Names, spoken_names
@@ -52,9 +50,6 @@ from cepsql.plan.where_names import refuse_made_in_where
 from cepsql.plan.window_column import with_window_column
 from cepsql.plan.window_groups import hoist_outer_groups, hoist_window_groups
 
-Lookup = Callable[[exp.Table], Relation]
-"""Finds the relation that a table name means, or raises ProgrammingError."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -63,6 +58,9 @@ class Plan:
     logical: its graph as the statement has it.
     root:    the same as it is run.
     limit:   LIMIT of a query over a stream: whoever shows the rows stops after so many.
+    text:    the query's text, with those of the views that it reads: places in the plan are places in it.
+    reads:   the names in the statement itself that are of the catalog, lower case.
+    views:   the names of the views that are read, also by other views, lower case.
     names:   what the columns are called, as far as they are not what EMIT adds.
     """
 
@@ -70,6 +68,9 @@ class Plan:
     logical: Sql
     root: Node
     limit: int | None
+    text: str = field(default="", compare=False)
+    reads: frozenset[str] = frozenset()
+    views: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
 
     @property
@@ -96,8 +97,8 @@ class Plan:
 
     @property
     def matches(self) -> tuple[MatchPlan, ...]:
-        """The matches of the statement itself, not those of views, inner ones first."""
-        return tuple(node.match for node in walk(self.logical, views=False) if isinstance(node, Match))
+        """The matches of the query and of the views that it reads, inner ones first."""
+        return tuple(node.match for node in walk(self.logical) if isinstance(node, Match))
 
     @property
     def stages(self) -> tuple[Ordered, ...]:
@@ -108,18 +109,6 @@ class Plan:
     def origins(self) -> list[Source | Registered]:
         """The relations that are read, each once; in place of a view those below it."""
         return reads(self.logical)
-
-    @property
-    def views(self) -> frozenset[str]:
-        """The names of the views that are read, lower case."""
-        return frozenset(node.view.lower() for node in walk(self.logical) if isinstance(node, Sql) and node.view)
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """The names in the statement itself that are of the catalog, lower case."""
-        below = [part for node in walk(self.logical, views=False) for part in inputs(node)]
-        names = {part.relation.name.lower() for part in below if isinstance(part, Read)}
-        return frozenset(names | {part.view.lower() for part in below if isinstance(part, Sql) and part.view})
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -135,35 +124,72 @@ def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
     defining: it is that of a view, which may be read where its rows change.
     Raises ProgrammingError and NotSupportedError, with position, hint and text.
     """
-    with in_text(query.sql), deep_stack(query.span), no_collection():
-        planner = _Planner(lookup)
-        logical, limit = planner.query(query, defining=defining)
+    planner = _Planner(lookup, query.sql)
+    with _in_texts(planner), deep_stack(query.span), no_collection():
+        expanded = planner.expander.expand(query)
+        logical, limit = planner.definition(expanded) if defining else planner.query(expanded)
         logical = unshared(logical)
-        refuse_views(logical, planner.texts)
-        return Plan(query, logical, rewrite(logical), limit, tuple(planner.columns))
+        read = planner.expander
+        names = tuple(planner.columns)
+        return Plan(
+            query, logical, rewrite(logical), limit, read.text, frozenset(read.reads), frozenset(read.views), names
+        )
+
+
+@contextlib.contextmanager
+def _in_texts(planner: "_Planner") -> Iterator[None]:
+    """Let errors point into the text of the query, or of the view, that they are about."""
+    try:
+        yield
+    except Error as error:
+        with in_text(planner.expander.text):
+            raise error
 
 
 class _Planner:
     """Makes one node of each name of the catalog, whatever reads it.
 
     names:   what the columns of each relation are called, by its flat name.
-    texts:   the SQL of each view, by its lower-case name.
     columns: what those of the query are called that was planned last.
     """
 
-    def __init__(self, lookup: Lookup):
-        self._lookup = lookup
+    def __init__(self, lookup: Lookup, text: str):
+        self.expander = Expander(lookup, text)
         self._known: dict[str, Node] = {}
         self.names: dict[str, Names] = {}
-        self.texts: dict[str, str] = {}
         self.columns: list[str] = []
-        self._ctes: list[str] = []
         self._answers: dict[Hashable, tuple[Sql, Sql | Error]] = {}
 
-    def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
-        """Return the node of a query and its LIMIT over a stream."""
-        self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
-        streaming = self._over_stream(query)
+    def query(self, expanded: Expanded, view: str | None = None) -> tuple[Sql, int | None]:
+        """Return the node of a query and its LIMIT over a stream; `view` is the view at rest whose query it is."""
+        return self._given_out(expanded.query, self._rows(expanded, view))
+
+    def definition(self, expanded: Expanded) -> tuple[Sql, int | None]:
+        """Return what `query` does of the query of a view, which may be read where its rows change."""
+        root, place = self._rows(expanded), expanded.query.span
+        changes = root.resolved.streaming and (
+            changelog_read(root) or groups_joined_streams(root) or rank_that_changes(root, self._checked, place)
+        )
+        if changes:
+            return self._changing(root, place), None
+        try:
+            return self._given_out(expanded.query, root)
+        except Error:
+            if not root.resolved.streaming:
+                raise
+            with contextlib.suppress(Error):
+                return self._changing(root, place), None
+            raise
+
+    def _changing(self, root: Sql, place: Span) -> Sql:
+        """Return a query whose rows change, without what each change does: that is for its reader to ask."""
+        changes = over_table_changes(root, place, self._checked)
+        every = exp.Star(except_=[exp.to_identifier(OPERATION)])
+        return replace(changes, query=exp.select(every).from_(changes.query.subquery("__all")))
+
+    def _rows(self, expanded: Expanded, view: str | None = None) -> Sql:
+        """Return a query over its operators, as its text has it."""
+        query, streaming = expanded.query, expanded.streaming
         if streaming:
             for part in (query.expression, *(clause.input for clause in query.operators)):
                 refuse_aggregates(part, query.span)
@@ -173,63 +199,42 @@ class _Planner:
             query = _rewritten(_rewritten(query, with_group_by_all), with_grouping_sets)
         matches: dict[str, Node] = {}
         for clause in query.operators:
-            as_read = clause.input
-            if isinstance(clause, MatchClause):
-                clause = with_hidden_columns(clause, partial(self._check_subquery, clause))
-            given = used_ctes(_with_ctes(clause, query))
-            text = written_input(query, clause, given) if clause.input is as_read else None
-            below = self._over(given, matches, text)
+            below = self._over(clause.input, matches, expanded.inputs[clause.name])
             spoken = self._spoken(below)
             below = hoist_patterns(below, query.windows, self._pattern, query.span)
             matches[clause.name] = self._clause(replace(clause, input=below.query), below, query)
             self._name(clause.name, matches[clause.name], spoken)
-        given = used_ctes(query.expression)
-        root, limit = replace(self._over(given, matches, written_query(query, given)), view=view), None
+        root = replace(self._over(query.expression, matches, expanded.root), view=view)
         self.columns = self._spoken(root)
         root = hoist_patterns(root, query.windows, self._pattern, query.span)
         refuse_groups_beside(root)
-        _refuse_recursion(root, query)
-        root = join_tables_as_of(root, query.span)
-        ranked = (defining or view is not None) and rank_that_changes(root) is not None
-        if defining and (ranked or changelog_read(root) or groups_joined_streams(root)):
-            over_table_changes(root, query.span, self._checked)
-            return root, None
-        if ranked:
-            return replace(root, view=view), None
-        if root.resolved.streaming and changelog_read(root) is None:
+        return join_tables_as_of(root, query.span)
+
+    def _given_out(self, query: Query, root: Sql) -> tuple[Sql, int | None]:
+        """Return a whole query with all that remembers rows as operators, and its LIMIT over a stream."""
+        if not root.resolved.streaming:
+            root = with_emission(root, query.emit, self._checked) if query.emit is not None else root
+            return with_calendar_windows(root), None
+        if changelog_read(root) is None:
             refuse_order(root, changing=query.emit is not None and query.emit.kind == "changes")
         if query.emit is not None:
             root = with_emission(root, query.emit, self._checked)
-        if view is None:
-            refuse_changelog(root, None, query.span)
-            refuse_ranks_below(root, None, query.span)
-        if view is None and query.emit is None:
+        refuse_changelog(root, None, query.span)
+        if query.emit is None:
             root = hoist_outer_distinct(root, query.span, self._checked)
         root = hoist_over(root, self._checked, query.span)
-        if root.resolved.streaming and view is None:
-            root = hoist_outer_groups(root, query.span, self._checked)
-        if view is None and query.emit is None:
+        root = hoist_outer_groups(root, query.span, self._checked)
+        if query.emit is None:
             root = hoist_inner_distinct(root, query.span, self._checked)
-        if view is None:
-            # What reads a view says which of the event times in its joins matters.
-            root = hoist_joins(root, None, self._checked, query.span)
-        if view is None or not root.resolved.streaming:
-            root = with_calendar_windows(root)
-        if root.properties.streaming:
-            if view is None:
-                refuse_on_streams(root)
-            expression, limit = _take_limit(root.query)
-            if limit is not None:
-                root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
-        return replace(root, view=view), limit
-
-    def _over_stream(self, query: Query) -> bool:
-        """Tell whether a query reads a stream."""
-        names = {clause.name.lower() for clause in query.operators}
-        names |= {cte.alias.lower() for clause in query.operators for cte in _ctes_at(clause.name, query)}
-        tables = [t for text in (query.expression, *(c.input for c in query.operators)) for t in catalog_tables(text)]
-        read = [table for table in tables if table_name(table) not in names]
-        return any(self._node(table).properties.streaming for table in read)
+        root = hoist_joins(root, None, self._checked, query.span)
+        root = with_calendar_windows(root)
+        if not root.properties.streaming:
+            return root, None
+        refuse_on_streams(root)
+        expression, limit = _take_limit(root.query)
+        if limit is not None:
+            root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
+        return root, limit
 
     def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
         match clause:
@@ -250,16 +255,10 @@ class _Planner:
     def _node(self, table: exp.Table) -> Node:
         name = table_name(table)
         if name not in self._known:
-            table.meta[CTES] = self._ctes
-            relation = self._lookup(table)
+            relation = self.expander.relation(table)
             if isinstance(relation, View):
-                (query,) = statements(relation.sql)
-                assert isinstance(query, Query)
-                ctes = self._ctes
-                with in_text(relation.sql, relation.name):
-                    self._known[name] = self.query(query, relation.name)[0]
-                self.texts[relation.name.lower()] = relation.sql
-                self._ctes = ctes
+                expanded = self.expander.expand_view(relation)
+                self._known[name] = self.query(expanded, relation.name)[0]
                 self._name(name, self._known[name], self.columns)
             else:
                 self._known[name] = Read(relation)
@@ -280,32 +279,9 @@ class _Planner:
         named = {name.lower(): known.get(name, name) if name.islower() else name for name in columns}
         self.names[flat_name(relation)] = named
 
-    def _check_subquery(self, clause: MatchClause, query: exp.Query, place: Span | None) -> None:
-        """Refuse a subquery in a clause that reads rows of the match, a stream, or another match."""
-        if query.find(exp.MatchRecognize) is not None:
-            raise NotSupportedError("MATCH_RECOGNIZE in a subquery of MATCH_RECOGNIZE is not supported", place)
-        for table in catalog_tables(query):
-            # What is no table of the catalog is a CTE, or an error that resolving the input finds.
-            with contextlib.suppress(Error):
-                self._node(table)
-            known = self._known.get(table_name(table))
-            if known is not None and known.properties.streaming:
-                raise NotSupportedError(
-                    f"the stream {table.name} in a subquery of MATCH_RECOGNIZE is not supported", span_of(table, place)
-                )
-        variables = {name.lower() for name in clause.pattern_names}
-        variables |= {union.text.lower() for union, _ in clause.subsets}
-        outer = next((c for c in query.find_all(exp.Column) if c.parts[0].name.lower() in variables and c.table), None)
-        if outer is not None:
-            raise NotSupportedError(
-                f"a subquery that reads {sql_of(outer)} of the match is not supported",
-                place,
-                "join the table before MATCH_RECOGNIZE, or after it",
-            )
-
     def _pattern(self, clause: MatchClause, below: Sql) -> Match:
         """Return the operator of a row pattern in a window."""
-        extended = with_hidden_columns(clause, partial(self._check_subquery, clause))
+        extended = with_hidden_columns(clause, partial(self.expander.check_subquery, clause))
         if extended is not clause:
             tables = {table_name(table): table for table in catalog_tables(extended.input)}
             asked = {name: below.inputs.get(name) or self._node(table) for name, table in tables.items()}
@@ -349,7 +325,6 @@ class _Planner:
             if spoken != "JOIN":
                 # The whole query was looked at before its joins, whose right side may be read as versions.
                 refuse_changelog(below, spoken, clause.span)
-                refuse_ranks_below(below, spoken, clause.span)
             below = hold_windows(below, clause, self._checked)
             below = hoist_over(below, self._checked, clause.span)
             below = hoist_window_groups(below, clause, self._checked)
@@ -374,35 +349,6 @@ def _rewritten(query: Query, rule: Callable[[exp.Query], exp.Query]) -> Query:
         new.input is not old.input for new, old in zip(operators, query.operators, strict=True)
     )
     return replace(query, expression=expression, operators=operators) if changed else query
-
-
-def _with_ctes(clause: Clause, query: Query) -> exp.Query:
-    """Return the clause's input with the CTEs that are visible where the clause stands."""
-    copy = clause.input.copy()
-    for cte in _ctes_at(clause.name, query):
-        recursive = cte.parent is not None and bool(recursive_ctes(cte.parent))
-        copy = copy.with_(cte.args["alias"].copy(), as_=cte.this.copy(), recursive=recursive, copy=False)
-    return copy
-
-
-def _ctes_at(name: str, query: Query) -> list[exp.CTE]:
-    """Return the CTEs that are visible at a placeholder, outer ones first: it may stand in the input of another one."""
-    holders = [(None, query.expression), *((other.name, other.input) for other in query.operators)]
-    for holder, text in holders:
-        place = next((table for table in text.find_all(exp.Table) if table.name == name), None)
-        if place is not None:
-            return [*(_ctes_at(holder, query) if holder else []), *visible_ctes(place)]
-    return []
-
-
-def _refuse_recursion(root: Sql, query: Query) -> None:
-    """Refuse WITH RECURSIVE in a query over streams, whose rows never have all been there."""
-    texts = (query.expression, *(clause.input for clause in query.operators))
-    cte = next((cte for text in texts for cte in recursive_ctes(text)), None)
-    if cte is not None and any(node.properties.streaming for node in walk(root)):
-        place = span_of(cte.args["alias"], query.span)
-        hint = "a view of it may be joined"
-        raise NotSupportedError("WITH RECURSIVE in a query over a stream is not supported", place, hint)
 
 
 def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:

@@ -1,6 +1,8 @@
 """SELECTs with ROW_NUMBER, RANK or DENSE_RANK over a table that changes: what they ask of the operator that ranks."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 
 from sqlglot import exp
 
@@ -15,6 +17,7 @@ from cepsql.operators.ranked_rows import Ranking
 from cepsql.plan.nodes import Node, RankedRows, Sql, walk
 from cepsql.plan.over import own_aggregate, window_calls, with_own_window
 from cepsql.plan.rank_limits import rank_limit
+from cepsql.plan.reader import Checked, RowsInOrder
 from cepsql.plan.rows_below import RowsBelow, read_nodes
 
 _RANKINGS: dict[type[exp.Expr], Ranking] = {
@@ -35,41 +38,32 @@ def is_ranking(expression: exp.Expr) -> bool:
     return isinstance(expression, exp.Window) and ranking_of(expression) is not None
 
 
-def rank_that_changes(root: Sql) -> exp.Window | None:
-    """Return a call in a query over streams, or in its views, that gives rows ranks which change with later rows.
+def rank_that_changes(root: Sql, checked: Checked, place: Span) -> exp.Window | None:
+    """Return a call in a query over streams that gives rows ranks which change with later rows.
 
-    Not those that go by the event time, or number whole partitions: their rows come out once.
+    Not those that go by an event time, or number whole partitions: their rows come out once.
     """
     for node in walk(root):
         if not isinstance(node, Sql) or node.query.find(exp.Window) is None or not node.resolved.streaming:
             continue
         nodes = {flat_name(name): below for name, below in node.inputs.items()}
-        for select in _qualified(node).find_all(exp.Select):
+        for select in node.inlined.qualified.find_all(exp.Select):
             for call in window_calls(select):
-                if ranking_of(call) is not None and _changes(with_own_window(call, select), select, nodes):
+                if ranking_of(call) is None:
+                    continue
+                asked = with_own_window(call, select)
+                if _changes(asked, select, nodes, partial(_is_followed, checked, place)):
                     return call
     return None
 
 
-def refuse_ranks_below(root: Sql, spoken: str | None, place: Span) -> None:
-    """Raise NotSupportedError for a query over a view whose ranks change with later rows.
-
-    spoken: what reads the rows of the query, None if nothing does.
-    """
-    for below in root.inputs.values():
-        if isinstance(below, Sql) and below.view and (call := rank_that_changes(below)) is not None:
-            ranking = ranking_of(call)
-            if spoken is None:
-                raise NotSupportedError(
-                    f"later rows change the {ranking} of {below.view}", place, "end the query with EMIT CHANGES"
-                )
-            raise NotSupportedError(
-                f"{spoken} over {below.view}, whose {ranking} later rows change, is not supported", place
-            )
-
-
-def _qualified(node: Sql) -> exp.Query:
-    return node.inlined.qualified
+def _is_followed(checked: Checked, place: Span, rows: Sql, column: str) -> bool:
+    """Tell whether rows of a stream can be followed by a column as their event time."""
+    order = exp.Ordered(this=exp.column(exp.to_identifier(column, quoted=True)), nulls_first=True)
+    with suppress(Error):
+        mark = checked(RowsInOrder((order,), place), rows, "OVER").properties.watermark
+        return mark is not None and mark.column.lower() == column.lower()
+    return False
 
 
 def ranked_select(
@@ -148,8 +142,10 @@ def _only_call(select: exp.Select, place: Span) -> exp.Window:
     return calls[0]
 
 
-def _changes(call: exp.Window, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
-    """Tell whether later rows can change a rank over the rows of a stream."""
+def _changes(
+    call: exp.Window, select: exp.Select, nodes: Mapping[str, Node], followed: Callable[[Sql, str], bool]
+) -> bool:
+    """Tell whether later rows can change a rank over the rows of a stream; `followed` tells what can be event times."""
     columns = RowsBelow()
     keys = [columns.take(key).name for key in call.args.get("partition_by") or []]
     order = call.args["order"].expressions if call.args.get("order") else []
@@ -161,10 +157,8 @@ def _changes(call: exp.Window, select: exp.Select, nodes: Mapping[str, Node]) ->
     try:
         if not rows.resolved.streaming:
             return False
-        time = rows.resolved.watermark
     except Error:
         return False
-    if time is None:
-        return True
-    by_time = first is not None and first.lower() == time.column.lower() and not order[0].args.get("desc")
-    return not by_time and not is_whole(time.column, keys)
+    if first is not None and not order[0].args.get("desc") and followed(rows, first):
+        return False
+    return not any(is_whole(key, keys) and followed(rows, key) for key in keys)

@@ -1,7 +1,5 @@
 """What cannot stand before a MATCH_RECOGNIZE over a stream, or in plain SQL over streams."""
 
-from collections.abc import Mapping
-
 from sqlglot import exp
 
 from cepsql.analysis.aggregate_calls import called_function, is_aggregate
@@ -9,11 +7,11 @@ from cepsql.analysis.positions import span_of
 from cepsql.analysis.resolve import catalog_tables, table_name
 from cepsql.analysis.subqueries import HIDDEN
 from cepsql.analysis.window_calls import is_window_call
-from cepsql.errors import NotSupportedError, ProgrammingError, Span, in_text
+from cepsql.errors import NotSupportedError, ProgrammingError, Span
 from cepsql.language.foreign_functions import GROUP_WINDOWS, GROUP_WINDOWS_INSTEAD, NO_GROUP_WINDOWS
 from cepsql.plan.join_order import relations
 from cepsql.plan.markers import inline_ctes, join_kind
-from cepsql.plan.nodes import Match, Node, Sql, StreamJoin, walk
+from cepsql.plan.nodes import Sql, StreamJoin
 from cepsql.plan.reader import Reader
 from cepsql.plan.rules.mark_chains import with_markers
 from cepsql.plan.rules.split_unions import input_branches
@@ -53,7 +51,7 @@ def refuse_unmarked(clause: Reader, below: Sql) -> None:
     """Raise NotSupportedError for plain SQL between ordered operators that does not let markers pass."""
     for branch in input_branches(below):
         assert isinstance(branch, Sql)
-        with_markers(branch, clause.span)
+        with_markers(branch)
         for side in _joined(branch):
             refuse_unmarked(clause, side)
 
@@ -154,19 +152,6 @@ def refuse_on_streams(root: Sql) -> None:
             _refuse_lateral(query)
     _refuse_in_conditions([table for table in catalog_tables(root.query) if table_name(table) in streams], None)
     _refuse_whole_tables(inline_ctes(root.query), streams, None)
-    _refuse_second_use(root)
-
-
-def refuse_views(root: Node, texts: Mapping[str, str]) -> None:
-    """Raise NotSupportedError and ProgrammingError for views of which nobody has made what can be run.
-
-    texts: the SQL of each view, by its lower-case name.
-    """
-    for node in walk(root):
-        if isinstance(node, Sql) and node.view is not None and node.properties.streaming:
-            with in_text(texts.get(node.view.lower(), ""), node.view):
-                node.checked()
-                refuse_on_streams(node)
 
 
 def _joined(branch: Sql) -> list[Sql]:
@@ -330,28 +315,6 @@ def _without_subqueries(query: exp.Query) -> exp.Query:
     for column in [part for part in copy.expressions if part.alias.startswith(HIDDEN)]:
         column.pop()
     return copy
-
-
-def _refuse_second_use(root: Sql) -> None:
-    uses: dict[int, list[Match]] = {}
-    for node in walk(root):
-        for match in _matches_read(node):
-            uses.setdefault(id(match), []).append(match)
-    for match, *further in uses.values():
-        if further and match.properties.streaming:
-            raise NotSupportedError(
-                "the matches of a stream are read twice, which is not supported",
-                match.match.clause.span,
-                "write the MATCH_RECOGNIZE twice",
-            )
-
-
-def _matches_read(node: Node) -> list[Match]:
-    """Return the matches that a node's query names, each as often as it does."""
-    if not isinstance(node, Sql):
-        return []
-    read = [node.inputs.get(table_name(table)) for table in catalog_tables(inline_ctes(node.query))]
-    return [below for below in read if isinstance(below, Match)]
 
 
 def _reads(query: exp.Expr, names: set[str]) -> bool:

@@ -113,11 +113,11 @@ def hoist_selects(below: Sql, wanted: Wanted, hoist: Hoist, place: Span, of_stre
     return Sql(query, read_nodes(query, nodes), below.view) if found else below
 
 
-def in_views(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
-    """Return plain SQL with changed views."""
-    views = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
-    hoisted = {name: hoist(view) for name, view in views.items()}
-    changed = any(hoisted[name] is not view for name, view in views.items())
+def in_sql_inputs(below: Sql, hoist: Callable[[Sql], Sql]) -> Sql:
+    """Return plain SQL with what `hoist` makes of the plain SQL that it reads: rows with their windows."""
+    rows = {name: node for name, node in below.inputs.items() if isinstance(node, Sql)}
+    hoisted = {name: hoist(node) for name, node in rows.items()}
+    changed = any(hoisted[name] is not node for name, node in rows.items())
     return replace(below, inputs={**below.inputs, **hoisted}) if changed else below
 
 

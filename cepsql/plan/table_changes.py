@@ -23,11 +23,12 @@ from cepsql.ordered.operator import Change
 from cepsql.plan.assigned_windows import refuse_group_by_all
 from cepsql.plan.changelogs import is_changelog
 from cepsql.plan.composed_aggregates import group_call, with_composed_aggregates
+from cepsql.plan.expand import put_in_place
 from cepsql.plan.join_condition import KINDS, equal_sides, meeting_keys, only_side, without_parts
 from cepsql.plan.join_order import own_columns, relations, streams_first
 from cepsql.plan.labelled_changes import hidden_columns, labelled_query, numbered
 from cepsql.plan.markers import join_kind
-from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, reads
+from cepsql.plan.nodes import Node, RetractingGroups, Sql, TableJoin, Upserts, reads, walk
 from cepsql.plan.over import named_item, window_calls
 from cepsql.plan.rank_limits import with_rank_limits
 from cepsql.plan.ranked_rows import is_ranking, ranked_select
@@ -38,7 +39,7 @@ from cepsql.plan.semi_joins import with_semi_joins
 from cepsql.plan.stream_join import hoist_joins
 from cepsql.plan.top_rows import with_first_rows_ranked
 from cepsql.plan.value_joins import with_value_joins
-from cepsql.plan.window_groups import over_groups, window_call
+from cepsql.plan.window_groups import groups_windows, over_groups, window_call
 
 _WITH_TABLES = ("INNER", "CROSS", "LEFT", "SEMI", "LEFT SEMI", "ANTI", "LEFT ANTI")
 _AFTER_TABLES = ("INNER", "CROSS", "RIGHT")
@@ -65,7 +66,7 @@ def over_table_changes(root: Sql, place: Span, checked: Checked) -> Sql:
             place,
             "let its changes come as a stream with a PRIMARY KEY",
         )
-    flat = inline_views(root)
+    flat = inline_views(root, windows=False)
     assert isinstance(flat, Sql)
     planner = _TableChanges({flat_name(name): node for name, node in flat.inputs.items()}, place, checked)
     whole = _outermost(flat.inlined.qualified)
@@ -94,6 +95,7 @@ class _TableChanges:
             return self._union(query) if is_union_all(query) else self.rows(self._as_groups(query))
         assert isinstance(query, exp.Select)
         refuse_inner_stars(query, self.place)
+        query = self._with_window_rows(query)
         query = with_value_joins(with_semi_joins(query, self._streams()), self._streams())
         query = self._of_events(query)
         self._check(query)
@@ -109,6 +111,21 @@ class _TableChanges:
         if select.args.get("group") is not None or select.args.get("distinct") is not None or own_aggregates(select):
             return self._grouped(select)
         return self._changing(select)
+
+    def _with_window_rows(self, select: exp.Select) -> exp.Select:
+        """Return a SELECT with subqueries in place of rows in windows of event time."""
+        names = [item.name.lower() for item in relations(select) if isinstance(item, exp.Table)]
+        windowed = {name: node for name in names if isinstance(node := self.nodes.get(name), Sql) and node.windows}
+        if not windowed:
+            return select
+        copy = select.copy()
+        for item in relations(copy):
+            if not isinstance(item, exp.Table) or item.name.lower() not in windowed:
+                continue
+            node = windowed[item.name.lower()]
+            self.nodes.update({flat_name(name): below for name, below in node.inputs.items()})
+            put_in_place(item, node.inlined.qualified.copy(), [])
+        return copy
 
     def _check(self, select: exp.Select) -> None:
         ranked = [id(call) for call in window_calls(select)]
@@ -206,7 +223,9 @@ class _TableChanges:
         return outer
 
     def _union(self, union: exp.SetOperation) -> Sql:
-        branches = [self.rows(part) for part in (union.left, union.right)]
+        branches = []
+        for part in map(_outermost, (union.left, union.right)):
+            branches.append(self._rows_below(part, frozenset(item.alias_or_name.lower() for item in part.selects)))
         names = [column.name for column in branches[0].properties.columns if column.name not in _HIDDEN]
         parts = []
         for number, branch in enumerate(branches):
@@ -257,9 +276,13 @@ class _TableChanges:
 
     def _gives_events(self, item: exp.Expr) -> bool:
         """Tell whether the rows of a relation stay as they are."""
-        nodes = [self.nodes[table_name(table)] for table in catalog_tables(item)]
-        changing = item.find(exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
-        return changing is None and not any(is_changelog(node) or node.properties.changes for node in nodes)
+        nodes = [below for table in catalog_tables(item) for below in walk(self.nodes[table_name(table)])]
+        if any(is_changelog(node) or node.properties.changes for node in nodes):
+            return False
+        parts = item.find_all(exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
+        selects = [part.find_ancestor(exp.Select) for part in parts if not isinstance(part, exp.Window)]
+        windowed = all(select is not None and groups_windows(select, self.nodes) for select in selects)
+        return windowed and item.find(exp.Window) is None
 
     def _joined(self, select: exp.Select) -> exp.Select:
         """Return a SELECT that reads changes once, and tables that do not change."""
@@ -394,17 +417,28 @@ class _TableChanges:
 
     def _rows_below(self, query: exp.Query, needed: frozenset[str]) -> Sql:
         """Return the rows of a subquery as changes; those of one that can only be asked of events are added."""
+        if self._is_windowed(query):
+            # Windows without EMIT come out once, when they are complete.
+            with suppress(Error):
+                return self._events(query, needed)
         try:
             return self.rows(query)
         except NotSupportedError:
-            if not any(map(_asks_events, query.walk())):
-                raise
-            below = Sql(query, read_nodes(query, self.nodes))
-            with suppress(Error):
-                events = self.checked(RowsAsTheyCome(self.place), below, "EMIT CHANGES")
-                name = self._enter("__events", events)
-                return self._added(name, events, needed)
+            if any(map(_asks_events, query.walk())):
+                with suppress(Error):
+                    return self._events(query, needed)
             raise
+
+    def _is_windowed(self, query: exp.Expr) -> bool:
+        """Tell whether a query is groups of windows of events."""
+        if not isinstance(query, exp.Select) or not groups_windows(query, self.nodes):
+            return False
+        return all(map(self._gives_events, relations(query)))
+
+    def _events(self, query: exp.Query, needed: frozenset[str]) -> Sql:
+        """Return the rows of a query over events as ones that are added; raises what its operators refuse."""
+        events = self.checked(RowsAsTheyCome(self.place), self._sql(query), "EMIT CHANGES")
+        return self._added(self._enter("__events", events), events, needed)
 
     def _added(self, name: str, node: Node, needed: frozenset[str]) -> Sql:
         """Return the rows of a stream as ones that are added to a table."""

@@ -8,6 +8,7 @@ from sqlglot.errors import SqlglotError
 
 from cepsql.language.tokens import DIALECT
 from cepsql.plan.identity import spoken_differences
+from cepsql.plan.one_form import in_one_form
 
 SAME, COMPATIBLE, REPLAYABLE, INCOMPATIBLE = "the same", "compatible", "replayable", "incompatible"
 
@@ -42,7 +43,9 @@ def upgrade(before: dict, after: dict) -> Upgrade:
     of Spark's are not among them: they give out what is decided only with a later batch.
     """
     differences = spoken_differences(before, after)
-    if not differences:
+    if differences:
+        before, after = _in_one_form(before), _in_one_form(after)
+    if not differences or before == after:
         return Upgrade(SAME, "")
     around = {key: value for key, value in before.items() if key != "query"}
     same_around = around == {key: value for key, value in after.items() if key != "query"}
@@ -52,6 +55,13 @@ def upgrade(before: dict, after: dict) -> Upgrade:
     if arrangement is not None and arrangement == _arrangement(after["query"]):
         return Upgrade(REPLAYABLE, differences)
     return Upgrade(INCOMPATIBLE, differences)
+
+
+def _in_one_form(described: dict) -> dict:
+    try:
+        return described | {"query": in_one_form(described["query"])}
+    except (SqlglotError, ValueError):
+        return described
 
 
 def _remembering(node: dict) -> dict:
@@ -94,7 +104,10 @@ def _arrangement(node: dict) -> object | None:
 
 def _is_row_by_row(sql: str) -> bool:
     parsed = _parsed(sql)
-    return isinstance(parsed, exp.Select) and parsed.find(*_WITH_MEMORY) is None
+    if not isinstance(parsed, exp.Select):
+        return False
+    remembering = (part for part in parsed.find_all(*_WITH_MEMORY) if not isinstance(part.parent, exp.From))
+    return next(remembering, None) is None
 
 
 def _is_without_memory(sql: str, united: bool) -> bool:

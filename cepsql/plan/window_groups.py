@@ -35,7 +35,7 @@ from cepsql.plan.markers import inline_ctes
 from cepsql.plan.nodes import Node, Read, Sql, WindowAggregate
 from cepsql.plan.over import named_item
 from cepsql.plan.reader import Checked, Reader, RowsInOrder
-from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, in_views, read_nodes
+from cepsql.plan.rows_below import AROUND, RowsBelow, hoist_selects, in_sql_inputs, read_nodes
 from cepsql.plan.stand_ins import stand_in
 from cepsql.plan.stream_join import joins_streams
 from cepsql.plan.ungrouped import ungrouped
@@ -47,20 +47,25 @@ _ASSIGNED = "__assigned"
 
 def hoist_window_groups(below: Sql, reader: Reader, checked: Checked) -> Sql:
     """Return plain SQL in which each SELECT with windows of a stream in GROUP BY reads an operator with the groups,
-    also in the views that it reads.
+    also below its windows.
 
     reader:  what reads the rows: of the two bounds of a window they are followed by the one that it orders by.
     Raises NotSupportedError and ProgrammingError for groups that no operator makes.
     """
-    below = in_views(below, lambda view: hoist_window_groups(view, reader, checked))
+    below = in_sql_inputs(below, lambda rows: hoist_window_groups(rows, reader, checked))
     if below.query.find(exp.Group) is None or not below.resolved.streaming:
         return below
     names = [item.this.name.lower() for item in reader.order_by]
+
+    def wanted(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+        # Of groups below a join the join says by which time they are followed, unless the reader does.
+        return _is_windowed(checked, select, nodes) and (bool(names) or not _is_below_join(select, nodes))
+
     found: list[tuple[Sql, str | None]] = []
     refused: list[Error] = []
     for given in (END, START, TIME):
         try:
-            query = hoist_selects(below, partial(_is_windowed, checked), partial(_hoisted, given, checked), reader.span)
+            query = hoist_selects(below, wanted, partial(_hoisted, given, checked), reader.span)
         except Error as error:
             refused.append(error)
             continue
@@ -84,7 +89,7 @@ def _time(query: Sql) -> str | None:
 
 def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
     """Return a whole query in which each SELECT with windows of a stream in GROUP BY reads an operator with the groups,
-    also in the views that it reads. Of groups of `window(...)` those below a join of streams are left to `hoist_joins`,
+    also below its windows. Of groups of `window(...)` those below a join of streams are left to `hoist_joins`,
     and those that no operator makes to Spark.
 
     Raises NotSupportedError and ProgrammingError for other groups that no operator makes.
@@ -108,12 +113,11 @@ def hoist_outer_groups(below: Sql, place: Span, checked: Checked) -> Sql:
                 raise
             return None
 
-    # What reads the rows of a view says which time they are followed by.
     below = hoist_selects(below, wanted, hoist, place)
     streams = {flat_name(name) for name, node in below.inputs.items() if node.properties.streaming}
     if any(joins_streams(select, streams) for select in inline_ctes(below.query).find_all(exp.Select)):
         return below
-    return in_views(below, lambda view: hoist_outer_groups(view, place, checked))
+    return in_sql_inputs(below, lambda rows: hoist_outer_groups(rows, place, checked))
 
 
 def _is_below_join(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
@@ -137,11 +141,12 @@ def hoist_emitted_groups(below: Sql, emission: Emission, place: Span, checked: C
 
 
 def _is_windowed(checked: Checked, select: exp.Select, nodes: Mapping[str, Node]) -> bool:
-    return (
-        _window_key(select) is not None
-        or bool(_assigned_keys(select, nodes))
-        or (_instant(checked, select, nodes) is not None)
-    )
+    return groups_windows(select, nodes) or _instant(checked, select, nodes) is not None
+
+
+def groups_windows(select: exp.Select, nodes: Mapping[str, Node]) -> bool:
+    """Tell whether a SELECT groups by windows, be they of a function or of WINDOW (...)."""
+    return _window_key(select) is not None or bool(_assigned_keys(select, nodes))
 
 
 def _assigned_keys(select: exp.Select, nodes: Mapping[str, Node]) -> list[exp.Column]:

@@ -160,7 +160,7 @@ def build(
         replaced or {},
         limits,
         scan,
-        text=plan.query.sql,
+        text=plan.text,
         files=files,
         sharing=sharing,
         several=_reads_several(plan.root),
@@ -168,7 +168,7 @@ def build(
         packet_folder=packet_folder,
     )
     try:
-        with in_text(plan.query.sql), no_collection():
+        with in_text(plan.text), no_collection():
             scanned = None if by_spark is None else _scanned_plain(builder, plan, by_spark, writer)
             if scanned is not None:
                 return scanned
@@ -176,7 +176,7 @@ def build(
     except Error:
         raise
     except Exception as failure:
-        raise spoken(translate_failure(failure), failure, plan.root, plan.query.sql) from failure
+        raise spoken(translate_failure(failure), failure, plan.root, plan.text) from failure
     rows = builder.stage_rows(frame)
     frame = _named(frame, plan.names)
     _check_times(frame, builder.untimed)

@@ -58,7 +58,7 @@ def explain_query(
     try:
         feeds = match_feeds(spark, plan, match, replaced)
         wanted = _Partition(feeds[0].frame, asked)
-        parts = condition_parts(match, plan.query.sql)
+        parts = condition_parts(match, plan.text)
         # It has the columns of the match, and those that its parts read.
         told = in_session(wanted.frame, parts.program)
         parts = replace(parts, program=told)
@@ -67,7 +67,7 @@ def explain_query(
             found = _from_streams(wanted, feeds, parts) if match.streaming else _from_table(wanted, parts)
     except Exception as failure:
         raise translate_failure(failure) from failure
-    return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone)
+    return explain_match(match, parts, plan.text, wanted.texts, found, wanted.zone)
 
 
 def explain_held(
@@ -102,8 +102,8 @@ def explain_held(
     found = held_rows(
         program, decode(mine[0].as_buffer(), MatchOperator(program), program.state_id), wanted.key, _ties(match)
     )
-    parts = condition_parts(match, plan.query.sql)
-    return explain_match(match, parts, plan.query.sql, wanted.texts, found, wanted.zone, whole=False)
+    parts = condition_parts(match, plan.text)
+    return explain_match(match, parts, plan.text, wanted.texts, found, wanted.zone, whole=False)
 
 
 def _operator_number(spark: SparkSession, plan: Plan, stage: int, checkpoint: str) -> int:

@@ -194,7 +194,7 @@ SELECT m.sym, c.name FROM cheap MATCH_RECOGNIZE (
 ----
 == rewritten ==
 __match_0 reads
-  WITH cheap AS (SELECT sym, ts, price * 2 AS twice FROM ticks WHERE price < 5) SELECT * FROM cheap
+  SELECT * FROM (SELECT sym, ts, price * 2 AS twice FROM ticks WHERE price < 5) AS cheap
 __match_0 gives
   k0 AS sym
   a0 AS last
@@ -210,8 +210,8 @@ Query  stream  sym string, name string
       computed before the shuffle: twice > 3
       columns that travel: sym, twice
       route: regular: what conditions read of the match is always as many rows before
-      scan: Spark's: the input is more than columns of one stream and a WHERE
-      Sql  WITH cheap AS (SELECT sym, ts, price * 2 AS twice FROM ticks WHERE price < 5) SELECT * FROM cheap
+      scan: Spark's: amount of type DECIMAL(10, 2)
+      Sql  SELECT * FROM (SELECT sym, ts, price * 2 AS twice FROM ticks WHERE price < 5) AS cheap
         Stream ticks  json  watermark ts - 10 seconds
     Table companies  csv
   notice: without WITHIN a partial match is kept until it is decided: A can repeat for ever

@@ -333,11 +333,11 @@ SELECT sym FROM ticks WHERE price > 10
 ====
 SELECT sym, price FROM busy JOIN trades USING (sym)
 ----
-SELECT sym, price FROM busy JOIN trades USING (sym)
+SELECT sym, price FROM (SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 100) AS busy JOIN trades USING (sym)
 ====
 SELECT volume FROM busy LIMIT 5
 ----
-SELECT volume FROM busy
+SELECT volume FROM (SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 100) AS busy
 ====
 SELECT ticks.sym FROM ticks JOIN companies ON ticks.sym = companies.sym
 ----

@@ -55,7 +55,7 @@ SELECT * FROM busy MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts A
 CREATE OR REPLACE VIEW busy AS SELECT sym, ts, price * qty AS volume FROM ticks WHERE qty > 101;
 SELECT * FROM busy MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
 ----
-query.inputs.__match_0.inputs[0].inputs.busy.sql was ...ticks WHERE qty > 100 and is ...ticks WHERE qty > 101
+query.inputs.__match_0.inputs[0].sql was ...ticks WHERE qty > 100) AS busy and is ...ticks WHERE qty > 101) AS busy
 the same match ids
 ====
 SELECT id, total FROM orders

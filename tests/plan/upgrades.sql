@@ -16,7 +16,7 @@ SELECT sym FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.t
 ~~~~
 SELECT s FROM (SELECT sym AS s FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B)))
 ----
-replayable
+compatible
 query.sql was SELECT sym FROM __match_0 and is SELECT s FROM (SELECT sym AS s FROM __match_0)
 ====
 SELECT sym, t FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES A.ts AS t PATTERN (A B))
@@ -73,7 +73,7 @@ SELECT sym, volume FROM busy
 SELECT sym, volume FROM busy WHERE volume > 100
 ----
 compatible
-query.sql was SELECT sym, volume FROM busy and is SELECT sym, volume FROM busy WHERE volume > 100
+query.sql was ...E qty > 100) AS busy and is ...E qty > 100) AS busy WHERE volume > 100
 ====
 SELECT k, a FROM (SELECT sym AS k, ts FROM ticks UNION ALL SELECT customer, at FROM orders) MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a PATTERN (A B))
 ~~~~

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cepsql.analysis.resolve import catalog_tables, table_name, visible_ctes
-from cepsql.analysis.written import with_bodies
+from cepsql.analysis.written import with_relations
 from cepsql.plan.nodes import Node, Read, Sql, transform
 
 
@@ -31,12 +31,13 @@ def _inlined(node: Node, windows: bool) -> Node:
     if query is node.query:
         return node
     bodies = {name: views[name].written for name in set(node.inputs) - kept}
+    known = {name: body for name, body in bodies.items() if body is not None}
     below = {name: node.inputs[name] for name in kept}
     for name in set(node.inputs) - kept:
         below |= views[name].inputs
     # In the order in which the query names them.
     names = dict.fromkeys(table_name(table) for table in catalog_tables(query))
-    text = with_bodies(node.written, query, bodies)
+    text = with_relations(node.written, query, {}, known) if len(known) == len(bodies) else None
     return replace(node, query=query, inputs={name: below[name] for name in names}, text=text)
 
 

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from cepsql.errors import NotSupportedError, Span
-from cepsql.plan.markers import BETWEEN, carry_markers
+from cepsql.plan.markers import carry_markers
 from cepsql.plan.nodes import ChangeOperator, LabelledChanges, Node, Ordered, Read, SparkWatermark, Sql, transform
 
 
@@ -15,11 +14,8 @@ def mark_chains(root: Node) -> Node:
     return transform(root, _marked_inputs)
 
 
-def with_markers(node: Node, place: Span | None = None) -> Node:
-    """Return a node whose rows come from ordered operators with their markers among the rows.
-
-    place: of the clause that reads them, for errors.
-    """
+def with_markers(node: Node) -> Node:
+    """Return a node whose rows come from ordered operators with their markers among the rows."""
     if isinstance(node, Read | ChangeOperator | LabelledChanges | SparkWatermark):
         return node
     if not node.properties.ordered or node.markers:
@@ -28,22 +24,11 @@ def with_markers(node: Node, place: Span | None = None) -> Node:
         return replace(node, markers=True)
     assert isinstance(node, Sql)
     names = {name for name, below in node.inputs.items() if below.properties.ordered}
-    try:
-        query = carry_markers(node.query, names)
-    except NotSupportedError as error:
-        raise _impassable(node, place) if node.view else error from None
-    return replace(node, query=query, inputs={n: with_markers(b, place) for n, b in node.inputs.items()}, markers=True)
+    below = {name: with_markers(one) for name, one in node.inputs.items()}
+    return replace(node, query=carry_markers(node.query, names), inputs=below, markers=True)
 
 
 def _marked_inputs(node: Node) -> Node:
     if not isinstance(node, Ordered) or not node.chained:
         return node
     return replace(node, inputs=tuple(with_markers(below) for below in node.inputs))
-
-
-def _impassable(view: Sql, place: Span | None) -> NotSupportedError:
-    return NotSupportedError(
-        f"the view {view.view} {BETWEEN} is not supported",
-        place,
-        "only filters, computed columns and joins with tables may stand there",
-    )

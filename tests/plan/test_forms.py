@@ -1,0 +1,39 @@
+"""One program means one thing, whether its parts are subqueries, CTEs or views."""
+
+import pytest
+from chance import draws, examples
+from plan.programs import COLUMNS, FORMS, STREAMS, random_program
+
+import cepsql
+from cepsql.analysis.canonical import canonical_json
+from cepsql.errors import Error
+from cepsql.plan.identity import describe_plan
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with cepsql.connect(catalog="") as engine:
+        for name in STREAMS:
+            engine.sql(f"CREATE STREAM {name} {COLUMNS} USING csv OPTIONS (path '.')")
+        yield engine
+
+
+def test_every_form_of_a_program_is_planned_alike(engine):
+    chance = draws("forms")
+    planned = 0
+    for _ in range(examples(50)):
+        program = random_program(chance, chance.randint(1, 4))
+        found = {form: _planned(engine, *program.written(form)) for form in FORMS}
+        assert len(set(found.values())) == 1, program.written("views")
+        planned += found["views"].startswith("{")
+    assert planned > 0
+
+
+def _planned(engine, views, text) -> str:
+    """Return the identity of a query over views, or that it was refused; of a view that alone is, its readers are."""
+    try:
+        for name, body in views:
+            engine.sql(f"CREATE OR REPLACE VIEW {name} AS {body}")
+        return canonical_json(describe_plan(engine.query(text).plan, {}, str))
+    except Error as error:
+        return type(error).__name__
