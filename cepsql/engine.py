@@ -43,6 +43,7 @@ from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
+from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES, with_quoted_names
 from cepsql.language.translate import statements
 from cepsql.loading import load_spark
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
@@ -178,6 +179,7 @@ class Engine:
         self.catalog = catalog or Catalog()
         self.settings: dict[str, str] = {}
         self._spark_settings: dict[str, str] = {}
+        self._names_quoted: bool | None = None
         self._home: Home | None = None
         # A shell looks after its queries in a thread beside the one that executes statements.
         self._home_lock = threading.RLock()
@@ -292,7 +294,7 @@ class Engine:
         Raises InterfaceError if the last statement is no query, or another one is; and what `sql` raises.
         """
         self.check_open()
-        parsed = statements(text)
+        parsed = self._parsed(text)
         queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
         if len(queries) != 1 or parsed[-1] is not queries[0]:
             raise InterfaceError(
@@ -326,7 +328,7 @@ class Engine:
         """
         self.check_open()
         given = self._registered(frames)
-        parsed = statements(text)
+        parsed = self._parsed(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
@@ -341,7 +343,7 @@ class Engine:
         Raises what executing them would raise before anything runs.
         """
         self.check_open()
-        parsed = statements(text)
+        parsed = self._parsed(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
@@ -370,7 +372,9 @@ class Engine:
                 self._execute(statement)
             case st.Print(name):
                 self.catalog.get(name.text, name.span)
-            case st.SetOption(st.Name(key)) | st.ResetOption(st.Name(key)) if key.startswith(OWN):
+            case st.SetOption(st.Name(key)) | st.ResetOption(st.Name(key)) if (
+                key.startswith(OWN) or key == NAMES_IN_DOUBLE_QUOTES
+            ):
                 self._execute(statement)
             case st.SetOption(st.Name() as key) | st.ResetOption(st.Name() as key):
                 self._check_name(key)
@@ -414,7 +418,7 @@ class Engine:
         from cepsql.standing.losses import loss
 
         try:
-            (statement,) = statements(text)
+            (statement,) = self._parsed(text)
         except Error:
             return None
         return loss(self, statement)
@@ -511,6 +515,21 @@ class Engine:
 
                 return execute(self, statement)
 
+    def _parsed(self, text: str) -> list[st.Statement]:
+        if isinstance(text, str) and '"' in text:
+            usual = self._usually_names_quoted()
+            text = with_quoted_names(text, usual if self._names_quoted is None else self._names_quoted, usual)
+        return statements(text)
+
+    def _usually_names_quoted(self) -> bool:
+        """Tell whether double quotes mean names unless SET says otherwise; Spark asks for ANSI mode, too."""
+        if NAMES_IN_DOUBLE_QUOTES in self._conf:
+            return self._conf[NAMES_IN_DOUBLE_QUOTES].lower() == "true"
+        given = self._given
+        return given is not None and all(
+            str(given.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
+        )
+
     def search_limits(self, program: MatchProgram) -> MatchProgram:
         """Return the program with the limits that SET gives its search."""
         return limited(program, self.settings)
@@ -582,7 +601,8 @@ class Engine:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
         rows = plan.properties
         reads = tuple(sorted(plan.reads))
-        return self._define(View(name, create.sql, rows.columns, rows.streaming, rows.watermark, reads), create)
+        view = View(name, create.sql, rows.columns, rows.streaming, rows.watermark, reads)
+        return replace(self._define(view, create), notices=plan.quoted_columns)
 
     def _define(
         self, relation: Source | View, create: st.CreateSource | st.CreateView, late_span: Span | None = None
@@ -637,7 +657,8 @@ class Engine:
             count = standing.progress.rows_out
             if standing.status == "stopped":
                 raise OperationalError(f"INSERT was stopped after {count} rows")
-        return Answer(message=f"{count} row{'' if count == 1 else 's'} written to {sink.name}")
+        message = f"{count} row{'' if count == 1 else 's'} written to {sink.name}"
+        return Answer(message=message, notices=query.plan.quoted_columns)
 
     # Questions
 
@@ -715,17 +736,26 @@ class Engine:
         if name.startswith(OWN):
             self.check_setting(name, value, key.span)
         if value is None:
-            current = self.settings.get(name) if name in SETTINGS else self.spark.conf.get(name, None)
-            return Answer(("setting", "value"), ((name, _shown(name, current)),))
+            return Answer(("setting", "value"), ((name, _shown(name, self._setting(name))),))
         if name in SETTINGS:
             self.settings[name] = value
+        elif name == NAMES_IN_DOUBLE_QUOTES:
+            if value.lower() not in ("true", "false"):
+                raise ProgrammingError(f"{name} must be true or false", key.span)
+            self._names_quoted = value.lower() == "true"
         else:
             self._set_spark(key, value)
         return Answer(message=f"{name} set")
 
+    def _setting(self, name: str) -> str | None:
+        if name == NAMES_IN_DOUBLE_QUOTES:
+            return str(self._usually_names_quoted() if self._names_quoted is None else self._names_quoted).lower()
+        return self.settings.get(name) if name in SETTINGS else self.spark.conf.get(name, None)
+
     def _reset(self, key: st.Name | None) -> Answer:
         if key is None:
             self.settings.clear()
+            self._names_quoted = None
             for name in self._spark_settings:
                 self.spark.conf.unset(name)
             self._spark_settings.clear()
@@ -733,6 +763,8 @@ class Engine:
         self._check_name(key)
         if key.text in SETTINGS:
             self.settings.pop(key.text, None)
+        elif key.text == NAMES_IN_DOUBLE_QUOTES:
+            self._names_quoted = None
         else:
             self.spark.conf.unset(key.text)
             self._spark_settings.pop(key.text, None)

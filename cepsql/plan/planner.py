@@ -124,9 +124,15 @@ class Plan:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the query."""
-        columns = (column.name for relation in self.origins for column in relation.columns)
         of_matches = (notice for match in self.matches for notice in match.notices)
-        return (*quoted_column_notices(self.query, columns), *of_matches)
+        return (*self.quoted_columns, *of_matches)
+
+    @property
+    def quoted_columns(self) -> tuple[str, ...]:
+        """A notice for each text in double quotes that has the name of a column."""
+        below = (part for node in walk(self.logical, views=False) for part in inputs(node))
+        columns = (column.name for part in below for column in part.properties.columns)
+        return tuple(quoted_column_notices(self.query, columns))
 
 
 def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:

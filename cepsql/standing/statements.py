@@ -154,10 +154,11 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
             # Somebody else was faster.
             return _create_query(host, create)
     if new is None:
-        return Answer(message=f"query {name} created; START QUERY {quoted_name(name)} runs it")
+        message = f"query {name} created; START QUERY {quoted_name(name)} runs it"
+        return Answer(message=message, notices=plan.quoted_columns)
     running = host.queries[name].state.desired == RUNNING
     note = f"; it still runs as it was: RESTART QUERY {quoted_name(name)}" if running else ""
-    return Answer(message=f"query {name} replaced: {new.effect}{note}")
+    return Answer(message=f"query {name} replaced: {new.effect}{note}", notices=plan.quoted_columns)
 
 
 def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, plan: Plan, wanted: st.Name) -> Answer:
@@ -183,7 +184,7 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
     said = (
         f"query {query.name} {command}: it begins with savepoint {wanted.text}; {then}{verb} QUERY {query.name} runs it"
     )
-    return Answer(message=said)
+    return Answer(message=said, notices=plan.quoted_columns)
 
 
 def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
