@@ -31,10 +31,12 @@ from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.group_by_all import with_group_by_all
 from cepsql.plan.grouping_sets import with_grouping_sets
 from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
+from cepsql.plan.output_names import with_output_names
 from cepsql.plan.over import hoist_over
 from cepsql.plan.pattern_windows import hoist_patterns
 from cepsql.plan.ranked_rows import rank_that_changes, refuse_ranks_below
 from cepsql.plan.reader import Reader, RowsAsTheyCome, RowsInOrder
+from cepsql.plan.recursion import refuse_recursion, refuse_recursive_operators
 from cepsql.plan.refuse import (
     refuse_aggregates,
     refuse_group_windows,
@@ -169,12 +171,14 @@ class _Planner:
     def query(self, query: Query, view: str | None = None, defining: bool = False) -> tuple[Sql, int | None]:
         """Return the node of a query and its LIMIT over a stream."""
         self._ctes = [cte.alias for cte in query.expression.find_all(exp.CTE)]
+        refuse_recursive_operators(query)
         streaming = self._over_stream(query)
         if streaming:
             for part in (query.expression, *(clause.input for clause in query.operators)):
                 refuse_aggregates(part, query.span)
                 refuse_group_windows(part)
-        query = _rewritten(query, with_window_column)
+        query = _rewritten(query, partial(with_window_column, self._column_names))
+        query = _rewritten(query, partial(with_output_names, self._column_names))
         if streaming:
             query = _rewritten(_rewritten(query, with_group_by_all), with_grouping_sets)
         matches: dict[str, Node] = {}
@@ -194,7 +198,7 @@ class _Planner:
         self.columns = self._spoken(root)
         root = hoist_patterns(root, query.windows, self._pattern, query.span)
         refuse_groups_beside(root)
-        _refuse_recursion(root, query)
+        refuse_recursion(query, any(node.properties.streaming for node in walk(root)))
         root = join_tables_as_of(root, query.span)
         ranked = (defining or view is not None) and rank_that_changes(root) is not None
         if defining and (ranked or changelog_read(root) or groups_joined_streams(root)):
@@ -236,6 +240,13 @@ class _Planner:
         tables = [t for text in (query.expression, *(c.input for c in query.operators)) for t in catalog_tables(text)]
         read = [table for table in tables if table_name(table) not in names]
         return any(self._node(table).properties.streaming for table in read)
+
+    def _column_names(self, table: exp.Table) -> list[str]:
+        try:
+            return [column.name for column in self._node(table).properties.columns]
+        except Error:
+            # It is a clause of the statement, or what is wrong is told later.
+            return []
 
     def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
         match clause:
@@ -399,16 +410,6 @@ def _ctes_at(name: str, query: Query) -> list[exp.CTE]:
         if place is not None:
             return [*(_ctes_at(holder, query) if holder else []), *visible_ctes(place)]
     return []
-
-
-def _refuse_recursion(root: Sql, query: Query) -> None:
-    """Refuse WITH RECURSIVE in a query over streams, whose rows never have all been there."""
-    texts = (query.expression, *(clause.input for clause in query.operators))
-    cte = next((cte for text in texts for cte in recursive_ctes(text)), None)
-    if cte is not None and any(node.properties.streaming for node in walk(root)):
-        place = span_of(cte.args["alias"], query.span)
-        hint = "a view of it may be joined"
-        raise NotSupportedError("WITH RECURSIVE in a query over a stream is not supported", place, hint)
 
 
 def _take_limit(expression: exp.Query) -> tuple[exp.Query, int | None]:
