@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.analysis.format_names import SINK_FORMATS, format_note
+from cepsql.analysis.restrictions import Restrictions
 from cepsql.answer import Answer
 from cepsql.catalog import Definition, Registered, RegisteredQuery, Sink
 from cepsql.catalog.catalog import Catalog
@@ -48,6 +49,7 @@ class Host(Protocol):
     """What these statements need of the `cepsql.engine.Engine` that executes them."""
 
     catalog: Catalog
+    restrictions: Restrictions | None
 
     @property
     def home(self) -> "Home": ...
@@ -330,5 +332,11 @@ def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
 
 
 def kept(host: Host, definition: Definition) -> Definition:
-    """Return a definition as the catalog keeps it: what other processes read has absolute paths."""
-    return located(definition) if host.catalog.store is not None else definition
+    """Return a definition as the catalog keeps it: what other processes read has absolute paths.
+
+    Raises ProgrammingError for one that the restrictions of the host refuse.
+    """
+    found = located(definition) if host.catalog.store is not None else definition
+    if host.restrictions is not None:
+        host.restrictions.check(found)
+    return found
