@@ -14,6 +14,8 @@ class Answer:
     text: str = ""
     layout: Literal["table", "lines", "wrapped"] = "table"
     """How people see the rows; those of one column may be lines of a text, which the screen's width may break."""
+    notices: tuple[str, ...] = ()
+    """What the user should know about the query of the statement."""
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""

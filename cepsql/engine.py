@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType, UnionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
@@ -18,12 +18,23 @@ from cepsql.analysis.parameters import bind_parameters, named_values, refuse_par
 from cepsql.analysis.positions import span_of
 from cepsql.analysis.records import defined_options, defined_value
 from cepsql.analysis.resolve import CTES, table_name
+from cepsql.analysis.restrictions import Restrictions
 from cepsql.analysis.setting_names import OWN, can_be_sparks, setting_hint
 from cepsql.analysis.source_options import mistaken_option
 from cepsql.analysis.stream_key import defined_key
 from cepsql.analysis.watermark import defined_watermark
 from cepsql.answer import Answer
-from cepsql.catalog import ColumnDefinition, Registered, RegisteredQuery, Relation, Sink, Source, View, Watermark
+from cepsql.catalog import (
+    ColumnDefinition,
+    Definition,
+    Registered,
+    RegisteredQuery,
+    Relation,
+    Sink,
+    Source,
+    View,
+    Watermark,
+)
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import quoted_name
 from cepsql.catalog.described import described
@@ -43,6 +54,7 @@ from cepsql.explain.picture import picture
 from cepsql.explain.text import explain_logical, explain_pattern, explain_rewritten
 from cepsql.kafka.reader import with_reader
 from cepsql.language import statements as st
+from cepsql.language.double_quotes import NAMES_IN_DOUBLE_QUOTES, with_quoted_names
 from cepsql.language.translate import statements
 from cepsql.loading import load_spark
 from cepsql.pattern.program import STEP_BUDGET, MatchProgram
@@ -77,6 +89,8 @@ SETTINGS = {
 """Settings of cepsql itself, with what they mean; SET passes those of Spark to it."""
 
 
+AnyDefinition = TypeVar("AnyDefinition", bound=Definition | Relation)
+
 Frames = Mapping[str, Registered]
 """DataFrames by their names in lower case."""
 
@@ -90,6 +104,7 @@ def connect(
     conf: Mapping[str, str] | None = None,
     ansi: bool | None = None,
     catalog: "str | os.PathLike[str] | None" = None,
+    restrictions: Restrictions | None = None,
 ) -> "Engine":
     """Make an engine; no JVM starts before a statement needs one.
 
@@ -103,6 +118,7 @@ def connect(
              end a standing query.
     catalog: where definitions are kept, and shared with other processes: the path of a file, which is made if it is
              missing, or a URL such as postgresql://host/database; default CEPSQL_CATALOG. "": in this process.
+    restrictions: what statements and definitions may name; None: all that this process has a right to.
     Raises InterfaceError for arguments of another kind, and for master or conf beside a given session; OperationalError
     if the catalog cannot be used.
     """
@@ -115,7 +131,7 @@ def connect(
         if spark is not None:
             spark.conf.set(ANSI, given[ANSI])
     location = os.environ.get("CEPSQL_CATALOG") if catalog is None else os.fspath(catalog)
-    return Engine(spark, master, given, opened_catalog(location))
+    return Engine(spark, master, given, opened_catalog(location), restrictions)
 
 
 def _check_kinds(given: Mapping[str, tuple[object, type | UnionType]]) -> None:
@@ -174,10 +190,13 @@ class Engine:
         master: str | None,
         conf: dict[str, str],
         catalog: Catalog | None = None,
+        restrictions: Restrictions | None = None,
     ):
         self.catalog = catalog or Catalog()
+        self.restrictions = restrictions
         self.settings: dict[str, str] = {}
         self._spark_settings: dict[str, str] = {}
+        self._names_quoted: bool | None = None
         self._home: Home | None = None
         # A shell looks after its queries in a thread beside the one that executes statements.
         self._home_lock = threading.RLock()
@@ -263,7 +282,8 @@ class Engine:
 
         with self._home_lock:
             self.check_open()
-            self._home = Home(self.catalog, self._start_owned, lambda: self.spark, adopts, lease or LEASE_SECONDS)
+            seconds, restrictions = lease or LEASE_SECONDS, self.restrictions
+            self._home = Home(self.catalog, self._start_owned, lambda: self.spark, adopts, seconds, restrictions)
             return self._home
 
     def warm(self) -> None:
@@ -292,7 +312,7 @@ class Engine:
         Raises InterfaceError if the last statement is no query, or another one is; and what `sql` raises.
         """
         self.check_open()
-        parsed = statements(text)
+        parsed = self._parsed(text)
         queries = [statement for statement in parsed if isinstance(statement, st.Query | st.Print)]
         if len(queries) != 1 or parsed[-1] is not queries[0]:
             raise InterfaceError(
@@ -326,7 +346,7 @@ class Engine:
         """
         self.check_open()
         given = self._registered(frames)
-        parsed = statements(text)
+        parsed = self._parsed(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
@@ -341,7 +361,7 @@ class Engine:
         Raises what executing them would raise before anything runs.
         """
         self.check_open()
-        parsed = statements(text)
+        parsed = self._parsed(text)
         values = named_values(parsed, {} if args is None else args)
         for statement in parsed:
             with in_text(text):
@@ -370,7 +390,9 @@ class Engine:
                 self._execute(statement)
             case st.Print(name):
                 self.catalog.get(name.text, name.span)
-            case st.SetOption(st.Name(key)) | st.ResetOption(st.Name(key)) if key.startswith(OWN):
+            case st.SetOption(st.Name(key)) | st.ResetOption(st.Name(key)) if (
+                key.startswith(OWN) or key == NAMES_IN_DOUBLE_QUOTES
+            ):
                 self._execute(statement)
             case st.SetOption(st.Name() as key) | st.ResetOption(st.Name() as key):
                 self._check_name(key)
@@ -414,7 +436,7 @@ class Engine:
         from cepsql.standing.losses import loss
 
         try:
-            (statement,) = statements(text)
+            (statement,) = self._parsed(text)
         except Error:
             return None
         return loss(self, statement)
@@ -426,7 +448,7 @@ class Engine:
 
     def sink(self, name: str) -> Sink:
         """Return the sink of that name; raises ProgrammingError if there is none."""
-        return self.catalog.sink(name)
+        return self._allowed(self.catalog.sink(name))
 
     def cancel(self) -> None:
         """Stop every bounded job and INSERT that runs in this engine now; standing queries go on."""
@@ -505,11 +527,27 @@ class Engine:
             case st.ResetOption(key):
                 return self._reset(key)
             case st.Insert(sink, query):
-                return self._insert(self.catalog.sink(sink.text, sink.span), Query(self, self.plan(query, given)))
+                target = self._allowed(self.catalog.sink(sink.text, sink.span))
+                return self._insert(target, Query(self, self.plan(query, given)))
             case _:
                 from cepsql.standing.statements import execute
 
                 return execute(self, statement)
+
+    def _parsed(self, text: str) -> list[st.Statement]:
+        if isinstance(text, str) and '"' in text:
+            usual = self._usually_names_quoted()
+            text = with_quoted_names(text, usual if self._names_quoted is None else self._names_quoted, usual)
+        return statements(text)
+
+    def _usually_names_quoted(self) -> bool:
+        """Tell whether double quotes mean names unless SET says otherwise; Spark asks for ANSI mode, too."""
+        if NAMES_IN_DOUBLE_QUOTES in self._conf:
+            return self._conf[NAMES_IN_DOUBLE_QUOTES].lower() == "true"
+        given = self._given
+        return given is not None and all(
+            str(given.conf.get(key, "false")).lower() == "true" for key in (NAMES_IN_DOUBLE_QUOTES, ANSI)
+        )
 
     def search_limits(self, program: MatchProgram) -> MatchProgram:
         """Return the program with the limits that SET gives its search."""
@@ -523,6 +561,8 @@ class Engine:
         defining: it is that of a view.
         """
         self.check_open()
+        if self.restrictions is not None:
+            self.restrictions.check_sql(query.sql)
         return plan_query(query, lambda table: given.get(table_name(table).lower()) or self._lookup(table), defining)
 
     def _registered(self, frames: Mapping[str, object]) -> Frames:
@@ -538,7 +578,13 @@ class Engine:
         relation = self.catalog.find(name)
         if relation is None and self._given is not None and self._given.catalog.tableExists(name):
             relation = _named(name, self._given.table(name))
-        return relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ()))
+        return self._allowed(relation or self.catalog.get(name, span_of(table), table.meta.get(CTES, ())))
+
+    def _allowed(self, definition: AnyDefinition) -> AnyDefinition:
+        """Return a definition, unless it names what the restrictions of this engine refuse."""
+        if self.restrictions is not None:
+            self.restrictions.check(definition)
+        return definition
 
     # Definitions
 
@@ -560,6 +606,11 @@ class Engine:
             refresh=defined_refresh(create),
             backfill=defined_backfill(create, self.catalog.get),
         )
+        if self.restrictions is not None:
+            from cepsql.standing.statements import kept
+
+            # Reading it begins here.
+            self.restrictions.check(kept(self, source))
         if source.format == "kafka":
             source = _with_reader(source, create.name.span)
         if not source.columns:
@@ -582,7 +633,8 @@ class Engine:
             raise NotSupportedError("LIMIT in a view over a stream is not supported", create.name.span)
         rows = plan.properties
         reads = tuple(sorted(plan.reads))
-        return self._define(View(name, create.sql, rows.columns, rows.streaming, rows.watermark, reads), create)
+        view = View(name, create.sql, rows.columns, rows.streaming, rows.watermark, reads)
+        return replace(self._define(view, create), notices=plan.quoted_columns)
 
     def _define(
         self, relation: Source | View, create: st.CreateSource | st.CreateView, late_span: Span | None = None
@@ -607,10 +659,11 @@ class Engine:
         from cepsql.standing.tuned import Tuned
 
         refuse_lost(self.home, definition)
+        self._allowed(definition)
         options = resolved(definition.options, f"query {definition.name}")
         (statement,) = statements(definition.sql)
         assert isinstance(statement, st.Query)
-        sink = self.catalog.sink(definition.sink) if definition.sink else None
+        sink = self._allowed(self.catalog.sink(definition.sink)) if definition.sink else None
         settings = {key: value for key, value in options.items() if key.startswith("spark.sql.")}
         tuned = Tuned(self, {key: value for key, value in options.items() if key in SETTINGS})
         with translated_failures(definition.sql), lent_settings(spark, kept_session(self.home, definition) | settings):
@@ -637,7 +690,8 @@ class Engine:
             count = standing.progress.rows_out
             if standing.status == "stopped":
                 raise OperationalError(f"INSERT was stopped after {count} rows")
-        return Answer(message=f"{count} row{'' if count == 1 else 's'} written to {sink.name}")
+        message = f"{count} row{'' if count == 1 else 's'} written to {sink.name}"
+        return Answer(message=message, notices=query.plan.quoted_columns)
 
     # Questions
 
@@ -679,7 +733,7 @@ class Engine:
 
     def _print(self, name: st.Name, limit: int) -> Query:
         """Return the query of PRINT: the rows that there are now as they are read, or of a view, or as they come."""
-        relation = self.catalog.get(name.text, name.span)
+        relation = self._allowed(self.catalog.get(name.text, name.span))
         (shown,) = statements(f"SELECT * FROM {quoted_name(relation.name)} LIMIT {limit}")
         assert isinstance(shown, st.Query)
         if not isinstance(relation, Source):
@@ -712,20 +766,31 @@ class Engine:
             return Answer(("setting", "value", "meaning"), rows)
         name = key.text
         self._check_name(key)
+        if value is not None and self.restrictions is not None:
+            self.restrictions.check_setting(name)
         if name.startswith(OWN):
             self.check_setting(name, value, key.span)
         if value is None:
-            current = self.settings.get(name) if name in SETTINGS else self.spark.conf.get(name, None)
-            return Answer(("setting", "value"), ((name, _shown(name, current)),))
+            return Answer(("setting", "value"), ((name, _shown(name, self._setting(name))),))
         if name in SETTINGS:
             self.settings[name] = value
+        elif name == NAMES_IN_DOUBLE_QUOTES:
+            if value.lower() not in ("true", "false"):
+                raise ProgrammingError(f"{name} must be true or false", key.span)
+            self._names_quoted = value.lower() == "true"
         else:
             self._set_spark(key, value)
         return Answer(message=f"{name} set")
 
+    def _setting(self, name: str) -> str | None:
+        if name == NAMES_IN_DOUBLE_QUOTES:
+            return str(self._usually_names_quoted() if self._names_quoted is None else self._names_quoted).lower()
+        return self.settings.get(name) if name in SETTINGS else self.spark.conf.get(name, None)
+
     def _reset(self, key: st.Name | None) -> Answer:
         if key is None:
             self.settings.clear()
+            self._names_quoted = None
             for name in self._spark_settings:
                 self.spark.conf.unset(name)
             self._spark_settings.clear()
@@ -733,6 +798,8 @@ class Engine:
         self._check_name(key)
         if key.text in SETTINGS:
             self.settings.pop(key.text, None)
+        elif key.text == NAMES_IN_DOUBLE_QUOTES:
+            self._names_quoted = None
         else:
             self.spark.conf.unset(key.text)
             self._spark_settings.pop(key.text, None)

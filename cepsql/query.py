@@ -6,11 +6,11 @@ import io
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.analysis.intervals import is_duration
+from cepsql.cached_property import cached_property
 from cepsql.catalog import Registered, Sink, Source, Watermark
 from cepsql.catalog.references import valued_sink
 from cepsql.errors import DataError, InterfaceError, NotSupportedError, suggestion

@@ -22,6 +22,12 @@ _IN_URL = re.compile(
     r"([^@\s]+)@",
     re.IGNORECASE,
 )
+_SENT = re.compile(r"(\b(?:bearer|basic)\s+)(?!(?:token|auth)\w*\b)[\w.~+/=-]{6,}", re.IGNORECASE)
+"""What a header Authorization has."""
+_PRIVATE_KEY = re.compile(
+    r"(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----).*?(-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL
+)
+"""A key as PEM has it, as far as the text has it."""
 _ASSIGNED_VALUE = re.compile(
     rf"""\b\w*(?:{_PASSWORD}|secret|token)\w*\s*=\s*("[^"]*"|'[^']*'|[^\s,;&]+)""", re.IGNORECASE
 )
@@ -99,10 +105,20 @@ def secret_values(options: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Replace the secret values, and what follows a name such as `password=`, by ***."""
+    """Replace by *** the secret values, what follows a name such as `password=`, tokens behind `Bearer` or `Basic`,
+    passwords in URLs and private keys.
+
+    >>> redact("Authorization: Bearer eyJhbGciOi.x; https://u:pw@h/x")
+    'Authorization: Bearer ***; https://u:***@h/x'
+    """
     for secret in filter(None, secrets):
         text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
-    return _ASSIGNED.sub(r"\1***", text)
+    text = _SENT.sub(r"\1***", _PRIVATE_KEY.sub(r"\1***\2", text))
+    return _ASSIGNED.sub(r"\1***", _without_url_passwords(text))
+
+
+def _without_url_passwords(text: str) -> str:
+    return _IN_URL.sub(lambda found: f"{found[0][: found.start(1) - found.start()]}***@", text)
 
 
 def without_secrets(value: str) -> str:
@@ -115,7 +131,7 @@ def without_secrets(value: str) -> str:
     """
     if _SCHEME.fullmatch(value):
         return "***"
-    return redact(_IN_URL.sub(lambda found: f"{found[0][: found.start(1) - found.start()]}***@", value))
+    return redact(value)
 
 
 def without_password(location: str) -> str:

@@ -13,6 +13,16 @@ from cepsql.secrets import is_secret, redact, secret_values, without_secret_opti
         ("url=jdbc:x?user=me&password=hunter2&ssl=1", "url=jdbc:x?user=me&password=***&ssl=1"),
         ('{"kafka.ssl.key.password": "a b", "topic": "t"}', '{"kafka.ssl.key.password": ***, "topic": "t"}'),
         ("cannot log in with s3cr3t at s3cr3ts", "cannot log in with *** at s3cr3ts"),
+        ("sent Authorization: Bearer eyJhbGciOiJI.e30.x-_/+=, got 401", "sent Authorization: Bearer ***, got 401"),
+        ("{'Authorization': 'Basic dXNlcjpwYXNz'}", "{'Authorization': 'Basic ***'}"),
+        ("a bearer token is missing; basic authentication", "a bearer token is missing; basic authentication"),
+        ("GET https://me:hunter2@h:8080/x failed", "GET https://me:***@h:8080/x failed"),
+        ("http://h:8080/x?a=b@c is down", "http://h:8080/x?a=b@c is down"),
+        (
+            "key -----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY----- is wrong",
+            "key -----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY----- is wrong",
+        ),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE", "-----BEGIN PRIVATE KEY-----***"),
     ],
 )
 def test_in_texts(text, shown):

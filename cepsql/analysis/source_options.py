@@ -44,6 +44,11 @@ _OTHERS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+def known_options(format: str) -> tuple[str, ...]:
+    """Return the options of a format of files that are known here."""
+    return (*COMMON_FILE_OPTIONS, *_FILES, *COMMON_OPTIONS[format], *_OTHERS.get(format, ()))
+
+
 def mistaken_option(format: str, options: Iterable[str]) -> tuple[str, str] | None:
     """Return the first option of a source over files that Spark has not, and the one that it looks like.
 
@@ -54,8 +59,7 @@ def mistaken_option(format: str, options: Iterable[str]) -> tuple[str, str] | No
     """
     if format not in FILE_FORMATS:
         return None
-    names = (*COMMON_FILE_OPTIONS, *_FILES, *COMMON_OPTIONS[format], *_OTHERS.get(format, ()))
-    known = {name.lower(): name for name in names}
+    known = {name.lower(): name for name in known_options(format)}
     for option in options:
         near = [] if option.lower() in known else difflib.get_close_matches(option.lower(), known, 1, 0.75)
         if near:

@@ -36,6 +36,15 @@ def has_references(value: str) -> bool:
     return bool(_REFERENCE.search(value))
 
 
+def references(value: str) -> list[tuple[bool, str]]:
+    """Return the references in a value: whether each reads a file, and the name of the file or variable.
+
+    >>> references("x${A}${file:/b}")
+    [(False, 'A'), (True, '/b')]
+    """
+    return [(bool(from_file), name) for from_file, name in _REFERENCE.findall(value)]
+
+
 def writes_secret(name: str, value: str) -> bool:
     """Tell whether an option has a secret as it is written, be it beside references.
 

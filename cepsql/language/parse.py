@@ -4,13 +4,16 @@ Every token of the text is offered to the LALR parser, which says what it accept
 a keyword or a name, and where an island of plain SQL begins, so no word but MATCH_RECOGNIZE is reserved.
 """
 
+import contextlib
 import hashlib
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
+import lark
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
@@ -21,6 +24,7 @@ from cepsql.language.pattern_windows import begins_frame, begins_pattern_window
 from cepsql.language.stray import stray_character
 from cepsql.language.syntax_errors import misspelt, unexpected
 from cepsql.language.tokens import DIALECT, Text
+from cepsql.private_files import open_private, write_private
 
 _PUNCTUATION = {"(": "LPAR", ")": "RPAR", ",": "COMMA", ";": "SEMICOLON", ".": "DOT", "=": "EQUAL"}
 ISLANDS = (
@@ -84,19 +88,34 @@ def grammar_text(name: str) -> str:
 @cache
 def _lark() -> Lark:
     text = grammar_text("cepsql.lark")
-    tables = _tables_file(text)
-    return Lark(text, parser="lalr", start="script", maybe_placeholders=True, cache=tables or False)
+    file = _tables_file(text)
+    kept = _kept(file)
+    if kept is not None:
+        return kept
+    made = Lark(text, parser="lalr", start="script", maybe_placeholders=True)
+    # Without them all works as well, only that it begins later.
+    with contextlib.suppress(OSError):
+        write_private(file, made.save)
+    return made
 
 
-def _tables_file(grammar: str) -> str | None:
-    """Return where the parser's tables are kept, which take half a second to make; None if nothing can be."""
+def _tables_file(grammar: str) -> Path:
+    """Return where the parser's tables are kept, which take half a second to make."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cepsql"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
+    made = hashlib.sha256(f"{grammar} {lark.__version__} {sys.version_info[:2]}".encode()).hexdigest()[:12]
+    return folder / f"grammar-{made}.tables"
+
+
+def _kept(file: Path) -> Lark | None:
+    """Return the parser of a file of tables, which is a pickle; None for one that is missing, broken or not ours."""
+    opened = open_private(file)
+    if opened is None:
         return None
-    version = hashlib.sha256(grammar.encode()).hexdigest()[:12]
-    return str(folder / f"grammar-{version}.tables") if os.access(folder, os.W_OK) else None
+    with opened:
+        try:
+            return Lark.load(opened)
+        except Exception:
+            return None
 
 
 def parse(text: Text) -> Tree:

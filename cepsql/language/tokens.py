@@ -1,10 +1,10 @@
 """The tokens of a statement, made once by sqlglot's tokenizer and shared by Lark and sqlglot."""
 
 import re
-from functools import cached_property
 
 from sqlglot.tokens import Token, TokenType
 
+from cepsql.cached_property import cached_property
 from cepsql.errors import ProgrammingError, Span
 from cepsql.language.guard import MAX_NESTING, guarded, too_deep
 from cepsql.language.spark_sql import SparkSql

@@ -3,13 +3,13 @@
 import ast
 import re
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from lark import Token, Tree
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from cepsql.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition
 from cepsql.errors import InterfaceError, NotSupportedError, Span, in_text, suggestion
 from cepsql.language.column_types import TYPES, check_type

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from cepsql.cached_property import cached_property
 from cepsql.matching.hold import hold
 from cepsql.matching.match_rows import OrderedFunction, jumped_names, match_rows
 from cepsql.matching.reach import reach

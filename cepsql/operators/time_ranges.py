@@ -1,9 +1,8 @@
 """Where times lie among the rows of partitions."""
 
-import functools
-
 import numpy as np
 
+from cepsql.cached_property import cached_property
 from cepsql.ordered.columns import integers
 from cepsql.ordered.operator import OrderedRows
 
@@ -35,19 +34,19 @@ class TimeRanges:
         """Return the first row after each time in its partition, the partition's end where there is none."""
         return self.first_from(partition, times + 1)
 
-    @functools.cached_property
+    @cached_property
     def first_alike(self) -> np.ndarray:
         """Of each row, the first one of its partition and time."""
         begins = self._begins_alike
         return np.repeat(begins[:-1], np.diff(begins))
 
-    @functools.cached_property
+    @cached_property
     def end_alike(self) -> np.ndarray:
         """Of each row, the place after the last one of its partition and time."""
         begins = self._begins_alike
         return np.repeat(begins[1:], np.diff(begins))
 
-    @functools.cached_property
+    @cached_property
     def _begins_alike(self) -> np.ndarray:
         return np.concatenate([[0], np.flatnonzero(np.diff(self._places)) + 1, [len(self._places)]])
 

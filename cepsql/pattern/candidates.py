@@ -1,10 +1,10 @@
 """The next row at which a match may begin as far as rows alone can tell, where attempts at every row would be dear."""
 
-from functools import cached_property
 from typing import Any
 
 import re2
 
+from cepsql.cached_property import cached_property
 from cepsql.pattern.alphabet import encode
 from cepsql.pattern.compile import can_be_empty
 from cepsql.pattern.conditions import RowTests

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
+from cepsql.cached_property import cached_property
 from cepsql.errors import InternalError
 from cepsql.pattern.leaf_types import ColumnTypes, leaf_types, value_type
 from cepsql.pattern.program import Aggregate, Bit, ByVariable, Classifier, MatchNumber, Navigation, Scalar

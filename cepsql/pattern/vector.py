@@ -1,11 +1,11 @@
 """Row-only conditions over whole columns."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from cepsql.cached_property import cached_property
 from cepsql.ordered.row_layout import END_OF_TIME
 from cepsql.pattern.conditions import RowTests, conjuncts, split
 from cepsql.pattern.leaf_types import column_types, leaf_types

@@ -17,6 +17,7 @@ from cepsql.catalog import Relation, View
 from cepsql.errors import Error, NotSupportedError, Span, with_view_text
 from cepsql.language.statements import Clause, MatchClause, MeasureClause, Query, WindowPattern
 from cepsql.language.translate import statements
+from cepsql.plan.recursion import refuse_recursion, refuse_recursive_operators
 
 Lookup = Callable[[exp.Table], Relation]
 """Finds the relation that a table name means, or raises ProgrammingError."""
@@ -50,13 +51,14 @@ class Expander:
 
     text:  the text of the query, and of the views that were read so far.
     reads: the relations that the query itself names, lower case.
-    views: the views that it reads, itself or through other views, lower case.
+    views: the views that it reads, itself or through other views, lower case; `view_columns` are their columns.
     """
 
     def __init__(self, lookup: Lookup, text: str):
         self.text = text
         self.reads: set[str] = set()
         self.views: set[str] = set()
+        self.view_columns: set[str] = set()
         self.windows: list[WindowPattern] = []
         self._lookup = lookup
         self._relations: dict[str, Relation] = {}
@@ -65,16 +67,17 @@ class Expander:
     def expand(self, query: Query) -> Expanded:
         """Return a query as one tree.
 
-        Raises ProgrammingError for unknown relations, and NotSupportedError for WITH RECURSIVE where rows of a stream
-        or of an operator are read.
+        Raises ProgrammingError for unknown relations, and NotSupportedError for WITH RECURSIVE over a stream, and for
+        operators within one.
         """
+        refuse_recursive_operators(query)
         named = _relations_named(query)
         self.reads |= {self.relation(table).name.lower() for table in named}
         self.windows += query.windows
         streaming = any(map(self.is_stream, named))
         if not streaming and not self._has_operator(query):
             return _at_rest(query)
-        _refuse_recursion(query, streaming)
+        refuse_recursion(query, streaming)
         whole = _Trees(self)
         tree, text = whole.of_query(self.without_subqueries(query))
         windows = tuple(whole.of_window(window, query) for window in self.windows)
@@ -111,10 +114,12 @@ class Expander:
         name = view.name.lower()
         if name not in self._parsed:
             self.views.add(name)
+            self.view_columns |= {column.name for column in view.columns}
             self.text = with_view_text(self.text, view.name, view.sql)
             # The blanks move every place in the view's text to where that text stands.
             (query,) = statements(" " * (len(self.text) - len(view.sql)) + view.sql)
             assert isinstance(query, Query)
+            refuse_recursive_operators(query)
             self._parsed[name] = query = _with_window_names(query, len(self.windows))
             self.windows += query.windows
         return self._parsed[name]
@@ -222,6 +227,8 @@ class _Trees:
         # Operators are numbered in the order of the text.
         for table, place in sorted(own, key=lambda pair: pair[0].this.meta.get("start", 0)):
             cte = _cte_named(table, scope)
+            if cte is not None and _is_recursive(cte[0]):
+                continue
             if cte is not None:
                 definition, around = cte
                 part.known = part.known and around is scope
@@ -235,14 +242,19 @@ class _Trees:
                 body, text = self.of_query(self._expander.without_subqueries(self._expander.parsed(relation)))
                 part.put(table_name(table), text)
                 put_in_place(place, body, [])
-        for query in list(copy.find_all(exp.Query)):
-            query.set("with_", None)
+        for clause in [clause for clause in copy.find_all(exp.With) if not recursive_ctes(clause)]:
+            clause.pop()
         return copy
 
     def _operator(self, clause: Clause, place: exp.Table, scope: _Scope) -> str:
         """Enter an operator that stands at a place, over an expanded input; return its name."""
         part, written = _Part(), written_input(scope.query, clause, clause.input)
         tree = self._expanded(clause.input, self._around(place, scope), part)
+        for cte in filter(_is_recursive, visible_ctes(place)):
+            part.known = False
+            body = self._expanded(cte.this, scope, _Part())
+            tree.with_(cte.args["alias"].copy(), as_=body, recursive=True, copy=False)
+        tree = used_ctes(tree)
         name = f"{clause.name.rstrip('0123456789')}{len(self.operators)}"
         self.operators.append(replace(clause, name=name, input=tree))
         self.inputs[name] = with_relations(written, tree, part.names, part.bodies) if part.known else None
@@ -265,6 +277,11 @@ def _cte_named(table: exp.Table, scope: _Scope) -> tuple[exp.CTE, _Scope] | None
         return None
     own = [cte for cte in visible_ctes(table) if cte.alias.lower() == table.name.lower()]
     return (own[-1], scope) if own else scope.ctes.get(table.name.lower())
+
+
+def _is_recursive(cte: exp.CTE) -> bool:
+    """Tell whether a CTE stays one: it, or one beside it, reads itself."""
+    return cte.parent is not None and bool(recursive_ctes(cte.parent))
 
 
 def put_in_place(table: exp.Table, body: exp.Query, columns: list[exp.Identifier]) -> None:
@@ -327,28 +344,16 @@ def _with_window_names(query: Query, first: int) -> Query:
     return replace(query, windows=tuple(windows))
 
 
-def _refuse_recursion(query: Query, streaming: bool) -> None:
-    """Refuse WITH RECURSIVE over rows that have never all been there, or that Spark alone does not compute."""
-    cte = next((cte for _, text in _texts(query) for cte in recursive_ctes(text)), None)
-    if cte is not None:
-        over = "a stream" if streaming else "MATCH_RECOGNIZE, DEDUPLICATE or WINDOW"
-        raise NotSupportedError(
-            f"WITH RECURSIVE in a query over {over} is not supported",
-            span_of(cte.args["alias"], query.span),
-            "a view of it may be joined",
-        )
-
-
 def _is_name(table: exp.Table) -> bool:
     """Tell whether a table is a name, neither a function nor part of a hint."""
     return isinstance(table.this, exp.Identifier) and table.find_ancestor(exp.Hint) is None
 
 
 def _in_with(table: exp.Table, tree: exp.Expr) -> bool:
-    """Tell whether a table stands in a definition of a CTE within a tree."""
+    """Tell whether a table stands in a definition of a CTE within a tree, which gets another place."""
     node: exp.Expr | None = table
     while node is not None and node is not tree:
-        if isinstance(node, exp.With):
+        if isinstance(node, exp.With) and not recursive_ctes(node):
             return True
         node = node.parent
     return False

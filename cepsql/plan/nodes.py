@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import ClassVar
 
 from sqlglot import exp
@@ -19,6 +18,7 @@ from cepsql.analysis.properties import CHANGE, IDENTITY, Properties
 from cepsql.analysis.resolve import Resolved, flat_name, resolve, table_name
 from cepsql.analysis.window_groups import WindowGroups
 from cepsql.analysis.written import Written
+from cepsql.cached_property import cached_property
 from cepsql.catalog import ColumnDefinition, Registered, Source, Watermark
 from cepsql.errors import Error, NotSupportedError, ProgrammingError, Span
 from cepsql.operators.interval_join import JoinKind, time_hold, time_holds

@@ -29,7 +29,8 @@ from cepsql.plan.emission import groups_joined_streams, with_emission
 from cepsql.plan.expand import Expanded, Expander, Lookup
 from cepsql.plan.group_by_all import with_group_by_all
 from cepsql.plan.grouping_sets import with_grouping_sets
-from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, missing_time, reads, unshared, walk
+from cepsql.plan.nodes import Deduplicate, Match, Node, Ordered, Read, Sql, inputs, missing_time, reads, unshared, walk
+from cepsql.plan.output_names import with_output_names
 from cepsql.plan.over import hoist_over
 from cepsql.plan.pattern_windows import hoist_patterns
 from cepsql.plan.ranked_rows import rank_that_changes
@@ -61,6 +62,7 @@ class Plan:
     text:    the query's text, with those of the views that it reads: places in the plan are places in it.
     reads:   the names in the statement itself that are of the catalog, lower case.
     views:   the names of the views that are read, also by other views, lower case.
+    view_columns: the names of their columns.
     names:   what the columns are called, as far as they are not what EMIT adds.
     """
 
@@ -71,6 +73,7 @@ class Plan:
     text: str = field(default="", compare=False)
     reads: frozenset[str] = frozenset()
     views: frozenset[str] = frozenset()
+    view_columns: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
 
     @property
@@ -113,9 +116,15 @@ class Plan:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the query."""
-        columns = (column.name for relation in self.origins for column in relation.columns)
         of_matches = (notice for match in self.matches for notice in match.notices)
-        return (*quoted_column_notices(self.query, columns), *of_matches)
+        return (*self.quoted_columns, *of_matches)
+
+    @property
+    def quoted_columns(self) -> tuple[str, ...]:
+        """A notice for each text in double quotes that has the name of a column."""
+        below = (part for node in walk(self.logical) for part in inputs(node))
+        columns = (column.name for part in below for column in part.properties.columns)
+        return tuple(quoted_column_notices(self.query, (*columns, *self.view_columns)))
 
 
 def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
@@ -130,9 +139,16 @@ def plan_query(query: Query, lookup: Lookup, defining: bool = False) -> Plan:
         logical, limit = planner.definition(expanded) if defining else planner.query(expanded)
         logical = unshared(logical)
         read = planner.expander
-        names = tuple(planner.columns)
         return Plan(
-            query, logical, rewrite(logical), limit, read.text, frozenset(read.reads), frozenset(read.views), names
+            query,
+            logical,
+            rewrite(logical),
+            limit,
+            read.text,
+            frozenset(read.reads),
+            frozenset(read.views),
+            frozenset(read.view_columns),
+            tuple(planner.columns),
         )
 
 
@@ -194,7 +210,8 @@ class _Planner:
             for part in (query.expression, *(clause.input for clause in query.operators)):
                 refuse_aggregates(part, query.span)
                 refuse_group_windows(part)
-        query = _rewritten(query, with_window_column)
+        query = _rewritten(query, partial(with_window_column, self._column_names))
+        query = _rewritten(query, partial(with_output_names, self._column_names))
         if streaming:
             query = _rewritten(_rewritten(query, with_group_by_all), with_grouping_sets)
         matches: dict[str, Node] = {}
@@ -235,6 +252,13 @@ class _Planner:
         if limit is not None:
             root = replace(root, query=expression, text=without_limit(root.text, root.query, expression))
         return root, limit
+
+    def _column_names(self, table: exp.Table) -> list[str]:
+        try:
+            return [column.name for column in self._node(table).properties.columns]
+        except Error:
+            # It is a clause of the statement, or what is wrong is told later.
+            return []
 
     def _clause(self, clause: Clause, below: Sql, query: Query) -> Node:
         match clause:

@@ -57,6 +57,8 @@ def _next(items: Iterator[Query | Answer], engine: Engine, console: Console) -> 
 
 def _show(engine: Engine, item: Query | Answer, settings: Settings, console: Console, stop: threading.Event) -> None:
     if isinstance(item, Answer):
+        for notice in item.notices:
+            console.say(f"notice: {notice}")
         _answer(item, settings, console)
         return
     for notice in (*item.notices, *(engine.notices(item) if settings.footer else ())):

@@ -2,9 +2,10 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+
+from cepsql.cached_property import cached_property
 
 CYCLE = 146_097 * 86_400_000_000
 """400 years of the Gregorian calendar, after which dates fall on the same days of the week."""

@@ -2,7 +2,9 @@
 
 import argparse
 import os
+from urllib.parse import urlsplit
 
+from cepsql.analysis.restrictions import Restrictions
 from cepsql.options import Help, Parser, seconds, setting
 from cepsql.standing.pauses import LONGEST
 
@@ -31,7 +33,32 @@ def parser() -> argparse.ArgumentParser:
         help="how long a server that has died keeps its queries (default: 5)")  # fmt: skip
     add("--master", metavar="URL", help="Spark master (default: local[*])")
     add("--conf", action="append", type=setting, default=[], metavar="KEY=VALUE", help="a Spark setting")
+    restricted = options.add_argument_group(
+        "restrictions", "Who writes to the catalog has the server's rights, unless --restricted takes them away."
+    )
+    add = restricted.add_argument
+    add("--restricted", action="store_true", help="definitions may name only what the following options allow")
+    add("--allow-place", action="append", default=[], metavar="PLACE",
+        help="a folder, or a URL that others begin with, such as s3a://bucket or https://host/hooks")  # fmt: skip
+    add("--allow-secrets", action="append", default=[], metavar="FOLDER", help="a folder of files for ${file:PATH}")
+    add("--allow-variable", action="append", default=[], metavar="NAME", help="an environment variable for ${NAME}")
+    add("--allow-function", action="append", default=[], metavar="MODULE:NAME",
+        help="a Python function of a sink USING python")  # fmt: skip
     return options
+
+
+def restrictions(given: argparse.Namespace) -> Restrictions | None:
+    """Return what definitions may name, None for all; raises ValueError for options that make no sense."""
+    allowed = (given.allow_place, given.allow_secrets, given.allow_variable, given.allow_function)
+    if not given.restricted:
+        if any(allowed):
+            raise ValueError("--allow-... is for a server with --restricted")
+        return None
+    for place in (*given.allow_place, *given.allow_secrets):
+        if not (os.path.isabs(place) or (urlsplit(place).scheme and urlsplit(place).netloc)):
+            raise ValueError(f"{place} is neither an absolute path nor a URL with a host")
+    places, secrets, variables, functions = allowed
+    return Restrictions(tuple(places), tuple(secrets), frozenset(variables), frozenset(functions))
 
 
 def _lease(text: str) -> float:

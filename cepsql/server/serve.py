@@ -14,7 +14,7 @@ from cepsql.engine import Engine, connect
 from cepsql.errors import Error, ExitCode, OperationalError
 from cepsql.runner.start import start_spark
 from cepsql.server.json_log import log_json
-from cepsql.server.options import parser
+from cepsql.server.options import parser, restrictions
 from cepsql.standing.home import Home
 from cepsql.standing.outage import Outage
 from cepsql.standing.queries import SERVER
@@ -36,6 +36,10 @@ def serve(argv: Sequence[str]) -> int:
         given = options.parse_args(argv)
         if given.catalog is None:
             options.error("--catalog or CEPSQL_CATALOG must say which catalog is served")
+        try:
+            allowed = restrictions(given)
+        except ValueError as error:
+            options.error(str(error))
     except SystemExit as leaving:
         return int(leaving.code or 0)
     conf = spark_conf() | dict(given.conf)
@@ -45,7 +49,7 @@ def serve(argv: Sequence[str]) -> int:
             signal.signal(getattr(signal, name), lambda *_: stop.set())
     log_json(sys.stderr)
     try:
-        engine = connect(master=given.master, conf=conf, catalog=given.catalog)
+        engine = connect(master=given.master, conf=conf, catalog=given.catalog, restrictions=allowed)
     except Error as error:
         LOG.error(_said(error))
         return ExitCode.QUERY

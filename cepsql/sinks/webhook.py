@@ -4,6 +4,7 @@ import contextlib
 import email.utils
 import hashlib
 import http.client
+import re
 import time
 import urllib.error
 import urllib.request
@@ -21,6 +22,7 @@ from cepsql.render.sound_text import sound_text
 from cepsql.secrets import redact
 from cepsql.sinks.columns import fitted_columns, key_columns
 from cepsql.sinks.fitted import PATIENCE_SECONDS, FittedSink, Unavailable
+from cepsql.sinks.limited_request import LimitedHTTP, LimitedHTTPS, TimeOver, time_limit
 from cepsql.sinks.options import Options
 from cepsql.sinks.values import json_objects
 from cepsql.sinks.writer import Batch, WriterIdentity
@@ -30,6 +32,12 @@ from cepsql.spark.pieces import collect_pieces
 OPTIONS = ("url", "per", "timeout", "retry_for", "header.")
 
 _PASSING = (408, 425, 429)
+_HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_OWN_HEADERS = {
+    "connection", "content-length", "expect", "host", "idempotency-key", "keep-alive", "proxy-connection", "te",
+    "trailer", "transfer-encoding", "upgrade",
+}  # fmt: skip
+"""Headers that say where a request ends and to whom it goes, or what a row is known by."""
 _CONNECTION_FAILURES = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
@@ -39,8 +47,8 @@ def _without_redirects() -> urllib.request.OpenerDirector:
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
+        LimitedHTTP,
+        LimitedHTTPS,
         urllib.request.HTTPDefaultErrorHandler,
         urllib.request.HTTPErrorProcessor,
     ):
@@ -58,8 +66,8 @@ class WebhookSink(FittedSink):
     their key; else of the batch and of the row itself. Whoever receives a request a second time, after a failure, knows
     it by its key. What is not accepted for good ends the query.
 
-    Options: url, per ('row' or 'batch'), timeout (default 30 seconds), retry_for (default 10 minutes), and
-    'header.NAME' for headers, whose values are secret.
+    Options: url, per ('row' or 'batch'), timeout of a whole request (default 30 seconds), retry_for (default 10
+    minutes), and 'header.NAME' for headers, whose values are secret.
     """
 
     def __init__(self, sink: Sink, writer: WriterIdentity):
@@ -74,7 +82,14 @@ class WebhookSink(FittedSink):
         self._patience = options.seconds("retry_for", PATIENCE_SECONDS)
         headers = options.below("header.")
         for name, value in headers.items():
-            if not (value.isprintable() and f"{name}{value}".isascii()):
+            if name.lower() in _OWN_HEADERS:
+                raise ProgrammingError(
+                    f"sink {sink.name} cannot set the header {name}",
+                    hint="it is made from the address and the rows of each request",
+                )
+            if not _HEADER_NAME.fullmatch(name):
+                raise ProgrammingError(f"the option header.{name} of sink {sink.name} does not name a header")
+            if not (value.isprintable() and value.isascii()):
                 raise ProgrammingError(
                     f"the option header.{name} of sink {sink.name} has a line break, or letters beyond ASCII"
                 )
@@ -127,7 +142,7 @@ class WebhookSink(FittedSink):
         headers = self._headers | {"Idempotency-Key": key}
         request = urllib.request.Request(self._url, body.encode(), headers, method="POST")
         try:
-            with _OPENER.open(request, timeout=self._timeout) as answer:
+            with time_limit(self._timeout), _OPENER.open(request, timeout=self._timeout) as answer:
                 # The code says all; what comes after it may be broken, or never end.
                 with contextlib.suppress(*_CONNECTION_FAILURES, ValueError, OverflowError):
                     answer.read1()
@@ -139,6 +154,8 @@ class WebhookSink(FittedSink):
             raise OperationalError(
                 f"sink {self.sink.name}: {said}", hint="a start goes on with this batch"
             ) from failure
+        except TimeOver as failure:
+            raise Unavailable(f"{self._host}: no answer within {self._timeout:g} seconds") from failure
         except _CONNECTION_FAILURES as failure:
             raise Unavailable(f"{self._host}: {getattr(failure, 'reason', None) or failure}") from failure
 

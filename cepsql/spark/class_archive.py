@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from cepsql.errors import SessionError
+from cepsql.private_files import is_private
 from cepsql.spark.java import cache_folder, ensure_java, java_executable, java_version
 
 _ROOM_BYTES = 2 * 2**30
@@ -76,7 +77,8 @@ def _changed(path: Path) -> int:
 def archive_options() -> str:
     """Return the options of Java that use the archive, "" if there is none. Java ignores one that does not fit."""
     path = archive_file()
-    if not path.exists():
+    # Java runs what is in it.
+    if not is_private(path):
         return ""
     if path.suffix == ".aot":
         return f"-XX:AOTCache={path} -XX:AOTMode=auto -Xlog:aot=off -Xlog:cds=off"
@@ -95,7 +97,7 @@ def make_archive() -> Path:
     """
     ensure_java()
     path = archive_file()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*{path.suffix}"):
         old.unlink()
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="making-") as folder:
@@ -119,7 +121,7 @@ def make_archive_later() -> None:
     """
     path = archive_file()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.exists() or shutil.disk_usage(path.parent).free < _ROOM_BYTES:
             return
         marker = path.with_suffix(".making")

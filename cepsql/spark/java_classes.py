@@ -10,6 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from cepsql.private_files import is_private
 from cepsql.spark.java import cache_folder
 from cepsql.spark.spark_plan import jvm
 
@@ -27,8 +28,10 @@ def load_own(spark: SparkSession, package: str, name: str, source: str) -> Path:
     """
     java, jar = jvm(spark), cache_folder() / f"{package}.jar"
     loader = java.java.lang.Thread.currentThread().getContextClassLoader()
-    if not jar.exists():
+    if not is_private(jar):
         _write_jar(jar, _compiled(java, loader, f"package {package};{source}"))
+        if not is_private(jar):
+            raise PermissionError(f"others may write to {jar.parent}")
     if not _is_known(loader, f"{package}.{name}"):
         loader.addURL(java.java.net.URI(jar.as_uri()).toURL())
     return jar
@@ -52,7 +55,7 @@ def _compiled(java: Any, loader: Any, source: str) -> dict[str, bytes]:
 
 
 def _write_jar(path: Path, codes: dict[str, bytes]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file, zipfile.ZipFile(file, "w") as archive:
         for name, code in codes.items():
             archive.writestr(name, code)

@@ -4,7 +4,6 @@ import base64
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from cepsql.cached_property import cached_property
 from cepsql.errors import OperationalError
 from cepsql.kafka.cluster import Cluster
 from cepsql.kafka.options import KafkaOptions, Offsets

@@ -12,6 +12,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming import StreamingQuery
 
+from cepsql.cached_property import cached_property
+
 _SHARE, _SHORTEST_SECONDS, _LONGEST_SECONDS = 0.05, 0.05, 0.5
 _CLASS, _FIELD = "StreamExecution", "pollingDelayMs"
 
@@ -40,7 +42,7 @@ class Polling:
         """Let the query wait as Spark's setting has it."""
         self._wait(self._given)
 
-    @functools.cached_property
+    @cached_property
     def _set_delay(self) -> Callable[[int], object] | None:
         """What sets the field, which few queries need: most have input all the time, or end."""
         with contextlib.suppress(PySparkException, Py4JError, OSError):

@@ -9,7 +9,6 @@ import time
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from operator import add
 from typing import Any
 
@@ -25,6 +24,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
+from cepsql.cached_property import cached_property
 from cepsql.kafka.lag import records_behind
 from cepsql.ordered.counts import COUNTS, Counts
 from cepsql.ordered.row_layout import END_OF_TIME, IDLE

@@ -26,8 +26,9 @@ UNCHECKED_SETTINGS = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
 """What starts a streaming query that has operators which Spark would refuse but which are right as they are used."""
 
 
-AS_WRITTEN = {"spark.sql.variable.substitute": "false"}
-"""Without this Spark takes `${name}` anywhere in a text of SQL, in quotes too, for a variable, or for nothing."""
+AS_WRITTEN = {"spark.sql.variable.substitute": "false", "spark.sql.ansi.doubleQuotedIdentifiers": "false"}
+"""Without the first Spark takes `${name}` anywhere in a text of SQL, in quotes too, for a variable, or for nothing. The
+second is answered before: what is still in double quotes is a text; see `cepsql.language.double_quotes`."""
 
 
 CHECKPOINT_WRITER = "spark.sql.streaming.checkpointFileManagerClass"

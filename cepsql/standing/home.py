@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cepsql.analysis.allowed_places import is_allowed_path
+from cepsql.analysis.restrictions import Restrictions
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.catalog import Catalog
 from cepsql.catalog.create_text import quoted_name
@@ -40,7 +42,9 @@ class Home:
         spark: "Callable[[], SparkSession]",
         adopts: Callable[[], bool] = lambda: False,
         lease: float = LEASE_SECONDS,
+        restrictions: Restrictions | None = None,
     ):
+        self._restrictions = restrictions
         self._spark = spark
         # Not every program closes its engine.
         self._temporary = None if catalog.store else temporary_folder("cepsql-queries-")
@@ -60,6 +64,8 @@ class Home:
         Raises OperationalError if the catalog is in no file, so that nothing is beside it, NotSupportedError if the
         option names a file system that cannot hold checkpoints.
         """
+        if self._restrictions is not None:
+            self._restrictions.check(query)
         options = resolved(query.options, f"query {query.name}")
         if "checkpoint" in options:
             return checkpoint_location(options["checkpoint"])
@@ -73,11 +79,17 @@ class Home:
     def folder(self, location: str) -> "CheckpointPath":
         """Return the folder of a checkpoint or savepoint, with the session that reaches it, if it needs one.
 
-        Raises OperationalError if it is not to be reached.
+        Raises OperationalError if it is not to be reached, ProgrammingError if restrictions refuse it.
         """
         from cepsql.spark.checkpoint_path import checkpoint_path
 
+        if self._restrictions is not None and not self._is_beside_catalog(location):
+            self._restrictions.check_path("a checkpoint or savepoint", location)
         return checkpoint_path(location, self._spark)
+
+    def _is_beside_catalog(self, location: str) -> bool:
+        file = self.states.database.file
+        return file is not None and is_allowed_path(location, [f"{file.absolute()}.checkpoints"])
 
     def close(self) -> None:
         """Stop the queries of this process."""

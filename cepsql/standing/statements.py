@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cepsql.analysis.format_names import SINK_FORMATS, format_note
+from cepsql.analysis.restrictions import Restrictions
 from cepsql.answer import Answer
 from cepsql.catalog import Definition, Registered, RegisteredQuery, Sink
 from cepsql.catalog.catalog import Catalog
@@ -48,6 +49,7 @@ class Host(Protocol):
     """What these statements need of the `cepsql.engine.Engine` that executes them."""
 
     catalog: Catalog
+    restrictions: Restrictions | None
 
     @property
     def home(self) -> "Home": ...
@@ -154,10 +156,11 @@ def _create_query(host: Host, create: st.CreateQuery) -> Answer:
             # Somebody else was faster.
             return _create_query(host, create)
     if new is None:
-        return Answer(message=f"query {name} created; START QUERY {quoted_name(name)} runs it")
+        message = f"query {name} created; START QUERY {quoted_name(name)} runs it"
+        return Answer(message=message, notices=plan.quoted_columns)
     running = host.queries[name].state.desired == RUNNING
     note = f"; it still runs as it was: RESTART QUERY {quoted_name(name)}" if running else ""
-    return Answer(message=f"query {name} replaced: {new.effect}{note}")
+    return Answer(message=f"query {name} replaced: {new.effect}{note}", notices=plan.quoted_columns)
 
 
 def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, plan: Plan, wanted: st.Name) -> Answer:
@@ -183,7 +186,7 @@ def _create_from(host: Host, create: st.CreateQuery, query: RegisteredQuery, pla
     said = (
         f"query {query.name} {command}: it begins with savepoint {wanted.text}; {then}{verb} QUERY {query.name} runs it"
     )
-    return Answer(message=said)
+    return Answer(message=said, notices=plan.quoted_columns)
 
 
 def _defined_query(host: Host, create: st.CreateQuery) -> tuple[RegisteredQuery, Plan]:
@@ -329,5 +332,11 @@ def _defined(host: Host, wanted: str, name: st.Name, verb: str) -> Definition:
 
 
 def kept(host: Host, definition: Definition) -> Definition:
-    """Return a definition as the catalog keeps it: what other processes read has absolute paths."""
-    return located(definition) if host.catalog.store is not None else definition
+    """Return a definition as the catalog keeps it: what other processes read has absolute paths.
+
+    Raises ProgrammingError for one that the restrictions of the host refuse.
+    """
+    found = located(definition) if host.catalog.store is not None else definition
+    if host.restrictions is not None:
+        host.restrictions.check(found)
+    return found

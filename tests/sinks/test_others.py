@@ -15,6 +15,7 @@ import cepsql
 from cepsql.catalog import Sink
 from cepsql.errors import OperationalError, ProgrammingError
 from cepsql.sinks import Batch, WriterIdentity, open_sink
+from cepsql.sinks.fitted import Unavailable
 
 WRITER = WriterIdentity("q", 3, "checkpoint")
 
@@ -180,6 +181,44 @@ def answering(answer: bytes):
 def test_a_row_that_was_accepted_was_so_whatever_else_is_said(rest):
     with answering(f"HTTP/1.1 200 OK\r\n{rest}".encode()) as sink:
         assert sink._post("{}", "key") == 1
+
+
+def test_the_time_of_a_request_is_limited_however_slowly_its_answer_comes():
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(65536)
+            with contextlib.suppress(OSError):
+                self.request.sendall(b"HTTP/1.1 ")
+                while not ended.wait(0.05):
+                    self.request.sendall(b"x")
+
+    ended = threading.Event()
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        sink = opened("webhook", url=f"http://127.0.0.1:{server.server_address[1]}", timeout="500 milliseconds")
+        with pytest.raises(Unavailable, match=r"no answer within 0\.5 seconds"):
+            sink._post("{}", "key")
+        ended.set()
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("Content-Length", "5", "cannot set the header Content-Length"),
+        ("transfer-encoding", "chunked", "cannot set the header transfer-encoding"),
+        ("HOST", "elsewhere", "cannot set the header HOST"),
+        ("Idempotency-Key", "1", "cannot set the header Idempotency-Key"),
+        ("X: y\r\nZ", "1", "does not name a header"),
+        ("X Y", "1", "does not name a header"),
+        ("X", "1\r\nHost: elsewhere", "has a line break"),
+        ("X", "1\nContent-Length: 0", "has a line break"),
+    ],
+)
+def test_headers_that_would_make_another_request_are_refused(name, value, said):
+    """CREATE SINK opens the sink, too."""
+    with pytest.raises(ProgrammingError, match=said):
+        opened("webhook", url="http://h/", **{f"header.{name}": value})
 
 
 @pytest.mark.parametrize("place", ["http://[elsewhere", "file:///etc/passwd"])

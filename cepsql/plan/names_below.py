@@ -1,0 +1,82 @@
+"""The names of the columns that a SELECT reads, before anything is resolved."""
+
+from collections.abc import Callable, Iterable
+
+from sqlglot import exp
+
+Columns = Callable[[exp.Table], Iterable[str]]
+"""Returns the names of the columns of a relation, none if it is not known."""
+
+
+def _sources(select: exp.Select) -> list[exp.Expr]:
+    """Return what a SELECT reads: relations and subqueries."""
+    source = select.args.get("from_")
+    return [*([source.this] if source else []), *(join.this for join in select.args.get("joins") or [])]
+
+
+def source_names(select: exp.Select) -> list[str]:
+    """Return what the relations and subqueries that a SELECT reads are called in it."""
+    return [source.alias_or_name for source in _sources(select)]
+
+
+def names_below(select: exp.Select, columns: Columns) -> set[str]:
+    """Return the names, lower case, of the columns of what a SELECT reads, as far as they are known."""
+    return {name.lower() for source in _sources(select) for name in _columns_of(source, columns)}
+
+
+def _columns_of(source: exp.Expr, columns: Columns) -> Iterable[str]:
+    alias = source.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.columns:
+        return [column.name for column in alias.columns]
+    if isinstance(source, exp.Subquery):
+        return _output(source.this, columns)
+    if not isinstance(source, exp.Table):
+        return ()
+    cte = _cte(source)
+    if cte is None:
+        return columns(source)
+    renamed = cte.args["alias"].columns
+    return [column.name for column in renamed] if renamed else _output(cte.this, columns)
+
+
+def _output(query: exp.Expr, columns: Columns) -> list[str]:
+    """Return the names of the columns that a query gives."""
+    select = query
+    while isinstance(select, exp.SetOperation | exp.Subquery):
+        select = select.this
+    if not isinstance(select, exp.Select):
+        return []
+    return [
+        *(item.alias_or_name for item in select.expressions if not item.is_star),
+        *names_of_stars(select, columns),
+    ]
+
+
+def names_of_stars(select: exp.Select, columns: Columns) -> set[str]:
+    """Return the names, lower case, of the columns that stars in SELECT stand for."""
+    found: set[str] = set()
+    for item in select.expressions:
+        if not item.is_star:
+            continue
+        star = item.find(exp.Star)
+        of = item.table.lower() if isinstance(item, exp.Column) else ""
+        sources = [source for source in _sources(select) if not of or source.alias_or_name.lower() == of]
+        names = {name.lower() for source in sources for name in _columns_of(source, columns)}
+        left_out = (star.args.get("except_") or star.args.get("except") or []) if star is not None else []
+        found |= names - {part.name.lower() for part in left_out}
+    return found
+
+
+def _cte(table: exp.Table) -> exp.CTE | None:
+    """Return the CTE that a table's name means."""
+    if table.args.get("db") is not None:
+        return None
+    node = table.parent
+    while node is not None:
+        ctes = node.args.get("with_")
+        for cte in ctes.expressions if ctes is not None else ():
+            # A CTE's own query has those before it.
+            if cte.alias.lower() == table.name.lower() and table.find_ancestor(exp.CTE) is not cte:
+                return cte
+        node = node.parent
+    return None
