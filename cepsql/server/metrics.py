@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from cepsql.catalog.states import FAILED, FINISHED, LOST, PAUSED, RUNNING, STARTING, STOPPED, STOPPING, QueryState
+from cepsql.catalog.states import ALIVE, FAILED, FINISHED, LOST, PAUSED, STOPPED, QueryState
 from cepsql.standing.report import lag_seconds
 
-_STATES = (STARTING, RUNNING, STOPPING, PAUSED, STOPPED, FAILED, FINISHED, LOST)
+_STATES = (*ALIVE, PAUSED, STOPPED, FAILED, FINISHED, LOST)
 
 _COUNTERS = (
     ("rows_read", "rows_read", "Rows read, late and malformed ones included"),
@@ -55,6 +55,15 @@ class QueryMetrics(Collector):
         for name, state in states.items():
             restarts.add_metric([name], state.restarts)
         yield restarts
+        failed = GaugeMetricFamily(
+            "cepsql_query_last_error_timestamp_seconds",
+            "When the last error was, as a Unix time",
+            labels=["query"],
+        )
+        for name, state in states.items():
+            if state.error_at is not None:
+                failed.add_metric([name], state.error_at)
+        yield failed
         for metric, key, meaning in _COUNTERS:
             counter = CounterMetricFamily(f"cepsql_query_{metric}", meaning, labels=["query"])
             yield _filled(counter, states, key)

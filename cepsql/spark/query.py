@@ -211,6 +211,17 @@ class StandingQuery:
         )
 
     @property
+    def idle(self) -> bool:
+        """Whether it has done all batches that there are, and waits for input."""
+        if self._done.is_set() or self._sink.thread is not None:
+            return False
+        try:
+            status = self._query.status
+        except (PySparkException, Py4JError, OSError):
+            return False
+        return not status["isTriggerActive"] and not status["isDataAvailable"]
+
+    @property
     def tasks(self) -> Tasks | None:
         """How many of Spark's tasks are done for the batch that runs now, and how many there are; None between two."""
         return grouped_tasks(self._frame.sparkSession, str(self._query.runId))

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from cepsql.calendar import time_text
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import shown_option
-from cepsql.catalog.states import FAILED, RUNNING, HistoryEntry, QueryState
+from cepsql.catalog.states import RUNNING, HistoryEntry, QueryState
 
 Rows = tuple[tuple[str | None, ...], ...]
 
-LISTED = ("query", "state", "since", "sink", "rows read", "rows out", "matches", "late", "lag", "owner", "error")
+LISTED = (
+    "query", "state", "since", "sink", "rows read", "rows out", "matches", "late", "lag", "owner", "restarts", "error",
+)  # fmt: skip
 REMEMBERED = ("at", "state", "note", "batches", "rows read", "rows out", "matches", "late", "malformed", "watermark")
 
 _COUNTED = (
@@ -58,13 +60,13 @@ def described(query: RegisteredQuery, state: QueryState, extended: bool) -> Rows
         ("sink", query.sink),
         ("desired", state.desired),
         ("state", state.state),
+        ("reason", state.reason),
         ("since", shown_time(state.state_since)),
         ("owner", state.owner),
         ("restarts", _number(state.restarts)),
         ("last error", _error(state)),
         ("watermark", _watermark(progress)),
         ("lag", _lag(state)),
-        ("waits for", progress.get("waiting")),
         *((title, _number(progress.get(key))) for title, key in _COUNTED),
     ]
     if extended:
@@ -86,8 +88,6 @@ def remembered(history: Iterable[HistoryEntry]) -> Rows:
 def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]:
     progress = state.progress or {}
     counts = (_number(progress.get(key)) for key in ("rows_read", "rows_out", "matches", "rows_late"))
-    # A query that runs may do nothing for long but wait.
-    error = {FAILED: state.error, RUNNING: progress.get("waiting")}.get(state.state)
     return (
         query.name,
         state.state,
@@ -96,7 +96,8 @@ def _listed(query: RegisteredQuery, state: QueryState) -> tuple[str | None, ...]
         *counts,
         _lag(state),
         state.owner,
-        error,
+        _number(state.restarts),
+        state.reason,
     )
 
 
