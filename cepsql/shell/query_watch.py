@@ -11,7 +11,7 @@ from cepsql.errors import Error
 from cepsql.runner.counted import counted
 from cepsql.runner.notices import Notices, alone
 from cepsql.shell.opening import OpeningEngine
-from cepsql.standing.report import lag_seconds
+from cepsql.standing.report import lag_seconds, rows_per_second
 
 _EVERY = 1.0
 _ALIVE = (STARTING, RUNNING, STOPPING)
@@ -128,7 +128,7 @@ def _one(name: str, state: QueryState) -> str:
     progress = state.progress or {}
     if not progress:
         return f"{name} {state.state}"
-    words = [name, f"{progress.get('rows_per_second') or 0:,.0f} rows/s"]
+    words = [name, f"{rows_per_second(state) or 0:,.0f} rows/s"]
     lag = lag_seconds(state)
     if lag is not None and lag < _DAY:
         words.append(f"lag {lag:.0f} s")

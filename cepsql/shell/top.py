@@ -9,7 +9,7 @@ import pyarrow as pa
 from cepsql.catalog.states import QueryState
 from cepsql.render import renderer
 from cepsql.runner.console import KEPT_FREE, Console
-from cepsql.standing.report import lag_seconds
+from cepsql.standing.report import lag_seconds, rows_per_second
 
 _EVERY = 1.0
 _KEPT = 20
@@ -48,8 +48,7 @@ def spark_line(values: list[float]) -> str:
 def _lines(states: Mapping[str, QueryState], rates: Mapping[str, deque[float]], console: Console) -> list[str]:
     rows = []
     for name, state in states.items():
-        progress = state.progress or {}
-        rates[name].append(progress.get("rows_per_second") or 0.0)
+        rates[name].append(rows_per_second(state) or 0.0)
         rows.append(_row(name, state, list(rates[name])))
     kinds = [pa.int64() if kind == "bigint" else pa.string() for _, kind in _COLUMNS]
     columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds)]

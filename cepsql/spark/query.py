@@ -207,6 +207,7 @@ class StandingQuery:
             self._watch.progress,
             sink_retries=sink.retries,
             waiting=sink.waiting,
+            rows_per_second=self._watch.rate(busy=sink.thread is not None),
             refresh_failures=0 if refresh is None else refresh.failures,
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from cepsql.calendar import time_text
 from cepsql.catalog import RegisteredQuery
 from cepsql.catalog.create_text import shown_option
-from cepsql.catalog.states import RUNNING, HistoryEntry, QueryState
+from cepsql.catalog.states import RUNNING, STOPPING, HistoryEntry, QueryState
 
 Rows = tuple[tuple[str | None, ...], ...]
 
@@ -19,7 +19,6 @@ REMEMBERED = ("at", "state", "note", "batches", "rows read", "rows out", "matche
 _COUNTED = (
     ("rows read", "rows_read"),
     ("rows out", "rows_out"),
-    ("rows a second", "rows_per_second"),
     ("batches", "batches"),
     ("seconds of the last batch", "batch_seconds"),
     ("late rows", "rows_late"),
@@ -65,6 +64,7 @@ def described(query: RegisteredQuery, state: QueryState, extended: bool) -> Rows
         ("owner", state.owner),
         ("restarts", _number(state.restarts)),
         ("last error", _error(state)),
+        ("rows a second", _number(rows_per_second(state))),
         ("watermark", _watermark(progress)),
         ("lag", _lag(state)),
         *((title, _number(progress.get(key))) for title, key in _COUNTED),
@@ -119,6 +119,13 @@ def lag_seconds(state: QueryState) -> float | None:
         return None
     at = state.now if state.desired == RUNNING else state.progress_at
     return max(0.0, at - mark / 1_000_000)
+
+
+def rows_per_second(state: QueryState) -> float | None:
+    """Return how many rows a second a query takes, 0 if it takes none now; None before its first report."""
+    if not state.progress:
+        return None
+    return (state.progress.get("rows_per_second") or 0.0) if state.state in (RUNNING, STOPPING) else 0.0
 
 
 def _lag(state: QueryState) -> str | None:

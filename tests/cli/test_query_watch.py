@@ -34,6 +34,7 @@ RATE = {"rows_per_second": 1210.4, "bound": 94_000_000, "state_rows": 12}
         ([state("a"), state("b", WAITING, progress={"waiting": "sink s does not answer"})],
          "1 running · b waiting: sink s does not answer · a running"),
         ([state("b", FAILING, "no column\nat")], "b failing (1 restart): no column"),
+        ([state("a", STARTING, progress=RATE | {"bound": None})], "1 running · a 0 rows/s state 12"),
         ([state("a", progress=RATE | {"bound": -10**12, "state_rows": 0})], "1 running · a 1,210 rows/s"),
     ],
 )  # fmt: skip
