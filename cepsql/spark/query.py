@@ -169,13 +169,19 @@ class StandingQuery:
         raise InterfaceError("a standing query cannot be copied or pickled", hint="pass on its rows, or its progress")
 
     def __repr__(self) -> str:
-        return f"<standing query: {self.status}>"
+        return f"<standing query: {self._condition}>"
 
     def _repr_html_(self) -> str:
         """Show in a notebook how it does."""
         from cepsql.render.html import html_text
 
-        return html_text(f"standing query, {self.status}\n{self.progress}")
+        return html_text(f"standing query, {self._condition}\n{self.progress}")
+
+    @property
+    def _condition(self) -> str:
+        """The status, and what it waits for."""
+        waiting = self._sink.waiting if self.status == "running" else None
+        return self.status if waiting is None else f"waiting: {waiting}"
 
     @property
     def status(self) -> str:

@@ -485,6 +485,8 @@ def test_one_that_has_ended_is_not_started_again(process):
     server.reconciler.tick()
     server.reconciler.tick()
     assert (server.query.status, len(server.runs)) == ("finished", 1)
+    # Whoever waits for its start sees that it came after the wish.
+    assert server.query.state.state_since >= server.query.state.desired_since
 
 
 def test_the_store_is_away(process, monkeypatch):
