@@ -53,5 +53,5 @@ class Notices(logging.Handler):
         else:
             said, works_for = record.getMessage(), QUERY.get()
             # The message itself may name it.
-            named = works_for is None or works_for in said.lower()
+            named = works_for is None or f"query {works_for}" in said.lower()
             self._say(f"notice: {said}" if named else f"notice: query {works_for}: {said}")
